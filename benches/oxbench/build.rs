@@ -14,10 +14,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .out_dir(out_dir)
         .marshalling(Marshalling::Interpreted)
         .compile()?;
-    Builder::new()
-        .file("idl/components.idl")
-        .executors(true)
-        .compile()?;
+    Builder::new().file("idl/components.idl").executors(true).compile()?;
     oxorb_idlgen::compile([
         "idl/control.idl",
         "idl/cubit.idl",

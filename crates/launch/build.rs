@@ -24,9 +24,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
 /// Tells the crate what compiles it: shared libraries say so, and are refused where that differs.
 fn facts() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
-    let version = std::process::Command::new(variable("RUSTC"))
-        .arg("--version")
-        .output();
+    let version = std::process::Command::new(variable("RUSTC")).arg("--version").output();
     let version = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     let version = version.expect("cargo names the compiler");
     println!("cargo:rustc-env=OXORB_COMPILER={version}");

@@ -47,11 +47,7 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
     for lookup in OperationLookup::ALL {
         let folder = out.join(lookup.name());
         std::fs::create_dir_all(&folder)?;
-        Builder::new()
-            .file("idl/lookup.idl")
-            .out_dir(folder)
-            .operation_lookup(lookup)
-            .compile()?;
+        Builder::new().file("idl/lookup.idl").out_dir(folder).operation_lookup(lookup).compile()?;
     }
     Ok(())
 }

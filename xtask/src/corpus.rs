@@ -7,14 +7,7 @@ use std::process::Command;
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args([
-            "run",
-            "--quiet",
-            "--locked",
-            "--package",
-            "oxorb-idl-corpus",
-            "--",
-        ])
+        .args(["run", "--quiet", "--locked", "--package", "oxorb-idl-corpus", "--"])
         .args(args)
         .status()
         .map_err(|error| format!("cargo: {error}"))?;

@@ -78,23 +78,16 @@ impl Options {
         };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
-            let mut value = || {
-                args.next()
-                    .cloned()
-                    .ok_or(format!("{arg} needs a value\n\n{USAGE}"))
-            };
+            let mut value =
+                || args.next().cloned().ok_or(format!("{arg} needs a value\n\n{USAGE}"));
             match arg.as_str() {
                 "--orbs" => {
-                    options.orbs = value()?
-                        .split(',')
-                        .map(Orb::named)
-                        .collect::<Result<_, _>>()?
+                    options.orbs = value()?.split(',').map(Orb::named).collect::<Result<_, _>>()?
                 }
                 "--column" => options.column = Some(value()?),
                 "--jobs" => {
-                    options.jobs = value()?
-                        .parse()
-                        .map_err(|_| "--jobs needs a number".to_owned())?
+                    options.jobs =
+                        value()?.parse().map_err(|_| "--jobs needs a number".to_owned())?
                 }
                 "--only" => {
                     let part = value()?;
@@ -127,11 +120,8 @@ struct CellResult {
 pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let options = Options::parse(args)?;
     let places = Places::find()?;
-    let foreign = options.calls
-        && options
-            .column
-            .as_ref()
-            .is_none_or(|it| it == Column::S390x.name());
+    let foreign =
+        options.calls && options.column.as_ref().is_none_or(|it| it == Column::S390x.name());
     let programs = build::build(&places, &options.orbs, foreign)?;
     let mut results = Vec::new();
     if options.calls {
@@ -147,11 +137,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
         true if options.orbs.contains(&Orb::Ox) => {
             let server = programs.oxorb.join("interop-components").into();
             let clients = component_clients(&programs, &options.orbs);
-            Some(components::all(
-                &places.work.join("components"),
-                server,
-                &clients,
-            )?)
+            Some(components::all(&places.work.join("components"), server, &clients)?)
         }
         true => None,
         false => None,
@@ -197,19 +183,11 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     }
     let mut complaints = report::complaints(&results);
     complaints.extend(names.iter().flat_map(|names| naming::complaints(names)));
-    complaints.extend(
-        components
-            .iter()
-            .flat_map(|rows| components::complaints(rows)),
-    );
+    complaints.extend(components.iter().flat_map(|rows| components::complaints(rows)));
     if options.check && before != markdown {
         complaints.push("INTEROP.md says something else: cargo xtask interop --write".to_owned());
     }
-    if complaints.is_empty() {
-        Ok(())
-    } else {
-        Err(complaints.join("\n"))
-    }
+    if complaints.is_empty() { Ok(()) } else { Err(complaints.join("\n")) }
 }
 
 /// The clients of components of the other ORBs.

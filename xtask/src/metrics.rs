@@ -101,11 +101,7 @@ mod tests {
         let page = std::fs::read_to_string(workspace.join(PAGE)).unwrap();
         for task in tasks::TASKS {
             assert!(report.count(task.name) > 0, "nothing is {}", task.name);
-            assert!(
-                page.contains(task.name),
-                "{PAGE} lacks {}: write it anew",
-                task.name
-            );
+            assert!(page.contains(task.name), "{PAGE} lacks {}: write it anew", task.name);
         }
         let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
         assert_eq!(json["tasks"].as_array().unwrap().len(), tasks::TASKS.len());

@@ -74,10 +74,8 @@ pub(crate) struct Busy(Child);
 
 impl Busy {
     pub(crate) fn start() -> Result<Busy, String> {
-        let spun = Command::new("sh")
-            .args(["-c", "while :; do :; done"])
-            .stdin(Stdio::null())
-            .spawn();
+        let spun =
+            Command::new("sh").args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn();
         spun.map(Busy).map_err(|error| format!("sh: {error}"))
     }
 }
@@ -102,10 +100,7 @@ mod tests {
     #[test]
     fn failures_are_those_below_the_summary() {
         let names: Vec<_> = failures(LOG).into_iter().collect();
-        let expected = [
-            "oxorb-shm::it killed::whoever_survives",
-            "oxorb::it calls::a_call",
-        ];
+        let expected = ["oxorb-shm::it killed::whoever_survives", "oxorb::it calls::a_call"];
         assert_eq!(names, expected);
     }
 

@@ -148,13 +148,9 @@ fn build(
     if !features.is_empty() {
         build.args(["--features", features]);
     }
-    let status = build
-        .status()
-        .map_err(|error| format!("cannot run cargo: {error}"))?;
+    let status = build.status().map_err(|error| format!("cannot run cargo: {error}"))?;
     if !status.success() {
-        return Err(format!(
-            "cargo could not build {package} with the profile {profile}"
-        ));
+        return Err(format!("cargo could not build {package} with the profile {profile}"));
     }
     let target = std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| workspace.join("target"), PathBuf::from);
@@ -164,12 +160,7 @@ fn build(
 /// Returns the octets of a program without its symbols.
 fn stripped(program: &Path) -> Result<u64, String> {
     let copy = program.with_extension("stripped");
-    let run = Command::new("strip")
-        .arg("--strip-all")
-        .arg("-o")
-        .arg(&copy)
-        .arg(program)
-        .status();
+    let run = Command::new("strip").arg("--strip-all").arg("-o").arg(&copy).arg(program).status();
     let status =
         run.map_err(|error| format!("cannot run strip, of the package binutils: {error}"))?;
     if !status.success() {
@@ -192,8 +183,7 @@ fn as_json(rows: &[Row], libraries: &[(String, u64)]) -> Value {
             "octets_per_connection": row.per_connection,
         })
     });
-    let libraries = libraries
-        .iter()
-        .map(|(library, octets)| json!({ "library": library, "octets": octets }));
+    let libraries =
+        libraries.iter().map(|(library, octets)| json!({ "library": library, "octets": octets }));
     json!({ "programs": rows.collect::<Vec<_>>(), "libraries": libraries.collect::<Vec<_>>() })
 }

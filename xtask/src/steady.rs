@@ -18,9 +18,8 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
     let mut broken_runs = 0;
     for run in 1..=runs {
         let began = Instant::now();
-        let output = nextest::run(&filter)
-            .output()
-            .map_err(|error| format!("cargo nextest: {error}"))?;
+        let output =
+            nextest::run(&filter).output().map_err(|error| format!("cargo nextest: {error}"))?;
         let log = String::from_utf8_lossy(&output.stderr);
         let names = failures(&log);
         if names.is_empty() && !output.status.success() {
@@ -52,11 +51,7 @@ struct Options {
 
 impl Options {
     fn parse(args: &[String]) -> Result<Options, String> {
-        let mut options = Options {
-            runs: 20,
-            busy: 4,
-            filter: Vec::new(),
-        };
+        let mut options = Options { runs: 20, busy: 4, filter: Vec::new() };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let number = match arg.as_str() {

@@ -207,19 +207,13 @@ mod tests {
         let args: Vec<_> = command.get_args().collect();
         assert_eq!(args, ["-n", "19", "cargo", "nextest"]);
         let variables: Vec<_> = command.get_envs().collect();
-        let expected = [
-            ("CI".as_ref(), Some("true".as_ref())),
-            ("HOME".as_ref(), None),
-        ];
+        let expected = [("CI".as_ref(), Some("true".as_ref())), ("HOME".as_ref(), None)];
         assert_eq!(variables, expected);
     }
 
     #[test]
     fn what_cannot_be_made_is_said() {
-        let setting = Setting {
-            wrapper: words("sh -c false"),
-            ..Setting::default()
-        };
+        let setting = Setting { wrapper: words("sh -c false"), ..Setting::default() };
         assert!(setting.obstacle().is_some());
         assert_eq!(Setting::default().obstacle(), None);
     }

@@ -59,19 +59,11 @@ struct Finding {
 
 impl Finding {
     fn error(file: &str, line: impl Into<Option<usize>>, what: impl Into<String>) -> Finding {
-        Finding {
-            is_error: true,
-            file: file.to_owned(),
-            line: line.into(),
-            what: what.into(),
-        }
+        Finding { is_error: true, file: file.to_owned(), line: line.into(), what: what.into() }
     }
 
     fn warning(file: &str, what: impl Into<String>) -> Finding {
-        Finding {
-            is_error: false,
-            ..Finding::error(file, None, what)
-        }
+        Finding { is_error: false, ..Finding::error(file, None, what) }
     }
 }
 
@@ -120,10 +112,7 @@ fn files(workspace: &Path) -> Result<Vec<String>, String> {
         .output()
         .map_err(|error| format!("git ls-files: {error}"))?;
     if !output.status.success() {
-        return Err(format!(
-            "git ls-files: {}",
-            String::from_utf8_lossy(&output.stderr)
-        ));
+        return Err(format!("git ls-files: {}", String::from_utf8_lossy(&output.stderr)));
     }
     let listed = String::from_utf8_lossy(&output.stdout);
     Ok(listed.lines().map(str::to_owned).collect())
@@ -157,9 +146,6 @@ mod tests {
     fn findings_are_printed_so_that_editors_find_the_place() {
         let found = Finding::error("a/b.rs", 3, "no");
         assert_eq!(found.to_string(), "error: a/b.rs:3: no");
-        assert_eq!(
-            Finding::warning("a", "long").to_string(),
-            "warning: a: long"
-        );
+        assert_eq!(Finding::warning("a", "long").to_string(), "warning: a: long");
     }
 }

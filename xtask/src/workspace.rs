@@ -6,8 +6,5 @@ use std::path::{Path, PathBuf};
 pub(crate) fn folder() -> PathBuf {
     // Cargo says where this package lies when it runs it; nothing of that is compiled in.
     let package = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| "xtask".to_owned());
-    Path::new(&package)
-        .parent()
-        .map(Path::to_owned)
-        .unwrap_or_default()
+    Path::new(&package).parent().map(Path::to_owned).unwrap_or_default()
 }

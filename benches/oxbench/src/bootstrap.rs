@@ -44,10 +44,7 @@ impl Ratio {
     }
 
     pub(crate) fn exactly(seen: f64) -> Ratio {
-        Ratio {
-            seen,
-            interval: None,
-        }
+        Ratio { seen, interval: None }
     }
 }
 
@@ -94,9 +91,7 @@ mod tests {
     #[test]
     fn the_interval_lies_about_the_ratio_and_narrows_with_more_samples() {
         let spread = |count: u64, scale: u64| -> Vec<u64> {
-            (0..count)
-                .map(|at| scale * (1000 + at * 1000 / count))
-                .collect()
+            (0..count).map(|at| scale * (1000 + at * 1000 / count)).collect()
         };
         let width = |count| {
             let ratio = Ratio::of(&spread(count, 2), &spread(count, 1), 0.5);

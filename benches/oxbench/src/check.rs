@@ -28,11 +28,7 @@ const BOUNDS: [Bound; 7] = [
 
 impl Bound {
     const fn new(experiment: &'static str, against: Peer, most: f64) -> Bound {
-        Bound {
-            experiment,
-            against,
-            most,
-        }
+        Bound { experiment, against, most }
     }
 }
 
@@ -60,15 +56,8 @@ impl fmt::Display for Verdicts {
                 Some(ratio) => format!("MISSED, {ratio:.2}"),
                 None => "not measured".into(),
             };
-            let Bound {
-                experiment,
-                against,
-                most,
-            } = bound;
-            writeln!(
-                f,
-                "{experiment:13} at most {most:.2} x {against:8} {verdict}"
-            )?;
+            let Bound { experiment, against, most } = bound;
+            writeln!(f, "{experiment:13} at most {most:.2} x {against:8} {verdict}")?;
         }
         Ok(())
     }

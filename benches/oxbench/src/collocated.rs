@@ -72,11 +72,7 @@ struct Row {
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
-    let &Options {
-        calls,
-        rounds,
-        format,
-    } = options;
+    let &Options { calls, rounds, format } = options;
     let rows = Way::value_variants().iter().map(|&way| {
         let bench = Bench::start(way)?;
         // A message to another thread is some hundred times slower.
@@ -92,18 +88,10 @@ pub(crate) fn run(options: &Options) -> Result {
         };
         let all = (0..rounds).map(|_| round()).collect::<Result<Vec<_>>>()?;
         bench.orb.shutdown(true)?;
-        Ok(Row {
-            way,
-            nanoseconds: all.into_iter().fold(f64::INFINITY, f64::min),
-        })
+        Ok(Row { way, nanoseconds: all.into_iter().fold(f64::INFINITY, f64::min) })
     });
     let rows = rows.collect::<Result<_>>()?;
-    format.print(&Report {
-        machine: Machine::this(),
-        calls,
-        rounds,
-        rows,
-    })
+    format.print(&Report { machine: Machine::this(), calls, rounds, rows })
 }
 
 /// Makes so many calls and ends: for counting.
@@ -177,10 +165,7 @@ impl Bench {
                     }),
                     ..RtPolicies::default()
                 };
-                let policies = Policies {
-                    realtime,
-                    ..Policies::default()
-                };
+                let policies = Policies { realtime, ..Policies::default() };
                 let poa = orb.root_poa().create_poa("lane", policies)?;
                 let callee: PairRef = poa.activate(Callee)?;
                 match way {
@@ -189,11 +174,7 @@ impl Bench {
                 }
             }
         };
-        Ok(Bench {
-            orb,
-            first,
-            on_lane,
-        })
+        Ok(Bench { orb, first, on_lane })
     }
 
     fn call(&self, calls: i32) -> Result {

@@ -138,10 +138,7 @@ fn tools_are_there() -> Result {
     if std::env::var_os("OXORB_REQUIRE_TOOLS").is_none() {
         return Ok(());
     }
-    let tools = [
-        ("strace", Strace::is_available()),
-        ("valgrind", callgrind::is_available()),
-    ];
+    let tools = [("strace", Strace::is_available()), ("valgrind", callgrind::is_available())];
     match tools.iter().find(|(_, available)| !available) {
         Some((tool, _)) => {
             Err(format!("OXORB_REQUIRE_TOOLS is set, but {tool} cannot be run: install it").into())
@@ -178,11 +175,8 @@ struct Side {
 
 fn count(contender: &Contender) -> Result<Counts> {
     let ping = &EXPERIMENTS[0];
-    let mut counts = Counts {
-        peer: contender.peer,
-        client: Side::default(),
-        server: Side::default(),
-    };
+    let mut counts =
+        Counts { peer: contender.peer, client: Side::default(), server: Side::default() };
     let mut pair = contender.start_under(ping, Placement::Free, |_, mut command| {
         command.env(TRUST_IDLE.0, TRUST_IDLE.1);
         command
@@ -243,10 +237,7 @@ fn allocations(pair: &mut Pair, ping: &Experiment) -> Result<[f64; 2]> {
 /// By strace, of all threads of the client and of the server.
 fn system_calls(pair: &mut Pair, ping: &Experiment) -> Result<[Vec<(String, f64)>; 2]> {
     let mut during = |calls| -> Result<[Calls; 2]> {
-        let traces = [
-            Strace::attach(pair.client.id())?,
-            Strace::attach(pair.server.id())?,
-        ];
+        let traces = [Strace::attach(pair.client.id())?, Strace::attach(pair.server.id())?];
         pair.call(ping, calls)?;
         let [client, server] = traces;
         Ok([client.detach()?, server.detach()?])
@@ -307,21 +298,14 @@ fn calls_through_tables(
     pair.call(ping, calls)?;
     pair.finish()?;
     let [client, server] = profiles;
-    Ok([
-        client.virtual_calls(program, sites)?,
-        server.virtual_calls(program, sites)?,
-    ])
+    Ok([client.virtual_calls(program, sites)?, server.virtual_calls(program, sites)?])
 }
 
 impl Counts {
     /// A sentence for each bound that is broken.
     fn above(&self, bounds: &Bounds) -> Vec<String> {
-        let client = self
-            .client
-            .above("client", bounds, bounds.client_instructions);
-        let server = self
-            .server
-            .above("server", bounds, bounds.server_instructions);
+        let client = self.client.above("client", bounds, bounds.client_instructions);
+        let server = self.server.above("server", bounds, bounds.server_instructions);
         let sides = [
             ("client", &self.client, bounds.client_virtual_calls),
             ("server", &self.server, bounds.server_virtual_calls),
@@ -331,11 +315,7 @@ impl Counts {
             let sentence = format!("{calls:.3} virtual calls on the {name}, {bound} allowed");
             (calls > bound + SLACK).then_some(sentence)
         });
-        client
-            .into_iter()
-            .chain(server)
-            .chain(through_tables)
-            .collect()
+        client.into_iter().chain(server).chain(through_tables).collect()
     }
 }
 
@@ -357,21 +337,13 @@ impl Side {
 
     fn futexes(&self) -> Option<f64> {
         let mut calls = self.system_calls.as_ref()?.iter();
-        Some(
-            calls
-                .find(|(name, _)| name == "futex")
-                .map_or(0.0, |(_, count)| *count),
-        )
+        Some(calls.find(|(name, _)| name == "futex").map_or(0.0, |(_, count)| *count))
     }
 
     fn above(&self, side: &str, bounds: &Bounds, instructions: f64) -> Vec<String> {
         let checks = [
             ("allocations", self.allocations, bounds.allocations),
-            (
-                "system calls",
-                self.system_calls_of_calls(),
-                bounds.system_calls,
-            ),
+            ("system calls", self.system_calls_of_calls(), bounds.system_calls),
             ("waits for a lock", self.futexes(), bounds.futexes),
             ("instructions", self.instructions, instructions),
         ];
@@ -393,9 +365,8 @@ impl fmt::Display for Counts {
                 None => "unknown".into(),
             };
             let calls = side.system_calls.iter().flatten();
-            let calls: Vec<String> = calls
-                .map(|(name, count)| format!("{name} {count:.3}"))
-                .collect();
+            let calls: Vec<String> =
+                calls.map(|(name, count)| format!("{name} {count:.3}")).collect();
             writeln!(
                 f,
                 "  {name}: {} allocations, {} system calls ({}), {} waits for a lock, {} instructions, {} virtual calls",
@@ -419,10 +390,7 @@ mod tests {
         Side {
             allocations: Some(allocations),
             system_calls: Some(
-                system_calls
-                    .iter()
-                    .map(|&(name, count)| (name.into(), count))
-                    .collect(),
+                system_calls.iter().map(|&(name, count)| (name.into(), count)).collect(),
             ),
             instructions: Some(instructions),
             virtual_calls: None,
@@ -439,19 +407,10 @@ mod tests {
     #[test]
     fn each_bound_can_be_broken() {
         let calls = [("sendto", 1.0), ("recvfrom", 1.0)];
-        assert_eq!(
-            side(1.0, &calls, 0.0).above("client", &BOUNDS, 1.0).len(),
-            1
-        );
-        assert_eq!(
-            side(0.0, &calls, 2.0).above("client", &BOUNDS, 1.0).len(),
-            1
-        );
+        assert_eq!(side(1.0, &calls, 0.0).above("client", &BOUNDS, 1.0).len(), 1);
+        assert_eq!(side(0.0, &calls, 2.0).above("client", &BOUNDS, 1.0).len(), 1);
         let polls = [("poll", 1.0), ("sendto", 1.0), ("recvfrom", 1.0)];
-        assert_eq!(
-            side(0.0, &polls, 0.0).above("server", &BOUNDS, 1.0).len(),
-            1
-        );
+        assert_eq!(side(0.0, &polls, 0.0).above("server", &BOUNDS, 1.0).len(), 1);
         // A few ticks are none of the calls'; many are, and so are a few of anything else.
         let beside = |name, count| {
             let calls = [(name, count), ("sendto", 1.0), ("recvfrom", 1.0)];
@@ -462,9 +421,6 @@ mod tests {
         assert_eq!(beside("poll", 0.01), 1);
         // A futex is a lock that was waited for, and a system call too many as well.
         let locks = [("futex", 1.0), ("sendto", 1.0), ("recvfrom", 1.0)];
-        assert_eq!(
-            side(0.0, &locks, 0.0).above("server", &BOUNDS, 1.0).len(),
-            2
-        );
+        assert_eq!(side(0.0, &locks, 0.0).above("server", &BOUNDS, 1.0).len(), 2);
     }
 }

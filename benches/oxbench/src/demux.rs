@@ -153,15 +153,9 @@ fn objects(options: &Options) -> Result<Panel> {
             let requests = Requests::to_objects(by, many)?;
             Ok(point(many, &requests, options.rounds))
         });
-        Ok(Series {
-            strategy,
-            points: points.collect::<Result<_>>()?,
-        })
+        Ok(Series { strategy, points: points.collect::<Result<_>>()? })
     });
-    Ok(Panel {
-        of: "objects",
-        series: series.collect::<Result<_>>()?,
-    })
+    Ok(Panel { of: "objects", series: series.collect::<Result<_>>()? })
 }
 
 fn operations(rounds: u32) -> Result<Panel> {
@@ -177,37 +171,23 @@ fn operations(rounds: u32) -> Result<Panel> {
             let requests = Requests::to_operations(by, many)?;
             Ok(point(many, &requests, rounds))
         });
-        Ok(Series {
-            strategy,
-            points: points.collect::<Result<_>>()?,
-        })
+        Ok(Series { strategy, points: points.collect::<Result<_>>()? })
     });
-    Ok(Panel {
-        of: "operations",
-        series: series.collect::<Result<_>>()?,
-    })
+    Ok(Panel { of: "operations", series: series.collect::<Result<_>>()? })
 }
 
 fn depths(rounds: u32) -> Result<Panel> {
-    let strategies = [
-        ("transient: number in the key", By::Place),
-        ("persistent: hash of the path", By::Hash),
-    ];
+    let strategies =
+        [("transient: number in the key", By::Place), ("persistent: hash of the path", By::Hash)];
     let series = strategies.into_iter().map(|(strategy, by)| {
         let points = DEPTHS.into_iter().map(|depth| {
             eprintln!("{strategy}, depth {depth} ...");
             let requests = Requests::to_depth(by, depth)?;
             Ok(point(depth, &requests, rounds))
         });
-        Ok(Series {
-            strategy,
-            points: points.collect::<Result<_>>()?,
-        })
+        Ok(Series { strategy, points: points.collect::<Result<_>>()? })
     });
-    Ok(Panel {
-        of: "POA depth",
-        series: series.collect::<Result<_>>()?,
-    })
+    Ok(Panel { of: "POA depth", series: series.collect::<Result<_>>()? })
 }
 
 const LAYERED: &str = "layers: names, tables, strings";
@@ -226,10 +206,7 @@ fn layers(rounds: u32) -> Result<Panel> {
             let requests = Requests::to_layers(by, depth)?;
             Ok(point(depth, &requests, rounds))
         });
-        Ok(Series {
-            strategy,
-            points: points.collect::<Result<_>>()?,
-        })
+        Ok(Series { strategy, points: points.collect::<Result<_>>()? })
     });
     Ok(Panel {
         of: "POA depth, beside conventional layers",
@@ -250,10 +227,7 @@ fn point(of: usize, requests: &Requests, rounds: u32) -> Point {
     round();
     let best = (0..rounds).map(|_| round()).fold(f64::INFINITY, f64::min);
     requests.check(laps * (rounds as usize + 1));
-    Point {
-        of,
-        nanoseconds: best,
-    }
+    Point { of, nanoseconds: best }
 }
 
 impl fmt::Display for Report {

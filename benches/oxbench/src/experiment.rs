@@ -56,28 +56,8 @@ pub(crate) struct Experiment {
 
 /// All of them, in the order of the report.
 pub(crate) const EXPERIMENTS: [Experiment; 4] = [
-    Experiment {
-        name: "ping",
-        operation: Operation::Ping,
-        size: 8,
-        calls: 20_000,
-    },
-    Experiment {
-        name: "octets-64k",
-        operation: Operation::Octets,
-        size: 64 << 10,
-        calls: 4_000,
-    },
-    Experiment {
-        name: "octets-1m",
-        operation: Operation::Octets,
-        size: 1 << 20,
-        calls: 400,
-    },
-    Experiment {
-        name: "samples-1024",
-        operation: Operation::Samples,
-        size: 1024,
-        calls: 5_000,
-    },
+    Experiment { name: "ping", operation: Operation::Ping, size: 8, calls: 20_000 },
+    Experiment { name: "octets-64k", operation: Operation::Octets, size: 64 << 10, calls: 4_000 },
+    Experiment { name: "octets-1m", operation: Operation::Octets, size: 1 << 20, calls: 400 },
+    Experiment { name: "samples-1024", operation: Operation::Samples, size: 1024, calls: 5_000 },
 ];

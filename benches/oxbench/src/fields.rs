@@ -91,11 +91,7 @@ enum Value {
 
 impl Value {
     fn of(argument: Argument) -> Value {
-        let record = |n: i32| Record {
-            text: format!("record number {n:3}"),
-            x: f64::from(n),
-            n,
-        };
+        let record = |n: i32| Record { text: format!("record number {n:3}"), x: f64::from(n), n };
         match argument {
             Argument::Number => Value::Number(7),
             Argument::Numbers => Value::Numbers([0.5; 12]),
@@ -152,10 +148,8 @@ pub(crate) fn run(options: &Options) -> Result {
     if !callgrind::is_available() {
         return Err("valgrind cannot be run: install it".into());
     }
-    let rows: Vec<Row> = Argument::value_variants()
-        .iter()
-        .map(|argument| row(*argument))
-        .collect::<Result<_>>()?;
+    let rows: Vec<Row> =
+        Argument::value_variants().iter().map(|argument| row(*argument)).collect::<Result<_>>()?;
     match options.format {
         Format::Json => println!("{}", serde_json::to_string_pretty(&rows)?),
         Format::Table => {
@@ -190,10 +184,7 @@ fn row(argument: Argument) -> Result<Row> {
 }
 
 fn each(argument: Argument, way: Way) -> Result<f64> {
-    let (few, many) = (
-        instructions(argument, way, FEW)?,
-        instructions(argument, way, MANY)?,
-    );
+    let (few, many) = (instructions(argument, way, FEW)?, instructions(argument, way, MANY)?);
     Ok((many as f64 - few as f64) / f64::from(MANY - FEW))
 }
 

@@ -118,12 +118,7 @@ pub(crate) fn run(options: &Options) -> Result {
     let mut rows = Vec::new();
     for resumed in [false, true] {
         for clients in [1, options.clients] {
-            rows.push(Row {
-                resumed,
-                clients,
-                rustls: Rate::default(),
-                oxorb: Rate::default(),
-            });
+            rows.push(Row { resumed, clients, rustls: Rate::default(), oxorb: Rate::default() });
         }
     }
     for round in 0..options.rounds {
@@ -172,10 +167,7 @@ impl fmt::Display for Report {
             "{} handshakes in each row, best of {} rounds: a second, and processor time of the server for one",
             self.handshakes, self.rounds
         )?;
-        writeln!(
-            f,
-            "handshake  at a time        rustls             OxORB         OxORB : rustls"
-        )?;
+        writeln!(f, "handshake  at a time        rustls             OxORB         OxORB : rustls")?;
         for row in &self.rows {
             let kind = if row.resumed { "resumed" } else { "full" };
             writeln!(
@@ -242,11 +234,7 @@ impl Client {
         Ok(Self {
             config: Arc::new(config),
             address: address.to_owned(),
-            kind: if resumed {
-                HandshakeKind::Resumed
-            } else {
-                HandshakeKind::Full
-            },
+            kind: if resumed { HandshakeKind::Resumed } else { HandshakeKind::Full },
         })
     }
 
@@ -295,9 +283,7 @@ impl Client {
         let (time, count) = (began.elapsed(), f64::from(each * clients));
         // Threads that have ended are not counted any more, which both servers avoid.
         let used = cpu.zip(server.cpu_time());
-        let used = used.map_or(Duration::ZERO, |(before, after)| {
-            after.saturating_sub(before)
-        });
+        let used = used.map_or(Duration::ZERO, |(before, after)| after.saturating_sub(before));
         Ok(Rate {
             each_second: count / time.as_secs_f64(),
             server_us: used.as_secs_f64() * 1e6 / count,
@@ -380,10 +366,7 @@ fn serve_by_oxorb(folder: &Path) -> Result {
         .build()?;
     let object = orb.root_poa().activate_servant(Arc::new(Nobody))?;
     let url = oxorb::corbaloc(object.ior()).ok_or("no address")?;
-    let place = url
-        .split('@')
-        .nth(1)
-        .and_then(|rest| rest.split('/').next());
+    let place = url.split('@').nth(1).and_then(|rest| rest.split('/').next());
     println!("{}", place.ok_or("no address")?);
     let mut nothing = String::new();
     std::io::stdin().read_line(&mut nothing)?;

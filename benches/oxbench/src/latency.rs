@@ -51,11 +51,7 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    let (rounds, divisor) = if options.quick {
-        (3, 10)
-    } else {
-        (options.rounds, 1)
-    };
+    let (rounds, divisor) = if options.quick { (3, 10) } else { (options.rounds, 1) };
     let contenders = contenders(&options.peers)?;
     let wanted = |experiment: &&Experiment| {
         options.only.is_empty() || options.only.iter().any(|name| name == experiment.name)

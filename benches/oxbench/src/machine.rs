@@ -52,11 +52,7 @@ impl fmt::Display for Machine {
             "{} x {}{}, Linux {}, {}",
             self.cpus,
             self.cpu,
-            if self.virtual_machine {
-                " (virtual machine)"
-            } else {
-                ""
-            },
+            if self.virtual_machine { " (virtual machine)" } else { "" },
             self.kernel,
             self.scheduling
         )
@@ -91,15 +87,9 @@ mod tests {
         fields[40 - 3] = "40";
         fields[41 - 3] = "1";
         let stat = format!("17 (a (strange) name) {}", fields.join(" "));
-        assert_eq!(
-            scheduling_class(&stat).as_deref(),
-            Some("SCHED_FIFO priority 40")
-        );
+        assert_eq!(scheduling_class(&stat).as_deref(), Some("SCHED_FIFO priority 40"));
         fields[41 - 3] = "0";
         let stat = format!("17 (oxbench) {}", fields.join(" "));
-        assert_eq!(
-            scheduling_class(&stat).as_deref(),
-            Some("SCHED_OTHER nice -5")
-        );
+        assert_eq!(scheduling_class(&stat).as_deref(), Some("SCHED_OTHER nice -5"));
     }
 }

@@ -131,17 +131,10 @@ pub(crate) fn run(options: &Options) -> Result {
         }
     }
     for row in &mut rows {
-        row.ratio = row
-            .oxorb
-            .zip(row.omninames)
-            .map(|(ours, theirs)| ours / theirs);
+        row.ratio = row.oxorb.zip(row.omninames).map(|(ours, theirs)| ours / theirs);
     }
-    let report = Report {
-        machine: Machine::this(),
-        names: options.names,
-        rounds: options.rounds,
-        rows,
-    };
+    let report =
+        Report { machine: Machine::this(), names: options.names, rounds: options.rounds, rows };
     match options.json {
         true => println!("{}", serde_json::to_string_pretty(&report)?),
         false => print!("{report}"),
@@ -165,9 +158,7 @@ impl Running {
         let mut command = match server {
             Server::OmniNames => {
                 let mut command = Command::new("omniNames");
-                command
-                    .args(["-start", &port.to_string(), "-logdir"])
-                    .arg(folder);
+                command.args(["-start", &port.to_string(), "-logdir"]).arg(folder);
                 command.arg("-errlog").arg(folder.join("errors"));
                 command
             }
@@ -230,9 +221,7 @@ fn measure(url: &str, clients: u32, names: u32) -> Result<Vec<f64>> {
                 })
                 .collect();
             let joined = running.into_iter().map(|client| client.join());
-            joined
-                .map(|done| done.unwrap_or_else(|_| Err("a client panicked".into())))
-                .collect()
+            joined.map(|done| done.unwrap_or_else(|_| Err("a client panicked".into()))).collect()
         });
         outcomes.into_iter().collect::<Result<Vec<()>>>()?;
         let total = f64::from(clients) * f64::from(names);
@@ -250,10 +239,7 @@ fn one(
     client: u32,
     names: u32,
 ) -> Result {
-    let component = |id: String| NameComponent {
-        id,
-        kind: String::new(),
-    };
+    let component = |id: String| NameComponent { id, kind: String::new() };
     let context = component(format!("client-{client}"));
     let name = |i: u32| [context.clone(), component(format!("name-{i:06}"))];
     match work {
@@ -291,10 +277,7 @@ fn one(
 
 /// Serves names until standard input closes.
 pub(crate) fn serve(port: u16, store: &Path) -> Result {
-    let orb = Orb::builder()
-        .listen(&format!("iiop://127.0.0.1:{port}"))
-        .listen_late()
-        .build()?;
+    let orb = Orb::builder().listen(&format!("iiop://127.0.0.1:{port}")).listen_late().build()?;
     let _service = NameService::start(&orb, Store::open(store)?)?;
     std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
     orb.shutdown(true)?;
@@ -309,16 +292,10 @@ impl fmt::Display for Report {
             "{} names for each client; a second, best of {} rounds\n",
             self.names, self.rounds
         )?;
-        writeln!(
-            f,
-            "{:<20}{:>8}{:>12}{:>12}{:>8}",
-            "", "clients", "omniNames", "OxORB", "ratio"
-        )?;
+        writeln!(f, "{:<20}{:>8}{:>12}{:>12}{:>8}", "", "clients", "omniNames", "OxORB", "ratio")?;
         for row in &self.rows {
             let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.0}"));
-            let ratio = row
-                .ratio
-                .map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
+            let ratio = row.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
             writeln!(
                 f,
                 "{:<20}{:>8}{:>12}{:>12}{:>8}",

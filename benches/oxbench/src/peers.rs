@@ -258,11 +258,7 @@ pub(crate) fn prepare(peer: Peer) -> Result<Contender> {
         Peer::OmniOrb => Some(omniorb::Programs::build()?),
         Peer::Raw | Peer::OxOrb => None,
     };
-    Ok(Contender {
-        peer,
-        omniorb,
-        endpoint: None,
-    })
+    Ok(Contender { peer, omniorb, endpoint: None })
 }
 
 impl Contender {
@@ -325,15 +321,10 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::OxorbServer { endpoint } => oxorb::serve(endpoint),
         Side::OxorbClient { reference } => oxorb::call(reference),
         Side::NameServer { port, store } => naming::serve(*port, store),
-        Side::LoadServer {
-            architecture,
-            priorities,
-            at,
-        } => load::serve(*architecture, at.as_deref(), priorities),
-        Side::LoadClient {
-            architecture,
-            references,
-        } => load::call(*architecture, references),
+        Side::LoadServer { architecture, priorities, at } => {
+            load::serve(*architecture, at.as_deref(), priorities)
+        }
+        Side::LoadClient { architecture, references } => load::call(*architecture, references),
         Side::ComponentCalled => components::serve(),
         Side::ComponentCaller { references } => components::call(references),
         Side::ComponentBare => components::serve_bare(),
@@ -346,37 +337,19 @@ pub(crate) fn play(side: &Side) -> Result {
         Side::CubitRawClient { address } => protocols::sides::call_raw(address),
         Side::CubitRingServer { path, wait, way } => protocols::ring::serve(path, *wait, *way),
         Side::CubitRingClient { path, wait, way } => protocols::ring::call(path, *wait, *way),
-        Side::SinkServer {
-            endpoint,
-            untouched,
-        } => protocols::one_way::serve(endpoint, *untouched),
-        Side::SinkClient {
-            reference,
-            placed,
-            untouched,
-        } => protocols::one_way::call(reference, *placed, *untouched),
+        Side::SinkServer { endpoint, untouched } => protocols::one_way::serve(endpoint, *untouched),
+        Side::SinkClient { reference, placed, untouched } => {
+            protocols::one_way::call(reference, *placed, *untouched)
+        }
         Side::CubitMemcpy { .. } => protocols::one_way::copy(),
         &Side::Collocated { way, calls } => collocated::play(way, calls),
-        &Side::Demux {
-            shape,
-            many,
-            requests,
-        } => demux::play(shape, many, requests),
+        &Side::Demux { shape, many, requests } => demux::play(shape, many, requests),
         Side::EventChannel { endpoint } => events::driver::serve(endpoint),
-        Side::EventDriver {
-            reference,
-            endpoint,
-        } => events::driver::drive(reference, endpoint),
+        Side::EventDriver { reference, endpoint } => events::driver::drive(reference, endpoint),
         Side::EventLocal => events::driver::drive_local(),
         &Side::EventRelay { octets } => events::driver::relay(octets),
-        Side::EventRaw {
-            address,
-            apart: false,
-        } => events::driver::drive_relay(address),
-        Side::EventRaw {
-            address,
-            apart: true,
-        } => events::driver::drive_relay_apart(address),
+        Side::EventRaw { address, apart: false } => events::driver::drive_relay(address),
+        Side::EventRaw { address, apart: true } => events::driver::drive_relay_apart(address),
         Side::Marshal { kind, reference } => marshal::serve(*kind, reference),
     }
 }
@@ -384,9 +357,7 @@ pub(crate) fn play(side: &Side) -> Result {
 impl Pair {
     /// Lets the client make `calls` calls.
     pub(crate) fn call(&mut self, experiment: &Experiment, calls: u32) -> Result {
-        let Experiment {
-            operation, size, ..
-        } = experiment;
+        let Experiment { operation, size, .. } = experiment;
         let command = format!("run {operation} {size} {calls}");
         self.client.tell(&command)?;
         self.client.expect("done")

@@ -78,9 +78,7 @@ impl Placement {
                     pin_this_thread(cpu)?;
                 }
                 let program = command.get_program().to_string_lossy().into_owned();
-                command
-                    .spawn()
-                    .map_err(|error| format!("cannot start {program}: {error}").into())
+                command.spawn().map_err(|error| format!("cannot start {program}: {error}").into())
             });
             spawning.join().expect("the starting thread does not panic")
         })
@@ -112,14 +110,10 @@ impl FromStr for Placement {
         };
         match text.split_once(',') {
             _ if text == "free" => Ok(Placement::Free),
-            Some((client, server)) => Ok(Placement::Pinned {
-                client: number(client)?,
-                server: number(server)?,
-            }),
-            None => number(text).map(|cpu| Placement::Pinned {
-                client: cpu,
-                server: cpu,
-            }),
+            Some((client, server)) => {
+                Ok(Placement::Pinned { client: number(client)?, server: number(server)? })
+            }
+            None => number(text).map(|cpu| Placement::Pinned { client: cpu, server: cpu }),
         }
     }
 }
@@ -142,25 +136,16 @@ mod tests {
     #[test]
     fn cpus_are_read_as_written_in_the_help() {
         assert_eq!("free".parse(), Ok(Placement::Free));
-        let both = Placement::Pinned {
-            client: 0,
-            server: 0,
-        };
+        let both = Placement::Pinned { client: 0, server: 0 };
         assert_eq!("0".parse(), Ok(both));
-        let apart = Placement::Pinned {
-            client: 0,
-            server: 1,
-        };
+        let apart = Placement::Pinned { client: 0, server: 1 };
         assert_eq!("0,1".parse(), Ok(apart));
         assert!("both".parse::<Placement>().is_err());
     }
 
     #[test]
     fn a_pinned_child_sees_one_cpu() {
-        let pinned = Placement::Pinned {
-            client: 0,
-            server: 0,
-        };
+        let pinned = Placement::Pinned { client: 0, server: 0 };
         let mut command = Command::new("nproc");
         command.stdout(std::process::Stdio::piped());
         let child = pinned.spawn(Role::Client, &mut command).unwrap();

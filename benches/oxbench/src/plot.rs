@@ -35,8 +35,7 @@ where
     // Errors of the drawing borrow the file's name.
     draw_page(&area, title, panels)
         .map_err(|error| format!("cannot draw {}: {error}", file.display()))?;
-    area.present()
-        .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+    area.present().map_err(|error| format!("cannot write {}: {error}", file.display()))?;
     Ok(())
 }
 
@@ -58,11 +57,7 @@ where
     Across: Ranged,
     Up: Ranged,
 {
-    chart
-        .configure_series_labels()
-        .position(corner)
-        .background_style(WHITE.mix(0.8))
-        .draw()
+    chart.configure_series_labels().position(corner).background_style(WHITE.mix(0.8)).draw()
 }
 
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
@@ -72,9 +67,7 @@ pub(crate) type Drawn<'a> =
 fn draw_panel<'a>(experiment: &ExperimentReport, panel: &Area<'a>) -> Drawn<'a> {
     let nines = |quantile: f64| -(1.0 - quantile).max(1e-5).log10();
     let points = || experiment.peers.iter().flat_map(|peer| &peer.curve);
-    let most_nines = points()
-        .map(|&(quantile, _)| nines(quantile))
-        .fold(1.0, f64::max);
+    let most_nines = points().map(|&(quantile, _)| nines(quantile)).fold(1.0, f64::max);
     let times = || points().map(|&(_, time)| time as f64 / 1000.0);
     let lowest = times().fold(f64::INFINITY, f64::min) * 0.8;
     let highest = times().fold(1.0, f64::max) * 1.2;
@@ -124,9 +117,6 @@ mod tests {
 
     #[test]
     fn nines_become_percentiles() {
-        assert_eq!(
-            [0.0, 1.0, 2.0, 3.0].map(percentile),
-            [0.0, 90.0, 99.0, 99.9]
-        );
+        assert_eq!([0.0, 1.0, 2.0, 3.0].map(percentile), [0.0, 90.0, 99.0, 99.9]);
     }
 }

@@ -30,12 +30,7 @@ impl Process {
         let mut child = placement.spawn(role, command)?;
         let input = child.stdin.take();
         let output = child.stdout.take().expect("standard output is piped");
-        Ok(Process {
-            name,
-            child,
-            input,
-            output: BufReader::new(output),
-        })
+        Ok(Process { name, child, input, output: BufReader::new(output) })
     }
 
     /// Says one line.

@@ -34,9 +34,7 @@ pub(crate) struct Options {
     output: Output,
 }
 
-const SIZES: [u32; 11] = [
-    1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000,
-];
+const SIZES: [u32; 11] = [1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000];
 const KINDS: [(Dispatching, &str); 3] = [
     (Dispatching::Static, "static"),
     (Dispatching::Deadline, "deadline"),
@@ -93,12 +91,7 @@ pub(crate) fn run(options: &Options) -> Result {
         .chunks(2)
         .map(|pair| (pair[0].kind, crossover(&pair[0].points, &pair[1].points)))
         .collect();
-    let report = Report {
-        machine: Machine::this(),
-        rounds: options.rounds,
-        series,
-        crossover,
-    };
+    let report = Report { machine: Machine::this(), rounds: options.rounds, series, crossover };
     options.output.show(&report, plot::draw)
 }
 
@@ -112,9 +105,8 @@ fn measure<S: Store<Item = u64>>(
     let points = sizes.map(|requests| {
         eprintln!("{kind} {store}, {requests} requests ...");
         let filled = store == "heap" || requests <= LONG_LIST;
-        let all: Vec<Point> = (0..options.rounds)
-            .map(|_| round::<S>(dispatching, requests, filled))
-            .collect();
+        let all: Vec<Point> =
+            (0..options.rounds).map(|_| round::<S>(dispatching, requests, filled)).collect();
         let best = |of: fn(&Point) -> Option<f64>| all.iter().filter_map(of).reduce(f64::min);
         Point {
             requests,
@@ -123,11 +115,7 @@ fn measure<S: Store<Item = u64>>(
             steady: best(|point| Some(point.steady)).unwrap_or(f64::INFINITY),
         }
     });
-    Series {
-        kind,
-        store,
-        points: points.collect(),
-    }
+    Series { kind, store, points: points.collect() }
 }
 
 /// One round: fill and empty as often as it takes to be timed, then in and out.
@@ -155,12 +143,7 @@ fn round<S: Store<Item = u64>>(dispatching: Dispatching, requests: u32, filled: 
         assert!(kept.is_ok(), "the queue has room");
         black_box(queue.dequeue(0));
     }
-    Point {
-        requests,
-        enqueue,
-        dequeue,
-        steady: begin.elapsed().as_nanos() as f64 / turns as f64,
-    }
+    Point { requests, enqueue, dequeue, steady: begin.elapsed().as_nanos() as f64 / turns as f64 }
 }
 
 fn fill<S: Store<Item = u64>>(queue: &mut DispatchQueue<S>, timings: &[Timing]) {
@@ -222,13 +205,9 @@ impl fmt::Display for Report {
         writeln!(f, "{}", self.machine)?;
         writeln!(f, "nanoseconds a request, best of {} rounds", self.rounds)?;
         let ways: [Way; 3] = [
-            ("enqueue, filling an empty queue in random order", |point| {
-                point.enqueue
-            }),
+            ("enqueue, filling an empty queue in random order", |point| point.enqueue),
             ("dequeue, emptying it", |point| point.dequeue),
-            ("one in and one out while so many wait", |point| {
-                Some(point.steady)
-            }),
+            ("one in and one out while so many wait", |point| Some(point.steady)),
         ];
         for (way, of) in ways {
             write!(f, "\n{way}\n{:16}", "requests")?;
@@ -267,12 +246,7 @@ mod tests {
         let points = |steady: [f64; 4]| -> Vec<Point> {
             let points = steady.into_iter().zip(SIZES);
             points
-                .map(|(steady, requests)| Point {
-                    requests,
-                    enqueue: None,
-                    dequeue: None,
-                    steady,
-                })
+                .map(|(steady, requests)| Point { requests, enqueue: None, dequeue: None, steady })
                 .collect()
         };
         let heap = points([5.0, 6.0, 7.0, 8.0]);

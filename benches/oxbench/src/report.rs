@@ -65,10 +65,7 @@ impl Ratio {
         let ratios = || neighbours.clone().map(|(&this, &other)| ratio(this, other));
         Some(Ratio {
             best: ratio(*these.iter().min()?, *others.iter().min()?),
-            range: (
-                ratios().fold(f64::INFINITY, f64::min),
-                ratios().fold(0.0, f64::max),
-            ),
+            range: (ratios().fold(f64::INFINITY, f64::min), ratios().fold(0.0, f64::max)),
         })
     }
 }
@@ -85,22 +82,10 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
         let rounds = self.rounds;
-        writeln!(
-            f,
-            "{}; {rounds} rounds in turns; microseconds",
-            self.placement
-        )?;
+        writeln!(f, "{}; {rounds} rounds in turns; microseconds", self.placement)?;
         for experiment in &self.experiments {
-            let ExperimentReport {
-                name,
-                request_octets,
-                reply_octets,
-                ..
-            } = experiment;
-            writeln!(
-                f,
-                "\n{name}: {request_octets} octets there, {reply_octets} back"
-            )?;
+            let ExperimentReport { name, request_octets, reply_octets, .. } = experiment;
+            writeln!(f, "\n{name}: {request_octets} octets there, {reply_octets} back")?;
             writeln!(
                 f,
                 "  {:8} {:>9} {:>9} {:>9} {:>9} {:>9}   {:>10} {:>10}   {:>7} {:>9}",

@@ -47,10 +47,7 @@ pub(crate) struct Clock {
 impl Clock {
     /// A clock that wants `calls` calls.
     pub(crate) fn new(calls: usize) -> Clock {
-        Clock {
-            calls,
-            samples: Vec::with_capacity(calls),
-        }
+        Clock { calls, samples: Vec::with_capacity(calls) }
     }
 
     /// Returns how many calls it wants.

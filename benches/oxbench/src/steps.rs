@@ -76,10 +76,7 @@ fn steps_over(protocol: &'static Protocol, options: &Options, folder: &Folder) -
         left -= calls;
     }
     pair.finish()?;
-    Ok(Steps {
-        protocol: protocol.name,
-        steps: samples.steps(),
-    })
+    Ok(Steps { protocol: protocol.name, steps: samples.steps() })
 }
 
 /// Returns a protocol that probes can look into: ours, between two processes.
@@ -191,10 +188,7 @@ impl Samples {
                 self.note(Step::Whole(side), last - first);
             }
             let at = |stamps: &[Stamp], stage| {
-                stamps
-                    .iter()
-                    .find(|stamp| stamp.0 == stage)
-                    .map(|stamp| stamp.1)
+                stamps.iter().find(|stamp| stamp.0 == stage).map(|stamp| stamp.1)
             };
             let ways = [
                 (
@@ -202,11 +196,7 @@ impl Samples {
                     at(client, Stage::RequestFramed),
                     at(server, Stage::RequestArrived),
                 ),
-                (
-                    Step::Reply,
-                    at(server, Stage::ReplyFramed),
-                    at(client, Stage::ReplyArrived),
-                ),
+                (Step::Reply, at(server, Stage::ReplyFramed), at(client, Stage::ReplyArrived)),
             ];
             for (step, from, to) in ways {
                 if let (Some(from), Some(to)) = (from, to) {
@@ -322,13 +312,10 @@ fn probe_cost() -> f64 {
 
 fn experiment_named(text: &str) -> std::result::Result<&'static Experiment, String> {
     static KNOWN: [Experiment; EXPERIMENTS.len()] = EXPERIMENTS;
-    KNOWN
-        .iter()
-        .find(|known| known.name == text)
-        .ok_or_else(|| {
-            let names = EXPERIMENTS.map(|known| known.name).join(", ");
-            format!("the experiments are {names}")
-        })
+    KNOWN.iter().find(|known| known.name == text).ok_or_else(|| {
+        let names = EXPERIMENTS.map(|known| known.name).join(", ");
+        format!("the experiments are {names}")
+    })
 }
 
 impl fmt::Display for Report {
@@ -439,11 +426,8 @@ mod tests {
             (Stage::ReplyArrived, 400),
             (Stage::CallEnded, 410),
         ];
-        let server = [
-            (Stage::RequestArrived, 230),
-            (Stage::ReplyFramed, 300),
-            (Stage::ReplySent, 320),
-        ];
+        let server =
+            [(Stage::RequestArrived, 230), (Stage::ReplyFramed, 300), (Stage::ReplySent, 320)];
         let mut samples = Samples::default();
         samples.add(&client, &server, 1).unwrap();
         let rows = samples.steps();
@@ -484,10 +468,7 @@ mod tests {
                     protocol: "giop-tcp",
                     steps: vec![row("link taken", 31), row("call ended", 32)],
                 },
-                Steps {
-                    protocol: "giop-unix",
-                    steps: vec![row("link taken", 41)],
-                },
+                Steps { protocol: "giop-unix", steps: vec![row("link taken", 41)] },
             ],
         };
         let text = report.to_string();

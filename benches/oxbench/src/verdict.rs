@@ -21,52 +21,27 @@ impl Verdicts {
 }
 
 pub(crate) fn at_most(bound: impl Into<String>, seen: Option<Ratio>, limit: f64) -> Verdict {
-    let met = |seen: Ratio| {
-        (
-            seen.seen <= limit,
-            format!("{seen}, wanted at most {limit}"),
-        )
-    };
-    Verdict {
-        bound: bound.into(),
-        met: seen.map(met),
-    }
+    let met = |seen: Ratio| (seen.seen <= limit, format!("{seen}, wanted at most {limit}"));
+    Verdict { bound: bound.into(), met: seen.map(met) }
 }
 
 /// Returns the verdict on a ratio that must be below a limit, not equal to it.
 pub(crate) fn below(bound: impl Into<String>, seen: Option<Ratio>, limit: f64) -> Verdict {
     let met = |seen: Ratio| (seen.seen < limit, format!("{seen}, wanted below {limit}"));
-    Verdict {
-        bound: bound.into(),
-        met: seen.map(met),
-    }
+    Verdict { bound: bound.into(), met: seen.map(met) }
 }
 
 pub(crate) fn at_least(bound: impl Into<String>, seen: Option<Ratio>, limit: f64) -> Verdict {
-    let met = |seen: Ratio| {
-        (
-            seen.seen >= limit,
-            format!("{seen}, wanted at least {limit}"),
-        )
-    };
-    Verdict {
-        bound: bound.into(),
-        met: seen.map(met),
-    }
+    let met = |seen: Ratio| (seen.seen >= limit, format!("{seen}, wanted at least {limit}"));
+    Verdict { bound: bound.into(), met: seen.map(met) }
 }
 
 /// Returns the verdict on a ratio that must not be below 1 by more than its interval.
 pub(crate) fn not_below(bound: impl Into<String>, seen: Option<Ratio>) -> Verdict {
     let met = |seen: Ratio| {
-        (
-            seen.most() >= 1.0,
-            format!("{seen}, wanted at least 1 within the interval"),
-        )
+        (seen.most() >= 1.0, format!("{seen}, wanted at least 1 within the interval"))
     };
-    Verdict {
-        bound: bound.into(),
-        met: seen.map(met),
-    }
+    Verdict { bound: bound.into(), met: seen.map(met) }
 }
 
 impl fmt::Display for Verdicts {

@@ -33,10 +33,7 @@ pub(crate) fn lengths(operation: Operation, size: u32) -> Lengths {
 
 /// The same of any operation whose argument and result have so many octets.
 pub(crate) fn call(operation: &str, argument: usize, result: usize) -> Lengths {
-    Lengths {
-        request: request_header(operation) + argument,
-        reply: REPLY_HEADER + result,
-    }
+    Lengths { request: request_header(operation) + argument, reply: REPLY_HEADER + result }
 }
 
 /// GIOP header, request id, status, empty service contexts.

@@ -23,10 +23,7 @@ fn a_quick_run_of_components_tells_what_it_was_asked() {
         "--format",
         "json",
     ];
-    let output = Command::new(env!("CARGO_BIN_EXE_oxbench"))
-        .args(arguments)
-        .output()
-        .unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_oxbench")).args(arguments).output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -40,10 +37,7 @@ fn a_quick_run_of_components_tells_what_it_was_asked() {
         }
         let allocations = |side: &str| row[side]["allocations"].as_f64().unwrap();
         let more = allocations("component") - allocations("plain");
-        assert!(
-            more.abs() < 0.01,
-            "a component's call allocates {more} times more: {row}"
-        );
+        assert!(more.abs() < 0.01, "a component's call allocates {more} times more: {row}");
     }
 
     let points = report["rates"]["points"].as_array().unwrap();
@@ -64,9 +58,5 @@ fn a_quick_run_of_components_tells_what_it_was_asked() {
     assert_eq!(report["effort"][0]["code"], none);
     let rounds = report["deployment"]["rounds"].as_array().unwrap();
     let memory = |round: &Value, of: &str| round[of]["memory"].as_f64().unwrap();
-    assert!(
-        rounds
-            .iter()
-            .all(|round| memory(round, "deployed") > memory(round, "bare"))
-    );
+    assert!(rounds.iter().all(|round| memory(round, "deployed") > memory(round, "bare")));
 }

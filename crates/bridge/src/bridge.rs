@@ -53,9 +53,7 @@ impl Bridge {
             change.listen.clear();
             change.byte_order = opposite(ByteOrder::NATIVE);
         });
-        let foreign = foreign
-            .build()
-            .map_err(|error| Error::Setup(error.into()))?;
+        let foreign = foreign.build().map_err(|error| Error::Setup(error.into()))?;
         let root = orb.root_poa();
         let named = Policies {
             lifespan: Lifespan::Persistent,
@@ -120,9 +118,7 @@ impl Bridge {
     fn stand_for(&self, name: &str, target: &Ior) -> Result<ObjectRef, Error> {
         let inner = &self.0;
         let servant = Arc::new(Forwarder::new(inner, target));
-        let object = inner
-            .named
-            .activate_servant_with_id(&name.into(), servant)?;
+        let object = inner.named.activate_servant_with_id(&name.into(), servant)?;
         let object = ObjectRef::from_ref(object);
         inner.stands_for(&object, target);
         inner.orb.bind(name, &object);

@@ -108,19 +108,12 @@ fn call<'r>(
     values: &Relayed<'r>,
     known: Option<&Known>,
 ) -> Result<Outcome, NotPassed<'r>> {
-    let operation = Operation {
-        name: upcall.operation(),
-        ..Operation::from(&TWOWAY)
-    };
+    let operation = Operation { name: upcall.operation(), ..Operation::from(&TWOWAY) };
     let mut upcall = Some(upcall);
     let called = target.invoke_dynamic(
         operation,
         |e| values.encode(e),
-        |answered| {
-            upcall
-                .take()
-                .map(|upcall| answer(bridge, upcall, answered, known))
-        },
+        |answered| upcall.take().map(|upcall| answer(bridge, upcall, answered, known)),
     );
     match (called, upcall) {
         (Ok(Some(outcome)), _) => Ok(outcome),
@@ -142,10 +135,9 @@ fn answer(
             add(&bridge.counts.rewritten, 1);
             oxorb_dynamic::answer(upcall, &known.signature, answered)
         }
-        (Err((upcall, _)), None) => upcall.fail(SystemException {
-            completed: CompletionStatus::Yes,
-            ..NOT_ALIKE
-        }),
+        (Err((upcall, _)), None) => {
+            upcall.fail(SystemException { completed: CompletionStatus::Yes, ..NOT_ALIKE })
+        }
     }
 }
 
@@ -155,10 +147,7 @@ fn send<'r>(
     upcall: Upcall<'r>,
     values: &Relayed<'r>,
 ) -> Result<Outcome, NotPassed<'r>> {
-    let operation = Operation {
-        name: upcall.operation(),
-        ..Operation::from(&ONEWAY)
-    };
+    let operation = Operation { name: upcall.operation(), ..Operation::from(&ONEWAY) };
     match target.send_dynamic(operation, |e| values.encode(e)) {
         Ok(()) => {
             add(&bridge.counts.oneways, 1);
@@ -185,9 +174,7 @@ impl Servant for Forwarder {
             add(&bridge.counts.failed, 1);
             return upcall.fail(LOOP);
         };
-        let known = bridge
-            .interfaces
-            .operation(&self.type_id, upcall.operation());
+        let known = bridge.interfaces.operation(&self.type_id, upcall.operation());
         match known {
             Some(known) if known.references => self.rewrite(&bridge, upcall),
             known => self.pass(&bridge, upcall, known),

@@ -30,10 +30,7 @@ impl Interfaces {
     pub fn add(&mut self, repository_id: &str, operations: impl IntoIterator<Item = Signature>) {
         let known = operations.into_iter().map(|signature| {
             let references = carries_references(&signature);
-            let known = Known {
-                signature,
-                references,
-            };
+            let known = Known { signature, references };
             (known.signature.operation.clone(), known)
         });
         self.0.insert(repository_id.to_owned(), known.collect());
@@ -58,9 +55,7 @@ impl Interfaces {
 
 fn carries_references(signature: &Signature) -> bool {
     let params = signature.params.iter().map(|param| &param.ty);
-    params
-        .chain([&signature.returns])
-        .any(|ty| carries(ty.as_ref(), &mut Vec::new()))
+    params.chain([&signature.returns]).any(|ty| carries(ty.as_ref(), &mut Vec::new()))
 }
 
 /// `within`: the types around this one, which may hold sequences of themselves.

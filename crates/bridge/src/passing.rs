@@ -28,10 +28,7 @@ struct Known {
 
 impl Passing {
     pub(crate) fn new(poa: Poa) -> Passing {
-        Passing {
-            poa,
-            known: Mutex::default(),
-        }
+        Passing { poa, known: Mutex::default() }
     }
 }
 
@@ -75,19 +72,12 @@ impl Inner {
         ior: &Ior,
         completed: CompletionStatus,
     ) -> Result<Ior, SystemException> {
-        let mut known = self
-            .passing
-            .known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.passing.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ior) = known.there.get(ior).or_else(|| known.here.get(ior)) {
             return Ok(ior.clone());
         }
         if known.here.len() >= MOST_REFERENCES {
-            return Err(SystemException::imp_limit(
-                minor::imp_limit::BRIDGED,
-                completed,
-            ));
+            return Err(SystemException::imp_limit(minor::imp_limit::BRIDGED, completed));
         }
         let servant = Arc::new(Forwarder::new(self, ior));
         let object = self.passing.poa.activate_servant(servant);
@@ -101,11 +91,7 @@ impl Inner {
 
     /// Remembers what an object of the bridge stands for.
     pub(crate) fn stands_for(&self, object: &ObjectRef, target: &Ior) {
-        let mut known = self
-            .passing
-            .known
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.passing.known.lock().unwrap_or_else(PoisonError::into_inner);
         let here = as_sent(object.reference());
         known.here.insert(target.clone(), here.clone());
         known.there.insert(here, target.clone());
@@ -117,23 +103,17 @@ fn as_sent(object: &Ref) -> Ior {
 }
 
 fn to_ior(raw: &RawReference) -> Ior {
-    let profiles = raw.profiles.iter().map(|profile| TaggedProfile {
-        tag: profile.tag,
-        data: profile.data.clone(),
-    });
-    Ior {
-        type_id: raw.type_id.clone(),
-        profiles: profiles.collect(),
-    }
+    let profiles = raw
+        .profiles
+        .iter()
+        .map(|profile| TaggedProfile { tag: profile.tag, data: profile.data.clone() });
+    Ior { type_id: raw.type_id.clone(), profiles: profiles.collect() }
 }
 
 fn from_ior(ior: &Ior) -> RawReference {
-    let profiles = ior.profiles.iter().map(|profile| RawProfile {
-        tag: profile.tag,
-        data: profile.data.clone(),
-    });
-    RawReference {
-        type_id: ior.type_id.clone(),
-        profiles: profiles.collect(),
-    }
+    let profiles = ior
+        .profiles
+        .iter()
+        .map(|profile| RawProfile { tag: profile.tag, data: profile.data.clone() });
+    RawReference { type_id: ior.type_id.clone(), profiles: profiles.collect() }
 }

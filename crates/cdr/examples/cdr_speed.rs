@@ -33,11 +33,7 @@ impl Fixed for Hop {
 
     #[inline(always)]
     fn take(r: &mut FixedReader<'_>) -> Result<Self> {
-        Ok(Self {
-            kind: Fixed::take(r)?,
-            distance: Fixed::take(r)?,
-            lane: Fixed::take(r)?,
-        })
+        Ok(Self { kind: Fixed::take(r)?, distance: Fixed::take(r)?, lane: Fixed::take(r)? })
     }
 }
 
@@ -87,50 +83,28 @@ impl Fixed for Checked {
 
     #[inline(always)]
     fn take(r: &mut FixedReader<'_>) -> Result<Self> {
-        Ok(Self {
-            on: Fixed::take(r)?,
-            hop: Fixed::take(r)?,
-        })
+        Ok(Self { on: Fixed::take(r)?, hop: Fixed::take(r)? })
     }
 }
 
 oxorb_cdr::fixed!(Checked);
 
 fn main() {
-    let foreign = if ByteOrder::NATIVE == ByteOrder::Big {
-        ByteOrder::Little
-    } else {
-        ByteOrder::Big
-    };
+    let foreign =
+        if ByteOrder::NATIVE == ByteOrder::Big { ByteOrder::Little } else { ByteOrder::Big };
     println!("nanoseconds per element, {ELEMENTS} elements       encode  decode");
     measure_message();
     for (name, order) in [("native", ByteOrder::NATIVE), ("foreign", foreign)] {
-        let hop = |i: usize| Hop {
-            kind: i as u8,
-            distance: i as i32,
-            lane: i as i16,
-        };
-        measure(
-            &format!("struct {{octet; long; short}}, {name}"),
-            order,
-            hop,
-        );
-        measure(&format!("the same, member by member, {name}"), order, |i| {
-            Loose(hop(i))
+        let hop = |i: usize| Hop { kind: i as u8, distance: i as i32, lane: i as i16 };
+        measure(&format!("struct {{octet; long; short}}, {name}"), order, hop);
+        measure(&format!("the same, member by member, {name}"), order, |i| Loose(hop(i)));
+        measure(&format!("struct {{boolean; and these}}, {name}"), order, |i| Checked {
+            on: i % 2 == 0,
+            hop: hop(i),
         });
-        measure(
-            &format!("struct {{boolean; and these}}, {name}"),
-            order,
-            |i| Checked {
-                on: i % 2 == 0,
-                hop: hop(i),
-            },
-        );
         measure(&format!("long, {name}"), order, |i| i as i32);
         measure(&format!("double, {name}"), order, |i| i as f64);
-        measure(&format!("string of 11, {name}"), order, |i| {
-            format!("string {i:04}")
-        });
+        measure(&format!("string of 11, {name}"), order, |i| format!("string {i:04}"));
     }
 }
 
@@ -142,11 +116,8 @@ fn measure_message() {
     for _ in 0..ROUNDS / 10 {
         let start = Instant::now();
         for n in 0..MESSAGES as u32 {
-            let mut encoder = Encoder::new(
-                std::mem::take(&mut buffer),
-                ByteOrder::NATIVE,
-                Dialect::new(2),
-            );
+            let mut encoder =
+                Encoder::new(std::mem::take(&mut buffer), ByteOrder::NATIVE, Dialect::new(2));
             encoder.copy_octets(b"GIOP\x01\x02\x01\x00");
             encoder.ulong(0);
             encoder.ulong(n);
@@ -199,9 +170,7 @@ where
     for _ in 0..ROUNDS {
         let mut encoder = Encoder::new(std::mem::take(&mut buffer), order, Dialect::new(2));
         let start = Instant::now();
-        encoder
-            .sequence(black_box(&items), None)
-            .expect("a small sequence");
+        encoder.sequence(black_box(&items), None).expect("a small sequence");
         encode = encode.min(start.elapsed().as_secs_f64());
         let message = encoder.finish();
 
@@ -214,9 +183,5 @@ where
         buffer = message.into_buffer();
     }
     let per_element = 1e9 / ELEMENTS as f64;
-    println!(
-        "{name:<44} {:>7.2} {:>7.2}",
-        encode * per_element,
-        decode * per_element
-    );
+    println!("{name:<44} {:>7.2} {:>7.2}", encode * per_element, decode * per_element);
 }

@@ -80,10 +80,7 @@ struct Received {
 impl Any {
     /// Holds a value. Encodes nothing yet; allocates once.
     pub fn new<T: Typed + Encode + Send + Sync + 'static>(value: T) -> Self {
-        Self {
-            ty: T::type_code(),
-            content: Content::Typed(Arc::new(value)),
-        }
+        Self { ty: T::type_code(), content: Content::Typed(Arc::new(value)) }
     }
 
     /// Holds a value of a type that Rust does not tell from others: an alias, or a struct with aliases instead.
@@ -101,19 +98,13 @@ impl Any {
         ty: TypeCode,
         value: T,
     ) -> Option<Self> {
-        ty.equivalent(&T::type_code()).then(|| Self {
-            ty,
-            ..Self::new(value)
-        })
+        ty.equivalent(&T::type_code()).then(|| Self { ty, ..Self::new(value) })
     }
 
     /// Holds a value that is known only at run time, if it is one of the type. Checking costs as much as encoding.
     pub fn with_type(ty: TypeCode, value: Dynamic) -> Result<Self, DynamicError> {
         value.check(&ty)?;
-        Ok(Self {
-            ty,
-            content: Content::Dynamic(Arc::new(value)),
-        })
+        Ok(Self { ty, content: Content::Dynamic(Arc::new(value)) })
     }
 
     /// Returns the number of octets that the value takes, if the any was received; `None` for a value that was put in
@@ -209,9 +200,7 @@ impl Any {
             Content::Typed(_) if e.is_chunked() && self.ty.as_ref().is_bound() => {
                 let at = e.position();
                 let value = self.dynamic();
-                value
-                    .and_then(|value| value.encode(&self.ty, e))
-                    .map_err(|error| error.to_cdr(at))
+                value.and_then(|value| value.encode(&self.ty, e)).map_err(|error| error.to_cdr(at))
             }
             Content::Typed(_) => {
                 let scratch = self.encoded(e.order(), e.dialect(), e.phase() & 7)?;
@@ -259,11 +248,7 @@ impl Any {
 
     /// The value as if it had been received.
     fn received(&self) -> Result<Received> {
-        let dialect = |chars| Dialect {
-            giop_minor: 2,
-            chars,
-            wchars: WcharSet::Utf16,
-        };
+        let dialect = |chars| Dialect { giop_minor: 2, chars, wchars: WcharSet::Utf16 };
         match self.encoded(ByteOrder::NATIVE, dialect(CharSet::Utf8), 0) {
             // Some characters are octets in one code set but not in the other.
             Err(error) if matches!(error.kind, ErrorKind::NotInCodeSet(_)) => {
@@ -329,9 +314,7 @@ impl Any {
         }
         let at = e.position();
         let value = Dynamic::decode(&self.ty, &mut received.decoder());
-        value
-            .and_then(|value| value.encode(&self.ty, e))
-            .map_err(|error| error.to_cdr(at))
+        value.and_then(|value| value.encode(&self.ty, e)).map_err(|error| error.to_cdr(at))
     }
 
     fn is_exception(&self) -> bool {

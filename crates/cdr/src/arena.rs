@@ -45,20 +45,13 @@ impl Arena {
     /// [`set_growing`](Self::set_growing). Allocates.
     pub fn new(octets: usize) -> Arena {
         let bump = Bump::with_capacity(octets);
-        Arena {
-            octets,
-            first: bump.allocated_bytes(),
-            bump,
-            scratch: RefCell::new(String::new()),
-        }
+        Arena { octets, first: bump.allocated_bytes(), bump, scratch: RefCell::new(String::new()) }
     }
 
     /// Makes an arena whose pages the kernel has given. Allocates.
     pub fn touched(octets: usize) -> Arena {
         let mut arena = Arena::new(octets);
-        arena
-            .bump
-            .alloc_slice_fill_copy(arena.bump.chunk_capacity(), 1_u8);
+        arena.bump.alloc_slice_fill_copy(arena.bump.chunk_capacity(), 1_u8);
         arena.scratch.get_mut().reserve(octets / 8);
         arena.reset();
         arena
@@ -225,9 +218,7 @@ numbers! {
 
 impl fmt::Debug for Arena {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Arena")
-            .field("octets", &self.octets)
-            .finish_non_exhaustive()
+        f.debug_struct("Arena").field("octets", &self.octets).finish_non_exhaustive()
     }
 }
 
@@ -270,26 +261,15 @@ mod tests {
 
     #[test]
     fn text_is_converted_where_it_must_be() {
-        let dialect = Dialect {
-            chars: CharSet::Iso8859_1,
-            ..Dialect::GIOP_1_2
-        };
-        let octets = [
-            0, 0, 0, 4, b'H', 0xF6, b'e', 0, 0, 0, 0, 6, 0, b'H', 0, 0xF6, 0, b'e',
-        ];
+        let dialect = Dialect { chars: CharSet::Iso8859_1, ..Dialect::GIOP_1_2 };
+        let octets = [0, 0, 0, 4, b'H', 0xF6, b'e', 0, 0, 0, 0, 6, 0, b'H', 0, 0xF6, 0, b'e'];
         let arena = Arena::new(1024);
         let mut d = Decoder::new(&octets, ByteOrder::Big, dialect);
         assert_eq!(arena.string(&mut d), Ok("Höe"));
         assert_eq!(arena.wstring(&mut d), Ok("Höe"));
         let mut d = Decoder::new(&octets, ByteOrder::Big, dialect);
         let error = arena.bounded_string(&mut d, 2).unwrap_err();
-        assert_eq!(
-            error.kind,
-            ErrorKind::BoundExceeded {
-                length: 3,
-                bound: 2
-            }
-        );
+        assert_eq!(error.kind, ErrorKind::BoundExceeded { length: 3, bound: 2 });
     }
 
     #[test]

@@ -34,11 +34,7 @@ pub struct BitReader {
 impl BitWriter {
     /// Returns a writer of no bits.
     pub const fn new() -> Self {
-        Self {
-            bits: 0,
-            used: 0,
-            overflow: false,
-        }
+        Self { bits: 0, used: 0, overflow: false }
     }
 
     /// A field of `width` bits, 1 to 64.

@@ -18,10 +18,7 @@ const FIRST: u32 = 1 << 15;
 const STEP: u32 = 1 << 16;
 
 impl Budget {
-    pub(crate) const START: Self = Self {
-        left: FIRST,
-        granted: FIRST,
-    };
+    pub(crate) const START: Self = Self { left: FIRST, granted: FIRST };
 
     /// Takes octets out of what was granted.
     #[inline(always)]

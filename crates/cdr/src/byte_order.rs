@@ -18,11 +18,7 @@ pub enum ByteOrder {
 
 impl ByteOrder {
     /// The order of the machine this runs on: what an encoder uses unless told otherwise.
-    pub const NATIVE: Self = if cfg!(target_endian = "big") {
-        Self::Big
-    } else {
-        Self::Little
-    };
+    pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
     /// Reads the byte-order flag of a GIOP header or an encapsulation: `true` is little-endian.
     #[inline]

@@ -39,11 +39,7 @@ pub struct Codec {
 impl Codec {
     /// A codec for these rules (`CodecFactory::create_codec`), writing in this machine's byte order.
     pub fn new(dialect: Dialect) -> Codec {
-        Codec {
-            dialect,
-            order: ByteOrder::NATIVE,
-            limits: Limits::default(),
-        }
+        Codec { dialect, order: ByteOrder::NATIVE, limits: Limits::default() }
     }
 
     /// Returns a codec that writes in another byte order. Both orders can always be read.
@@ -90,9 +86,7 @@ impl Codec {
     /// # Errors
     /// The octets are not one value of the type, and nothing else (`FormatMismatch`, `TypeMismatch`).
     pub fn decode_value(&self, octets: &[u8], ty: &TypeCode) -> Result<Any> {
-        self.read(octets, None, |d| {
-            Any::read_value(ty.clone(), &mut Walk::within(d), d)
-        })
+        self.read(octets, None, |d| Any::read_value(ty.clone(), &mut Walk::within(d), d))
     }
 
     /// Decodes like [`decode`](Self::decode), for values with object references, which `scope` (an

@@ -39,18 +39,11 @@ pub struct Dialect {
 
 impl Dialect {
     /// The rules inside encapsulations, whose version nobody announces: GIOP 1.2 with ISO 8859-1 and UTF-16.
-    pub const GIOP_1_2: Self = Self {
-        wchars: WcharSet::Utf16,
-        ..Self::new(2)
-    };
+    pub const GIOP_1_2: Self = Self { wchars: WcharSet::Utf16, ..Self::new(2) };
 
     /// The rules of a connection on which no code set was negotiated: ISO 8859-1 and no wide characters.
     #[inline]
     pub const fn new(giop_minor: u8) -> Self {
-        Self {
-            giop_minor,
-            chars: CharSet::Iso8859_1,
-            wchars: WcharSet::None,
-        }
+        Self { giop_minor, chars: CharSet::Iso8859_1, wchars: WcharSet::None }
     }
 }

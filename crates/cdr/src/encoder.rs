@@ -92,10 +92,7 @@ impl<'a> Encoder<'a> {
     /// Writes zero octets up to the next multiple of `to`, a power of two up to eight.
     #[inline]
     pub fn align(&mut self, to: usize) {
-        debug_assert!(
-            to.is_power_of_two() && to <= 8,
-            "CDR aligns to 1, 2, 4 or 8"
-        );
+        debug_assert!(to.is_power_of_two() && to <= 8, "CDR aligns to 1, 2, 4 or 8");
         self.room.align(to);
     }
 
@@ -180,11 +177,10 @@ impl<'a> Encoder<'a> {
                 self.ulong(count);
                 Ok(())
             }
-            _ => Err(ErrorKind::BoundExceeded {
-                length: n,
-                bound: bound as usize,
+            _ => {
+                Err(ErrorKind::BoundExceeded { length: n, bound: bound as usize }
+                    .at(self.position()))
             }
-            .at(self.position())),
         }
     }
 
@@ -354,11 +350,8 @@ impl<'a> Encoder<'a> {
         let written = f(self).and_then(|()| {
             let length = self.room.used() - start;
             u32::try_from(length).map_err(|_| {
-                ErrorKind::BoundExceeded {
-                    length,
-                    bound: u32::MAX as usize,
-                }
-                .at(self.position() - length)
+                ErrorKind::BoundExceeded { length, bound: u32::MAX as usize }
+                    .at(self.position() - length)
             })
         });
         self.room.set_origin(origin);
@@ -467,9 +460,7 @@ impl<'a> Encoder<'a> {
         if !self.gathered.is_empty() {
             self.gathered = Gathered::default();
         }
-        mem::replace(&mut self.room, Room::new(Vec::new()))
-            .into_parts()
-            .0
+        mem::replace(&mut self.room, Room::new(Vec::new())).into_parts().0
     }
 
     /// Takes the message out, as [`finish`](Self::finish) gives it. The encoder then holds nothing, and has no memory.

@@ -27,10 +27,7 @@ pub struct Layout {
 
 impl Layout {
     /// Layout of no members, with which a struct starts.
-    pub const EMPTY: Self = Self {
-        sizes: [0; 8],
-        first: 0,
-    };
+    pub const EMPTY: Self = Self { sizes: [0; 8], first: 0 };
 
     /// Returns this layout followed by a `T`.
     #[must_use]
@@ -141,10 +138,7 @@ impl Layout {
             sizes[phase] = padding(phase, align) + size;
             phase += 1;
         }
-        Self {
-            sizes,
-            first: align,
-        }
+        Self { sizes, first: align }
     }
 }
 
@@ -225,22 +219,13 @@ pub struct FixedWriter<'w> {
 impl<'w> FixedWriter<'w> {
     #[inline(always)]
     pub(crate) fn new(octets: &'w mut [u8], phase: usize, swap: bool) -> Self {
-        Self {
-            octets,
-            at: 0,
-            phase,
-            swap,
-            zeroed: false,
-        }
+        Self { octets, at: 0, phase, swap, zeroed: false }
     }
 
     /// Returns a writer over octets that are zero.
     #[inline(always)]
     pub(crate) fn zeroed(octets: &'w mut [u8], phase: usize, swap: bool) -> Self {
-        Self {
-            zeroed: true,
-            ..Self::new(octets, phase, swap)
-        }
+        Self { zeroed: true, ..Self::new(octets, phase, swap) }
     }
 
     /// Checks that everything was written: octets that `put` left out would go out as whatever was
@@ -306,27 +291,13 @@ struct Across<'r> {
 impl<'r> FixedReader<'r> {
     #[inline(always)]
     pub(crate) fn new(octets: &'r [u8], phase: usize, base: usize, swap: bool) -> Self {
-        Self {
-            octets,
-            at: 0,
-            phase,
-            base,
-            swap,
-            more: None,
-        }
+        Self { octets, at: 0, phase, base, swap, more: None }
     }
 
     /// A reader of octets up to the end of a piece, from this position on in the message.
     pub(crate) fn across(octets: &'r [u8], at: usize, swap: bool, pieces: &'r Pieces<'r>) -> Self {
-        let more = Across {
-            pieces,
-            current: pieces.current(),
-            ended: false,
-        };
-        Self {
-            more: Some(more),
-            ..Self::new(octets, at, at, swap)
-        }
+        let more = Across { pieces, current: pieces.current(), ended: false };
+        Self { more: Some(more), ..Self::new(octets, at, at, swap) }
     }
 
     /// Position in the message behind what was read; `None` if the message ended within it.
@@ -343,9 +314,7 @@ impl<'r> FixedReader<'r> {
             panic!("`take` must read as many octets as `LAYOUT` says");
         };
         let at = self.base + self.at;
-        let found = more
-            .pieces
-            .beyond(&mut more.current, at, align, size, block);
+        let found = more.pieces.beyond(&mut more.current, at, align, size, block);
         let Some((item, octets, at)) = found.filter(|_| !more.ended) else {
             more.ended = true;
             return None;

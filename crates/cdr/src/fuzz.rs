@@ -19,11 +19,8 @@ pub fn decode_typecode(data: &[u8]) {
         let mut encoder = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
         ty.encode(&mut encoder).expect("what was read is complete");
         let octets = encoder.finish();
-        let again = TypeCode::decode(&mut Decoder::new(
-            octets.contiguous(),
-            order,
-            Dialect::GIOP_1_2,
-        ));
+        let again =
+            TypeCode::decode(&mut Decoder::new(octets.contiguous(), order, Dialect::GIOP_1_2));
         let again = again.expect("what was just written can be read");
         assert!(again.equal(&ty) && ty.equivalent(&again));
         assert!(ty.compact().equivalent(&ty));
@@ -34,11 +31,7 @@ pub fn decode_typecode(data: &[u8]) {
         let mut skipped = decoder.clone();
         let end = skip(&ty, &mut skipped).map(|()| skipped.position());
         if Dynamic::decode(&ty, &mut decoder).is_ok() {
-            assert_eq!(
-                end,
-                Ok(decoder.position()),
-                "what is read and what is skipped end alike"
-            );
+            assert_eq!(end, Ok(decoder.position()), "what is read and what is skipped end alike");
         }
     }
 }
@@ -76,9 +69,9 @@ fn is_right_throughout(value: &Dynamic) -> bool {
         Dynamic::Any(any) => any.dynamic().is_ok_and(|value| is_right_throughout(&value)),
         // It is passed on as what it was truncated to.
         Dynamic::Value(value) if value.truncated_from.is_some() => false,
-        other => (0..other.component_count())
-            .filter_map(|at| other.element(at))
-            .all(is_right_throughout),
+        other => {
+            (0..other.component_count()).filter_map(|at| other.element(at)).all(is_right_throughout)
+        }
     }
 }
 
@@ -86,19 +79,10 @@ fn is_right_throughout(value: &Dynamic) -> bool {
 pub fn decode_everything(data: &[u8]) {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         for giop_minor in 0..=2 {
-            for (chars, wchars) in [
-                (CharSet::Iso8859_1, WcharSet::Ucs2),
-                (CharSet::Utf8, WcharSet::Utf16),
-            ] {
-                let decoder = Decoder::new(
-                    data,
-                    order,
-                    Dialect {
-                        giop_minor,
-                        chars,
-                        wchars,
-                    },
-                );
+            for (chars, wchars) in
+                [(CharSet::Iso8859_1, WcharSet::Ucs2), (CharSet::Utf8, WcharSet::Utf16)]
+            {
+                let decoder = Decoder::new(data, order, Dialect { giop_minor, chars, wchars });
                 one_type_after_the_other(decoder.clone());
                 directed_by_the_octets(decoder);
             }
@@ -131,10 +115,7 @@ fn one_type_after_the_other(decoder: Decoder<'_>) {
 
 /// Lets each octet choose what to read next, so that types meet at every alignment and depth.
 fn directed_by_the_octets(mut decoder: Decoder<'_>) {
-    decoder = decoder.with_limits(Limits {
-        max_depth: 16,
-        ..Limits::default()
-    });
+    decoder = decoder.with_limits(Limits { max_depth: 16, ..Limits::default() });
     while let Ok(choice) = decoder.octet() {
         let outcome = match choice % 16 {
             0 => decoder.short().map(drop),

@@ -25,11 +25,7 @@ struct Segment<'a> {
 impl<'a> Gathered<'a> {
     /// Returns an empty list, in a part of a message before which so many octets were gathered.
     pub(crate) fn after(octets: usize) -> Self {
-        Self {
-            octets,
-            end: octets,
-            ..Self::default()
-        }
+        Self { octets, end: octets, ..Self::default() }
     }
 
     /// Whether there is no place for one more.
@@ -41,10 +37,7 @@ impl<'a> Gathered<'a> {
     /// Appends a segment after `cut` own octets. There must be a place for it.
     #[inline]
     pub(crate) fn push(&mut self, cut: usize, segment: &'a [u8]) {
-        self.segments[self.count] = Some(Segment {
-            octets: segment,
-            cut,
-        });
+        self.segments[self.count] = Some(Segment { octets: segment, cut });
         self.count += 1;
         self.octets += segment.len();
         self.end = cut + self.octets;
@@ -113,19 +106,12 @@ impl<'a> Encoded<'a> {
 
     #[inline]
     pub(crate) fn new(buffer: Vec<u8>, used: usize, gathered: Gathered<'a>) -> Self {
-        Self {
-            buffer,
-            used,
-            gathered,
-        }
+        Self { buffer, used, gathered }
     }
 
     /// Octets in the whole message.
     #[inline]
-    #[expect(
-        clippy::len_without_is_empty,
-        reason = "nobody asks whether a message is empty"
-    )]
+    #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a message is empty")]
     pub fn len(&self) -> usize {
         self.used + self.gathered.octets()
     }
@@ -148,10 +134,7 @@ impl<'a> Encoded<'a> {
     /// When something was gathered: see [`is_contiguous`](Self::is_contiguous).
     #[inline]
     pub fn contiguous(&self) -> &[u8] {
-        assert!(
-            self.is_contiguous(),
-            "a gathered message is not in one piece"
-        );
+        assert!(self.is_contiguous(), "a gathered message is not in one piece");
         &self.buffer[..self.used]
     }
 

@@ -130,10 +130,7 @@ impl From<f64> for LongDouble {
             (0, fraction) => {
                 // A subnormal f64 is a normal number here.
                 let shift = fraction.leading_zeros() - 11;
-                (
-                    BIAS - 1022 - shift as i32,
-                    fraction << shift & ((1 << 52) - 1),
-                )
+                (BIAS - 1022 - shift as i32, fraction << shift & ((1 << 52) - 1))
             }
             (0x7FF, fraction) => (MAX_EXPONENT as i32, fraction),
             (exponent, fraction) => (exponent as i32 - 1023 + BIAS, fraction),

@@ -58,9 +58,7 @@ impl<'de, K: Decode<'de> + Ord, V: Decode<'de>> Decode<'de> for BTreeMap<K, V> {
     const MIN_SIZE: usize = 4;
 
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
-        d.map_with(None, K::MIN_SIZE + V::MIN_SIZE, |d| {
-            Ok((K::decode(d)?, V::decode(d)?))
-        })
+        d.map_with(None, K::MIN_SIZE + V::MIN_SIZE, |d| Ok((K::decode(d)?, V::decode(d)?)))
     }
 }
 

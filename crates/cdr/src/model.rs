@@ -30,13 +30,8 @@ const STALE: u8 = 0xEE;
 fn message(mut script: Script<'_>, mut buffer: Vec<u8>, order: ByteOrder, above: usize) -> Vec<u8> {
     buffer.fill(STALE);
     let mut encoder = Encoder::new(buffer, order, Dialect::GIOP_1_2).gather_above(above);
-    let mut model = Model {
-        octets: Vec::new(),
-        origin: 0,
-        order,
-        own: 0..usize::MAX,
-        gather_above: above,
-    };
+    let mut model =
+        Model { octets: Vec::new(), origin: 0, order, own: 0..usize::MAX, gather_above: above };
     while !script.0.is_empty() {
         step(&mut script, &mut encoder, &mut model, 0);
         assert_eq!(encoder.position(), model.octets.len());
@@ -134,12 +129,8 @@ struct Hop {
 }
 
 impl Fixed for Hop {
-    const LAYOUT: Layout = Layout::EMPTY
-        .then::<u8>()
-        .then::<f64>()
-        .then::<i16>()
-        .then::<[i32; 2]>()
-        .then::<bool>();
+    const LAYOUT: Layout =
+        Layout::EMPTY.then::<u8>().then::<f64>().then::<i16>().then::<[i32; 2]>().then::<bool>();
 
     #[inline(always)]
     fn put(&self, w: &mut FixedWriter<'_>) {
@@ -164,13 +155,7 @@ impl Fixed for Hop {
 crate::fixed!(Hop);
 
 const HOPS: [Hop; 4] = [const {
-    Hop {
-        kind: 0x91,
-        weight: -0.1,
-        lane: 0x7182,
-        way: [-0x1234_5678, 0x1f2e_3d4c],
-        open: true,
-    }
+    Hop { kind: 0x91, weight: -0.1, lane: 0x7182, way: [-0x1234_5678, 0x1f2e_3d4c], open: true }
 }; 4];
 const OCTETS: [u8; 300] = [0x55; 300];
 const BOOLEANS: [bool; 20] = [true; 20];

@@ -41,9 +41,7 @@ pub struct PieceTable {
 impl PieceTable {
     /// Starts the table of a message whose first piece has this many octets.
     pub fn new(first: usize) -> Self {
-        Self {
-            bounds: vec![(0, first as u32)],
-        }
+        Self { bounds: vec![(0, first as u32)] }
     }
 
     /// Appends the data of a further piece, which stood this many octets, modulo eight, behind its alignment origin. Empty
@@ -116,11 +114,7 @@ impl<'de> Pieces<'de> {
             if start < after || end < start {
                 return None;
             }
-            list.push(Piece {
-                start,
-                end,
-                copy: copied,
-            });
+            list.push(Piece { start, end, copy: copied });
             after = end;
             copied += end - start;
         }
@@ -128,11 +122,7 @@ impl<'de> Pieces<'de> {
             piece.copy += after;
         }
         let fits = !list.is_empty() && after.checked_add(copied) == Some(octets.len());
-        fits.then_some(Self {
-            octets,
-            list,
-            current: 0,
-        })
+        fits.then_some(Self { octets, list, current: 0 })
     }
 
     /// The piece where reading is.
@@ -156,10 +146,7 @@ impl<'de> Pieces<'de> {
     /// Octets of data behind a position in the current piece.
     pub(crate) fn left(&self, at: usize) -> usize {
         let here = &self.list[self.current];
-        let end = self
-            .list
-            .last()
-            .map_or(0, |last| last.copy + last.end - last.start);
+        let end = self.list.last().map_or(0, |last| last.copy + last.end - last.start);
         end.saturating_sub(here.copy + at.min(here.end).saturating_sub(here.start))
     }
 

@@ -58,9 +58,7 @@ mod tests {
 
     #[test]
     fn what_controls_a_terminal_is_written_out() {
-        for hidden in [
-            "\n", "\r", "\t", "\0", "\x1b", "\x7f", "\u{9b}", "\u{2028}", "\u{202e}",
-        ] {
+        for hidden in ["\n", "\r", "\t", "\0", "\x1b", "\x7f", "\u{9b}", "\u{2028}", "\u{202e}"] {
             let shown = Printable(hidden).to_string();
             assert!(shown.starts_with('\\') && shown.is_ascii(), "{shown}");
         }

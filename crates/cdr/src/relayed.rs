@@ -42,12 +42,7 @@ impl<'de> Relayed<'de> {
     /// The octets lie in several places.
     pub fn rest(d: &mut Decoder<'de>) -> Result<Self> {
         let (order, dialect, begin) = (d.order(), d.dialect(), d.position() % EIGHT);
-        Ok(Relayed {
-            octets: d.octets(d.remaining())?,
-            order,
-            dialect,
-            begin,
-        })
+        Ok(Relayed { octets: d.octets(d.remaining())?, order, dialect, begin })
     }
 
     /// Returns the byte order that a message must have to take them.
@@ -130,25 +125,14 @@ mod tests {
 
     #[test]
     fn text_goes_where_it_is_read_alike() {
-        let latin = Dialect {
-            chars: CharSet::Iso8859_1,
-            ..Dialect::GIOP_1_2
-        };
-        let utf_8 = Dialect {
-            chars: CharSet::Utf8,
-            ..latin
-        };
-        let older = Dialect {
-            giop_minor: 1,
-            ..latin
-        };
+        let latin = Dialect { chars: CharSet::Iso8859_1, ..Dialect::GIOP_1_2 };
+        let utf_8 = Dialect { chars: CharSet::Utf8, ..latin };
+        let older = Dialect { giop_minor: 1, ..latin };
         let oldest = Dialect::new(0);
         let alike = |from, to| {
             let mut d = Decoder::new(&[0; 8], ByteOrder::Big, from);
             let values = Relayed::rest(&mut d).unwrap();
-            values
-                .encode(&mut Encoder::new(Vec::new(), ByteOrder::Big, to))
-                .is_ok()
+            values.encode(&mut Encoder::new(Vec::new(), ByteOrder::Big, to)).is_ok()
         };
         assert!(alike(latin, latin) && alike(utf_8, utf_8) && alike(oldest, latin));
         assert!(!alike(latin, utf_8) && !alike(utf_8, latin));

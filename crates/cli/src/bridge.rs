@@ -60,9 +60,7 @@ pub(crate) fn run(args: Args) -> Done {
         let is_it = |(target, _): &Target| target == name;
         !args.targets.iter().any(is_it)
     }) {
-        return Err(because(format!(
-            "--interface {name}=..: no target is named {name}"
-        )));
+        return Err(because(format!("--interface {name}=..: no target is named {name}")));
     }
     let types = match args.idl.files.is_empty() {
         true => None,

@@ -55,12 +55,7 @@ fn new(wanted: &New) -> Done {
 
     use crate::output::{because, print};
 
-    let New {
-        dir,
-        hosts,
-        clients,
-        days,
-    } = wanted;
+    let New { dir, hosts, clients, days } = wanted;
     let made = oxorb::tls::make(&oxorb::tls::Wanted {
         hosts: hosts.clone(),
         clients: clients.clone(),
@@ -70,10 +65,7 @@ fn new(wanted: &New) -> Done {
     let shown = |path: &PathBuf| path.display().to_string();
     let failed =
         |path: &PathBuf, error: std::io::Error| because(format!("{}: {error}", shown(path)));
-    DirBuilder::new()
-        .recursive(true)
-        .create(dir)
-        .map_err(|error| failed(dir, error))?;
+    DirBuilder::new().recursive(true).create(dir).map_err(|error| failed(dir, error))?;
     // All or nothing: half of a set leads to certificates that do not know each other.
     for one in &made {
         let path = dir.join(&one.name);

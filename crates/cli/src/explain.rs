@@ -202,9 +202,6 @@ fn unknown(word: &str) -> crate::Failed {
     meant.truncate(SUGGESTED);
     because(match meant.as_slice() {
         [] => format!("no system exception {name:?}; `oxorb explain` lists them"),
-        meant => format!(
-            "no system exception {name:?}; did you mean {}?",
-            meant.join(" or ")
-        ),
+        meant => format!("no system exception {name:?}; did you mean {}?", meant.join(" or ")),
     })
 }

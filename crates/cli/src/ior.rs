@@ -69,12 +69,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
             profile.size
         );
         match &profile.content {
-            Content::Iiop {
-                version,
-                endpoints,
-                key,
-                components,
-            } => {
+            Content::Iiop { version, endpoints, key, components } => {
                 let _ = writeln!(out, "  version    GIOP {version}");
                 for (n, endpoint) in endpoints.iter().enumerate() {
                     let kind = if n == 0 { "address" } else { "alternate" };
@@ -88,12 +83,7 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
-            Content::Addressed {
-                version,
-                address,
-                key,
-                components,
-            } => {
+            Content::Addressed { version, address, key, components } => {
                 let _ = writeln!(
                     out,
                     "  version    GIOP {version}\n  address    {address} {FAINT}(of this protocol, not of TCP){FAINT:#}"
@@ -101,35 +91,18 @@ fn as_text(ior: &Ior, reference: &describe::Reference) -> String {
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
-            Content::Unix {
-                version,
-                path,
-                identity,
-                key,
-                components,
-            } => {
-                let _ = writeln!(
-                    out,
-                    "  version    GIOP {version}\n  socket     {}",
-                    Printable(path)
-                );
+            Content::Unix { version, path, identity, key, components } => {
+                let _ =
+                    writeln!(out, "  version    GIOP {version}\n  socket     {}", Printable(path));
                 for field in identity {
                     let _ = writeln!(out, "    {:<8} {}", field.label, Printable(&field.value));
                 }
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
-            Content::Placed {
-                version,
-                place,
-                key,
-                components,
-            } => {
-                let _ = writeln!(
-                    out,
-                    "  version    GIOP {version}\n  address    {}",
-                    Printable(place)
-                );
+            Content::Placed { version, place, key, components } => {
+                let _ =
+                    writeln!(out, "  version    GIOP {version}\n  address    {}", Printable(place));
                 key_text(&mut out, key);
                 components_text(&mut out, components);
             }
@@ -153,10 +126,7 @@ fn key_text(out: &mut String, key: &Key) {
         key.octets
     );
     if let Some(maker) = key.maker {
-        let _ = writeln!(
-            out,
-            "  made by    {maker} {FAINT}(by the look of the key){FAINT:#}"
-        );
+        let _ = writeln!(out, "  made by    {maker} {FAINT}(by the look of the key){FAINT:#}");
     }
 }
 
@@ -182,11 +152,7 @@ fn components_text(out: &mut String, components: &[ExplainedComponent]) {
 
 /// Vendors' tags are four letters; hexadecimal shows them better.
 fn tag(tag: u32) -> String {
-    if tag < 1000 {
-        tag.to_string()
-    } else {
-        format!("0x{tag:08x}")
-    }
+    if tag < 1000 { tag.to_string() } else { format!("0x{tag:08x}") }
 }
 
 fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
@@ -195,12 +161,7 @@ fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
         .iter()
         .map(|profile| {
             let mut value = match &profile.content {
-                Content::Iiop {
-                    version,
-                    endpoints,
-                    key,
-                    components,
-                } => json!({
+                Content::Iiop { version, endpoints, key, components } => json!({
                     "giop": version.to_string(),
                     "endpoints": endpoints.iter().map(ToString::to_string).collect::<Vec<_>>(),
                     "unreachable": endpoints
@@ -210,35 +171,19 @@ fn as_json(ior: &Ior, reference: &describe::Reference) -> Value {
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
-                Content::Addressed {
-                    version,
-                    address,
-                    key,
-                    components,
-                } => json!({
+                Content::Addressed { version, address, key, components } => json!({
                     "giop": version.to_string(),
                     "address": address.to_string(),
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
-                Content::Placed {
-                    version,
-                    place,
-                    key,
-                    components,
-                } => json!({
+                Content::Placed { version, place, key, components } => json!({
                     "giop": version.to_string(),
                     "address": place,
                     "key": key_json(key),
                     "components": components_json(components),
                 }),
-                Content::Unix {
-                    version,
-                    path,
-                    identity,
-                    key,
-                    components,
-                } => json!({
+                Content::Unix { version, path, identity, key, components } => json!({
                     "giop": version.to_string(),
                     "socket": path,
                     "identity": fields_json(identity),

@@ -72,11 +72,7 @@ pub(crate) struct Access<'a> {
 
 impl<'a> Access<'a> {
     pub(crate) fn of(orb: &'a Orb, read_only: bool) -> Access<'a> {
-        Access {
-            orb,
-            read_only,
-            federation: None,
-        }
+        Access { orb, read_only, federation: None }
     }
 
     /// Adds the servers to which names are followed.
@@ -110,10 +106,7 @@ impl<'a> Access<'a> {
             }
             (false, false) => rules.to_string(),
         };
-        print(format_args!(
-            "  connections: {from}; at {}\n",
-            self.endpoints().join(" ")
-        ))?;
+        print(format_args!("  connections: {from}; at {}\n", self.endpoints().join(" ")))?;
         print(format_args!(
             "  changes: {}\n",
             match self.read_only {
@@ -126,9 +119,9 @@ impl<'a> Access<'a> {
             Some("none") => print(format_args!(
                 "  other servers: names are followed to none (--federate allows it)\n"
             )),
-            Some(servers) => print(format_args!(
-                "  other servers: names are followed to {servers}\n"
-            )),
+            Some(servers) => {
+                print(format_args!("  other servers: names are followed to {servers}\n"))
+            }
         }
     }
 

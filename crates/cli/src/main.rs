@@ -34,12 +34,7 @@ use output::Failed;
 
 /// OxORB: a real-time CORBA ORB that talks to omniORB and JacORB.
 #[derive(Parser)]
-#[command(
-    name = "oxorb",
-    version,
-    arg_required_else_help = true,
-    max_term_width = 100
-)]
+#[command(name = "oxorb", version, arg_required_else_help = true, max_term_width = 100)]
 #[command(after_help = "Start with `oxorb demo`.\n\n\
     Settings of the ORB, as -ORBInitRef NAME=URL or OXORB_INITREF=NAME=URL in the environment, are taken by\n\
     every command that calls or serves objects; docs/config.md lists them.\n\n\

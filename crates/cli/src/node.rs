@@ -95,9 +95,8 @@ impl Starting {
         arguments.extend(self.process_arg.iter().cloned());
         let own = std::env::current_exe().ok();
         let own = own.map(|path| path.display().to_string());
-        let library_host = own.map_or_else(Vec::new, |own| {
-            vec![own, "deploy".to_owned(), "host".to_owned()]
-        });
+        let library_host =
+            own.map_or_else(Vec::new, |own| vec![own, "deploy".to_owned(), "host".to_owned()]);
         NodeSettings {
             artifacts,
             arguments,
@@ -179,10 +178,7 @@ pub(crate) fn run(command: Command) -> Done {
 fn serve(args: &Args) -> Done {
     let builder = args.listening.at(Orb::builder(), args.port);
     let orb = with_args(builder).build()?;
-    let settings = NodeSettings {
-        max_plans: args.max_plans,
-        ..args.starting.settings(&orb)
-    };
+    let settings = NodeSettings { max_plans: args.max_plans, ..args.starting.settings(&orb) };
     let format = args.format;
     let observe = move |event: &Event| incident(format, event);
     let node = NodeManager::start_observed(orb.root_poa(), &args.name, settings, observe)?;
@@ -206,11 +202,7 @@ fn serve(args: &Args) -> Done {
     }
     let urls = urls(reference.reference(), &key);
     match args.format {
-        Format::Text => print(format_args!(
-            "serving node {} at {}\n",
-            args.name,
-            urls.join(" ")
-        ))?,
+        Format::Text => print(format_args!("serving node {} at {}\n", args.name, urls.join(" ")))?,
         Format::Json => print_line(&json!({
             "event": "serving",
             "node": args.name,
@@ -295,11 +287,7 @@ mod tests {
         let got = inherited(&own);
         assert_eq!(
             got[1..],
-            [
-                "-ORBAccess=allow 10.0.0.0/8",
-                "-ORBMaxMessage=5000",
-                "-ORBMaxConnections=7"
-            ]
+            ["-ORBAccess=allow 10.0.0.0/8", "-ORBMaxMessage=5000", "-ORBMaxConnections=7"]
         );
         // They win over what stands before them.
         let mut options = Options::default();

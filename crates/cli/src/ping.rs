@@ -119,14 +119,11 @@ pub(crate) fn run(args: Args) -> Done {
     let calls =
         measure(&each[reached].object, &args).map_err(|exception| because(explained(exception)))?;
     let why = why(&orb, &tried, reached);
-    let Endpoint {
-        protocol, address, ..
-    } = &tried[reached];
+    let Endpoint { protocol, address, .. } = &tried[reached];
     match args.format {
-        Format::Text => print(format!(
-            "calls go over {protocol} to {address}: {why}\n{}",
-            calls_text(&calls)
-        )),
+        Format::Text => {
+            print(format!("calls go over {protocol} to {address}: {why}\n{}", calls_text(&calls)))
+        }
         Format::Json => print_json(&json!({
             "reached": true,
             "endpoints": tried,
@@ -222,11 +219,7 @@ fn hosts(orb: &Orb, ior: &Ior, tried: &[Endpoint]) -> Vec<Host> {
                 Some(Ok(address)) => beside(&profile, other.name(), &address, tried),
             };
             let protocol = other.name().to_owned();
-            hosts.push(Host {
-                protocol,
-                same,
-                why,
-            });
+            hosts.push(Host { protocol, same, why });
         }
     }
     hosts
@@ -239,9 +232,7 @@ fn beside(
     tried: &[Endpoint],
 ) -> (bool, String) {
     let shown = Printable(address.for_people()).to_string();
-    let it = tried
-        .iter()
-        .find(|it| it.protocol == protocol && it.address == shown);
+    let it = tried.iter().find(|it| it.protocol == protocol && it.address == shown);
     let ours = [oxorb::OXORB_SOCKET, oxorb::OXORB_SHM_SOCKET];
     let by = match ours.iter().any(|tag| profile.component(*tag).is_some()) {
         true => "the identity of the host",
@@ -262,10 +253,7 @@ fn skipped(orb: &Orb, ior: &Ior) -> Vec<String> {
     let foreign = ior.profiles.iter().filter(|profile| foreign(profile.tag));
     let said = foreign.map(|profile| {
         let tag = profile.tag;
-        format!(
-            "the profile with tag {tag:#x}: this ORB speaks {} only",
-            known.join(", ")
-        )
+        format!("the profile with tag {tag:#x}: this ORB speaks {} only", known.join(", "))
     });
     let mut said: Vec<_> = said.collect();
     let tells_of_tls = |profile: &Profile| {
@@ -304,10 +292,8 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
     let (mut each, mut near, mut first): (Vec<At>, Vec<At>, _) = (Vec::new(), Vec::new(), None);
     let mut add = |protocol: &Protocol, profile: &Profile, address: &Address, lane, is_near| {
         let alone = alone(profile, address, lane);
-        let ior = Ior {
-            type_id: ior.type_id.clone(),
-            profiles: vec![protocol.profile().write(&alone)],
-        };
+        let ior =
+            Ior { type_id: ior.type_id.clone(), profiles: vec![protocol.profile().write(&alone)] };
         let address = Printable(address.for_people());
         let address = match lane {
             Some(priority) => format!("{address} (lane of priority {priority})"),
@@ -349,23 +335,11 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
         };
         for address in &profile.addresses {
             let lane = priority(address);
-            add(
-                protocol,
-                &profile,
-                address,
-                lane,
-                lane.is_some() && is_near(address),
-            );
+            add(protocol, &profile, address, lane, lane.is_some() && is_near(address));
         }
         for (address, priority) in &profile.lanes {
             if !profile.addresses.contains(address) {
-                add(
-                    protocol,
-                    &profile,
-                    address,
-                    Some(*priority),
-                    is_near(address),
-                );
+                add(protocol, &profile, address, Some(*priority), is_near(address));
             }
         }
     }
@@ -379,10 +353,7 @@ fn endpoints(orb: &Orb, ior: &Ior) -> Vec<At> {
 fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
     let mut alone = profile.clone();
     alone.addresses = vec![address.clone()];
-    alone.lanes = lane
-        .map(|priority| (address.clone(), priority))
-        .into_iter()
-        .collect();
+    alone.lanes = lane.map(|priority| (address.clone(), priority)).into_iter().collect();
     let elsewhere = [
         oxorb::ALTERNATE_IIOP_ADDRESS,
         oxorb::TAO_ENDPOINTS,
@@ -392,9 +363,7 @@ fn alone(profile: &Profile, address: &Address, lane: Option<i16>) -> Profile {
         oxorb::SSL_SEC_TRANS,
         oxorb::CSI_SEC_MECH_LIST,
     ];
-    alone
-        .components
-        .retain(|component| !elsewhere.contains(&component.tag));
+    alone.components.retain(|component| !elsewhere.contains(&component.tag));
     alone
 }
 
@@ -496,16 +465,8 @@ fn endpoints_text(type_id: &str, tried: &[Endpoint], hosts: &[Host], skipped: &[
         };
     }
     for Host { same, why, .. } in hosts {
-        let which = if *same {
-            "the server's"
-        } else {
-            "not the server's"
-        };
-        let _ = writeln!(
-            out,
-            "  {STRONG}host{STRONG:#}    {which}: {}",
-            Printable(why)
-        );
+        let which = if *same { "the server's" } else { "not the server's" };
+        let _ = writeln!(out, "  {STRONG}host{STRONG:#}    {which}: {}", Printable(why));
     }
     for foreign in skipped {
         let _ = writeln!(out, "  {FAINT}skipped{FAINT:#} {foreign}");

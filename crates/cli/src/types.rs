@@ -103,9 +103,7 @@ impl Names for Known<'_> {
 
     fn find_object(&self, text: &str) -> Result<Ior, String> {
         let object = self.orb.string_to_object(text);
-        object
-            .map(|object| object.reference().ior().clone())
-            .map_err(|error| error.to_string())
+        object.map(|object| object.reference().ior().clone()).map_err(|error| error.to_string())
     }
 }
 
@@ -122,9 +120,7 @@ fn constant(value: &Constant, types: &Types) -> Value {
         Constant::Char(value) => value.to_string().into(),
         Constant::String(value) | Constant::Fixed(value) => value.clone().into(),
         Constant::Enumerator(id, ordinal) => {
-            let by_name = types
-                .of_def(*id)
-                .is_ok_and(|ty| matches!(ty.shape(), Shape::Enum));
+            let by_name = types.of_def(*id).is_ok_and(|ty| matches!(ty.shape(), Shape::Enum));
             match &types.model().def(*id).kind {
                 DefKind::Enum(body) => match body.enumerators.get(*ordinal as usize) {
                     Some(enumerator) if by_name => enumerator.name.clone().into(),

@@ -57,11 +57,7 @@ impl Instance {
 
 impl Assembly {
     pub(crate) fn of(component: Arc<Component>) -> Self {
-        Assembly {
-            component,
-            ports: Vec::new(),
-            attributes: Vec::new(),
-        }
+        Assembly { component, ports: Vec::new(), attributes: Vec::new() }
     }
 
     /// Returns the component, which answers the generic operations.
@@ -81,11 +77,7 @@ impl Assembly {
         is_settable: bool,
         type_code: fn() -> TypeCode,
     ) {
-        self.attributes.push(Attribute {
-            name,
-            is_settable,
-            type_code,
-        });
+        self.attributes.push(Attribute { name, is_settable, type_code });
     }
 
     /// Declares `provides R name`.
@@ -127,8 +119,7 @@ impl Assembly {
     /// Declares `publishes E name`.
     pub fn publisher<E: EventType>(&mut self, name: &'static str) -> Publisher<E> {
         let source = self.source(name, true);
-        self.ports
-            .push((name, Port::Publisher(source.table.clone())));
+        self.ports.push((name, Port::Publisher(source.table.clone())));
         Publisher(source)
     }
 
@@ -143,11 +134,7 @@ impl Assembly {
         if let Some(way) = &way {
             table.attach_by(way.attach::<E>(Arc::downgrade(&table), settings.push_failures));
         }
-        Source {
-            table,
-            most_failures: settings.push_failures,
-            way,
-        }
+        Source { table, most_failures: settings.push_failures, way }
     }
 
     /// Activates the component's servant, then calls the executor's `set_session_context`.
@@ -160,8 +147,7 @@ impl Assembly {
         S: LifeCycle + 'static,
     {
         self.component.set_ports(std::mem::take(&mut self.ports));
-        self.component
-            .set_attributes(std::mem::take(&mut self.attributes));
+        self.component.set_attributes(std::mem::take(&mut self.attributes));
         let own = self.activate_servant(R::servant(Arc::clone(servant)))?;
         self.component.set_own(Interface::from_ref(own));
         let executor = Arc::clone(servant) as Arc<dyn LifeCycle>;
@@ -226,8 +212,5 @@ impl Assembly {
 }
 
 fn provided<R>(type_id: &'static str) -> Arc<Provided<R>> {
-    Arc::new(Provided {
-        type_id,
-        reference: OnceLock::new(),
-    })
+    Arc::new(Provided { type_id, reference: OnceLock::new() })
 }

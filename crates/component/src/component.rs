@@ -177,9 +177,7 @@ impl Component {
 
     pub(crate) fn port(&self, name: &str) -> Option<&Port> {
         let mut ports = self.ports().iter();
-        ports
-            .find(|(known, _)| *known == name)
-            .map(|(_, port)| port)
+        ports.find(|(known, _)| *known == name).map(|(_, port)| port)
     }
 
     /// Reports whether events may reach it.

@@ -304,9 +304,8 @@ impl Inner {
         if let Some(orb) = self.poa.orb()
             && self.known.lock().insert(id)
         {
-            let unknown = factories
-                .iter()
-                .filter(|one| orb.values().factory(one.info().id).is_none());
+            let unknown =
+                factories.iter().filter(|one| orb.values().factory(one.info().id).is_none());
             let unknown: Vec<Factory> = unknown.copied().collect();
             if !unknown.is_empty() {
                 orb.values().register(&unknown);
@@ -324,9 +323,7 @@ impl Inner {
         for component in self.all() {
             component.abandon();
         }
-        let homes: Vec<_> = std::mem::take(&mut *self.homes.lock())
-            .into_values()
-            .collect();
+        let homes: Vec<_> = std::mem::take(&mut *self.homes.lock()).into_values().collect();
         for home in homes {
             home.remove();
         }

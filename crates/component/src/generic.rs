@@ -124,17 +124,11 @@ fn is_publisher(port: &Port) -> Option<Arc<dyn Connections>> {
 }
 
 fn base(name: &str, type_id: &str) -> PortDescription {
-    PortDescription {
-        name: name.to_owned(),
-        type_id: type_id.to_owned(),
-    }
+    PortDescription { name: name.to_owned(), type_id: type_id.to_owned() }
 }
 
 fn facet(name: &str, port: &Arc<dyn Provides>) -> Link<FacetDescription> {
-    let state = FacetDescription {
-        base: base(name, port.type_id()),
-        facet_ref: port.object(),
-    };
+    let state = FacetDescription { base: base(name, port.type_id()), facet_ref: port.object() };
     Value::new(state).into()
 }
 
@@ -213,10 +207,7 @@ impl Navigation for Component {
         let Some(object) = object else {
             return Ok(false);
         };
-        let facets = self
-            .ports()
-            .iter()
-            .filter_map(|(_, port)| is_facet(port)?.object());
+        let facets = self.ports().iter().filter_map(|(_, port)| is_facet(port)?.object());
         let mut own = self.object().cloned().into_iter().chain(facets);
         Ok(own.any(|one| one.reference().is_equivalent(object.reference())))
     }
@@ -238,9 +229,7 @@ impl Receptacles for Component {
         cookie: &Link<Cookie>,
     ) -> Result<Option<ObjectRef>, receptacles::DisconnectError> {
         let port = self.receptacle(name).ok_or(InvalidName {})?;
-        port.disconnect_object(cookie)
-            .map(Some)
-            .map_err(Missing::raise)
+        port.disconnect_object(cookie).map(Some).map_err(Missing::raise)
     }
 
     fn get_connections(
@@ -279,12 +268,11 @@ impl Events for Component {
     ) -> Result<Link<Cookie>, events::SubscribeError> {
         let port = self.publisher(name).ok_or(InvalidName {})?;
         let object = subscriber.map(Interface::unchecked_narrow);
-        port.connect_object(object.as_ref())
-            .map_err(|refusal| match refusal {
-                Refusal::Limit | Refusal::Already => crate::ExceededConnectionLimit {}.into(),
-                Refusal::Invalid => crate::InvalidConnection {}.into(),
-                Refusal::System(exception) => exception.into(),
-            })
+        port.connect_object(object.as_ref()).map_err(|refusal| match refusal {
+            Refusal::Limit | Refusal::Already => crate::ExceededConnectionLimit {}.into(),
+            Refusal::Invalid => crate::InvalidConnection {}.into(),
+            Refusal::System(exception) => exception.into(),
+        })
     }
 
     fn unsubscribe(
@@ -388,10 +376,9 @@ impl CcmObject for Component {
 
     fn remove(&self) -> Result<(), ccm_object::RemoveError> {
         Component::remove(self).map_err(|error| match error {
-            LifeCycleError::Executor(exception) => RemoveFailure {
-                reason: exception.reason as u32,
+            LifeCycleError::Executor(exception) => {
+                RemoveFailure { reason: exception.reason as u32 }.into()
             }
-            .into(),
             error => SystemException::from(error).into(),
         })
     }

@@ -100,11 +100,7 @@ impl Home {
     /// Declares `attribute T name`: for generated code.
     #[doc(hidden)]
     pub fn attribute(&self, name: &'static str, is_settable: bool, type_code: fn() -> TypeCode) {
-        self.attributes.lock().push(Attribute {
-            name,
-            is_settable,
-            type_code,
-        });
+        self.attributes.lock().push(Attribute { name, is_settable, type_code });
     }
 
     /// Returns the components that it has made and that are not removed.
@@ -154,9 +150,10 @@ impl Home {
         X: From<CreateFailure> + From<DuplicateKeyValue> + From<InvalidKey>,
     {
         let (key, octets) = self.read(key)?;
-        let reserved = self.keys.reserve(octets).ok_or(DuplicateKeyValue {
-            reason: CcmExceptionReason::DuplicateKey as u32,
-        })?;
+        let reserved = self
+            .keys
+            .reserve(octets)
+            .ok_or(DuplicateKeyValue { reason: CcmExceptionReason::DuplicateKey as u32 })?;
         Ok(Some(self.keyed(&key, reserved, make(&key)?)?))
     }
 
@@ -175,9 +172,10 @@ impl Home {
         X: From<CreateFailure>,
     {
         let octets = KeyOctets::of(key, self.settings.max_key_octets).map_err(|_| CLOSED)?;
-        let reserved = self.keys.reserve(octets).ok_or(CreateFailure {
-            reason: CcmExceptionReason::DuplicateKey as u32,
-        })?;
+        let reserved = self
+            .keys
+            .reserve(octets)
+            .ok_or(CreateFailure { reason: CcmExceptionReason::DuplicateKey as u32 })?;
         Ok(Some(self.keyed(key, reserved, executor)?))
     }
 
@@ -208,9 +206,8 @@ impl Home {
     {
         let octets = KeyOctets::of(key, self.settings.max_key_octets).ok();
         let found = octets.and_then(|octets| self.keys.find(&octets));
-        let found = found.ok_or(FinderFailure {
-            reason: CcmExceptionReason::ObjectNotFound as u32,
-        })?;
+        let found =
+            found.ok_or(FinderFailure { reason: CcmExceptionReason::ObjectNotFound as u32 })?;
         Ok(found.object().map(Interface::unchecked_narrow))
     }
 
@@ -259,10 +256,9 @@ impl Home {
         let mut made = None;
         let installed = self.installed(executor, |component| {
             let _ = component.key.set(key.into());
-            let _ = component.keyed.set(Keyed {
-                home: Arc::downgrade(self),
-                key: reserved.key().clone(),
-            });
+            let _ = component
+                .keyed
+                .set(Keyed { home: Arc::downgrade(self), key: reserved.key().clone() });
             made = Some(Arc::clone(component));
         })?;
         if let Some(made) = made {
@@ -295,18 +291,14 @@ impl Home {
 
     fn made(&self, component: &Component) -> bool {
         let (own, home) = (self.own.get(), component.home.get());
-        own.zip(home)
-            .is_some_and(|(own, home)| own.reference() == home.reference())
+        own.zip(home).is_some_and(|(own, home)| own.reference() == home.reference())
     }
 }
 
-const CLOSED: CreateFailure = CreateFailure {
-    reason: CcmExceptionReason::CreateError as u32,
-};
+const CLOSED: CreateFailure = CreateFailure { reason: CcmExceptionReason::CreateError as u32 };
 
-const UNKNOWN_KEY: UnknownKeyValue = UnknownKeyValue {
-    reason: CcmExceptionReason::ObjectNotFound as u32,
-};
+const UNKNOWN_KEY: UnknownKeyValue =
+    UnknownKeyValue { reason: CcmExceptionReason::ObjectNotFound as u32 };
 
 const NOT_OF_HOME: SystemException =
     SystemException::bad_param(minor::bad_param::NOT_OF_HOME, CompletionStatus::No);
@@ -314,10 +306,9 @@ const NOT_OF_HOME: SystemException =
 /// Removes a component on a client's request.
 fn remove<X: From<RemoveFailure> + From<SystemException>>(component: &Component) -> Result<(), X> {
     component.remove().map_err(|error| match error {
-        LifeCycleError::Executor(exception) => RemoveFailure {
-            reason: exception.reason as u32,
+        LifeCycleError::Executor(exception) => {
+            RemoveFailure { reason: exception.reason as u32 }.into()
         }
-        .into(),
         error => SystemException::from(error).into(),
     })
 }
@@ -325,9 +316,7 @@ fn remove<X: From<RemoveFailure> + From<SystemException>>(component: &Component)
 impl From<InstallError> for CreateFailure {
     fn from(error: InstallError) -> Self {
         match error {
-            InstallError::Executor(exception) => CreateFailure {
-                reason: exception.reason as u32,
-            },
+            InstallError::Executor(exception) => CreateFailure { reason: exception.reason as u32 },
             _ => CLOSED,
         }
     }
@@ -349,9 +338,7 @@ impl CcmHome for Home {
         let container = self.container.upgrade();
         let found = container.zip(component);
         let found = found.and_then(|(container, one)| container.component_of(one.reference()));
-        let unknown = RemoveFailure {
-            reason: CcmExceptionReason::ObjectNotFound as u32,
-        };
+        let unknown = RemoveFailure { reason: CcmExceptionReason::ObjectNotFound as u32 };
         let component = found.filter(|one| self.made(one)).ok_or(unknown)?;
         remove(&component)
     }

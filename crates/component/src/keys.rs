@@ -23,10 +23,7 @@ impl KeyOctets {
     /// # Errors
     /// InvalidKey for a value of a derived type, and for a key of more than `most` octets.
     pub(crate) fn of<K: PrimaryKey>(key: &Value<K>, most: usize) -> Result<Self, InvalidKey> {
-        let dialect = Dialect {
-            chars: CharSet::Utf8,
-            ..Dialect::GIOP_1_2
-        };
+        let dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
         let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, dialect);
         let written = key.encode_state(&mut encoder);
         // The state of a base alone would not tell derived values apart.
@@ -38,9 +35,8 @@ impl KeyOctets {
 }
 
 /// The key is null, too long, or of a derived type.
-pub(crate) const INVALID: InvalidKey = InvalidKey {
-    reason: CcmExceptionReason::SystemError as u32,
-};
+pub(crate) const INVALID: InvalidKey =
+    InvalidKey { reason: CcmExceptionReason::SystemError as u32 };
 
 /// Keys of one home, and the components that have them. There are as many as components, and as calls that make one.
 pub(crate) struct Keys<C>(Mutex<HashMap<KeyOctets, Option<Arc<C>>>>);
@@ -66,11 +62,7 @@ impl<C> Keys<C> {
             return None;
         }
         keys.insert(key.clone(), None);
-        Some(Reserved {
-            keys: self,
-            key,
-            is_given: false,
-        })
+        Some(Reserved { keys: self, key, is_given: false })
     }
 
     /// Returns the component that has a key.

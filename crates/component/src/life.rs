@@ -61,13 +61,8 @@ pub enum Phase {
 }
 
 impl Phase {
-    const ALL: [Phase; 5] = [
-        Phase::Installed,
-        Phase::Configured,
-        Phase::Active,
-        Phase::Passive,
-        Phase::Removed,
-    ];
+    const ALL: [Phase; 5] =
+        [Phase::Installed, Phase::Configured, Phase::Active, Phase::Passive, Phase::Removed];
 }
 
 impl fmt::Display for Phase {
@@ -164,9 +159,9 @@ impl Call<'_> {
     fn enter(&self, to: Phase) -> Result<(), LifeCycleError> {
         let executor = &self.executor;
         match to {
-            Phase::Configured => executor
-                .configuration_complete()
-                .map_err(LifeCycleError::Configuration)?,
+            Phase::Configured => {
+                executor.configuration_complete().map_err(LifeCycleError::Configuration)?
+            }
             Phase::Passive => executor.passivate().map_err(LifeCycleError::Executor)?,
             _ => executor.activate().map_err(LifeCycleError::Executor)?,
         }
@@ -185,10 +180,7 @@ impl Drop for Call<'_> {
 
 impl Life {
     pub(crate) fn new() -> Self {
-        Life {
-            phase: AtomicU8::new(Phase::Installed as u8),
-            slot: Mutex::default(),
-        }
+        Life { phase: AtomicU8::new(Phase::Installed as u8), slot: Mutex::default() }
     }
 
     pub(crate) fn phase(&self) -> Phase {
@@ -205,15 +197,10 @@ impl Life {
     /// # Errors
     /// What the executor raised; [`LifeCycleError::Order`] if the life was abandoned meanwhile.
     pub(crate) fn begin(&self, executor: Arc<dyn LifeCycle>) -> Result<(), LifeCycleError> {
-        executor
-            .set_session_context()
-            .map_err(LifeCycleError::Executor)?;
+        executor.set_session_context().map_err(LifeCycleError::Executor)?;
         match self.free(executor) {
             true => Ok(()),
-            false => Err(LifeCycleError::Order {
-                from: Phase::Removed,
-                to: Phase::Installed,
-            }),
+            false => Err(LifeCycleError::Order { from: Phase::Removed, to: Phase::Installed }),
         }
     }
 
@@ -306,8 +293,6 @@ impl Life {
 
 /// Returns SYSTEM_ERROR for a call that panics: the other steps of a removal still follow.
 fn caught(call: impl FnOnce() -> Result<(), CcmException>) -> Result<(), CcmException> {
-    let panicked = CcmException {
-        reason: CcmExceptionReason::SystemError,
-    };
+    let panicked = CcmException { reason: CcmExceptionReason::SystemError };
     catch_unwind(AssertUnwindSafe(call)).unwrap_or(Err(panicked))
 }

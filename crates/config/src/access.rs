@@ -8,14 +8,7 @@ use crate::ConfigError;
 use crate::file::Source;
 
 const KNOWN: [&str; 2] = ["default", "rule"];
-const KNOWN_OF_RULE: [&str; 6] = [
-    "allow",
-    "deny",
-    "interface",
-    "object",
-    "operation",
-    "protected",
-];
+const KNOWN_OF_RULE: [&str; 6] = ["allow", "deny", "interface", "object", "operation", "protected"];
 
 /// Most rules: each request is held against them.
 const MOST: usize = 1024;
@@ -26,11 +19,7 @@ pub(crate) fn read(
     table: &DeTable<'_>,
     at: usize,
 ) -> Result<AccessRules, ConfigError> {
-    let mut rules = AccessRules {
-        place: place(source, at),
-        allow: false,
-        rules: Vec::new(),
-    };
+    let mut rules = AccessRules { place: place(source, at), allow: false, rules: Vec::new() };
     let mut default = None;
     for (key, value) in table {
         match key.get_ref().as_ref() {
@@ -53,10 +42,7 @@ pub(crate) fn read(
         }
     }
     rules.allow = default.ok_or_else(|| {
-        source.error(
-            at,
-            "default has to be said: \"deny\" or \"allow\", for what no rule matches",
-        )
+        source.error(at, "default has to be said: \"deny\" or \"allow\", for what no rule matches")
     })?;
     Ok(rules)
 }
@@ -66,10 +52,7 @@ fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule,
     // Spans of tables in arrays begin anywhere in the file.
     let at = table.keys().map(|key| key.span().start).min();
     let at = at.unwrap_or(value.span().start);
-    let mut rule = AccessRule {
-        place: place(source, at),
-        ..AccessRule::default()
-    };
+    let mut rule = AccessRule { place: place(source, at), ..AccessRule::default() };
     let mut verdict = None;
     for (key, value) in table {
         match key.get_ref().as_ref() {
@@ -138,9 +121,7 @@ mod tests {
     use crate::Configuration;
 
     fn error(text: &str) -> String {
-        Configuration::parse(text, "oxorb.toml")
-            .unwrap_err()
-            .to_string()
+        Configuration::parse(text, "oxorb.toml").unwrap_err().to_string()
     }
 
     #[test]
@@ -155,10 +136,7 @@ mod tests {
         let places: Vec<_> = rules.rules.iter().map(|rule| rule.place.as_str()).collect();
         assert_eq!(places, ["oxorb.toml:5", "oxorb.toml:9"]);
         assert_eq!(rules.rules[0].operations, ["balance"]);
-        assert_eq!(
-            (rules.rules[1].allow, rules.rules[1].protected),
-            (false, Some(false))
-        );
+        assert_eq!((rules.rules[1].allow, rules.rules[1].protected), (false, Some(false)));
         assert_eq!(
             rules.to_string(),
             "2 access rules of oxorb.toml:1; what none of them matches is denied"
@@ -169,10 +147,7 @@ mod tests {
     fn mistakes_are_named_with_their_line() {
         for (text, part) in [
             ("[access]\n", "oxorb.toml:1: default has to be said"),
-            (
-                "[access]\ndefault = \"maybe\"\n",
-                "oxorb.toml:2: \"deny\" or \"allow\"",
-            ),
+            ("[access]\ndefault = \"maybe\"\n", "oxorb.toml:2: \"deny\" or \"allow\""),
             (
                 "[access]\ndefault = \"deny\"\n[[access.rule]]\nobject = \"a\"\n",
                 "oxorb.toml:4: a rule says whom",

@@ -17,11 +17,7 @@ pub struct ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConfigError {
-            origin,
-            line,
-            problem,
-        } = self;
+        let ConfigError { origin, line, problem } = self;
         match line {
             Some(line) => write!(f, "{origin}:{line}: {problem}"),
             None => write!(f, "{origin}: {problem}"),

@@ -163,11 +163,7 @@ impl Configuration {
     /// With file and line, for an unknown name or a value it cannot have.
     pub fn apply(&self, options: &mut Options) -> Result<(), ConfigError> {
         for setting in &self.settings {
-            let Setting {
-                place: (origin, line),
-                name,
-                value,
-            } = setting;
+            let Setting { place: (origin, line), name, value } = setting;
             options.set(name, value).map_err(|error| ConfigError {
                 origin: origin.clone(),
                 line: Some(*line),
@@ -223,10 +219,7 @@ impl Source<'_> {
     pub(crate) fn unknown<K: AsRef<str>>(&self, key: &Spanned<K>, known: &[&str]) -> ConfigError {
         let name = key.get_ref().as_ref();
         let known = known.join(", ");
-        self.error(
-            key.span().start,
-            format!("nothing is called `{name}` here; there are {known}"),
-        )
+        self.error(key.span().start, format!("nothing is called `{name}` here; there are {known}"))
     }
 
     pub(crate) fn text<'v>(&self, value: &'v Spanned<DeValue<'_>>) -> Result<&'v str, ConfigError> {
@@ -268,9 +261,7 @@ impl Source<'_> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),
             DeValue::Boolean(is) => Ok(u8::from(*is).to_string()),
-            DeValue::Integer(_) => self
-                .number(value, u64::MAX)
-                .map(|number| number.to_string()),
+            DeValue::Integer(_) => self.number(value, u64::MAX).map(|number| number.to_string()),
             _ => Err(self.error(
                 value.span().start,
                 "a text, a number, true or false is wanted, or several in brackets",

@@ -14,15 +14,8 @@ use crate::ConfigError;
 use crate::file::Source;
 
 const KNOWN: [&str; 3] = ["table", "measure", "modules"];
-const KNOWN_OF_MODULES: [&str; 7] = [
-    "capacity",
-    "storage",
-    "missed",
-    "threads",
-    "cpu",
-    "admission",
-    "reserve",
-];
+const KNOWN_OF_MODULES: [&str; 7] =
+    ["capacity", "storage", "missed", "threads", "cpu", "admission", "reserve"];
 
 /// More is a mistake.
 const MOST: u64 = 1_000_000;
@@ -94,11 +87,8 @@ fn read_modules(source: &Source<'_>, table: &DeTable<'_>) -> Result<Modules, Con
 /// Reads the table itself.
 pub(crate) fn load(path: &Path) -> Result<RunTimeScheduler, ConfigError> {
     let origin = || path.display().to_string();
-    let wrong = |line: Option<usize>, problem: String| ConfigError {
-        origin: origin(),
-        line,
-        problem,
-    };
+    let wrong =
+        |line: Option<usize>, problem: String| ConfigError { origin: origin(), line, problem };
     let text = crate::text::read(path).map_err(|problem| wrong(None, problem))?;
     let file: File = serde_json::from_str(&text)
         .map_err(|error| wrong(Some(error.line()), error.to_string()))?;
@@ -146,9 +136,7 @@ impl File {
         let queues: Result<Vec<Queue>, String> =
             self.queues.into_iter().map(Level::queue).collect();
         let queues = queues?;
-        let fixed = queues
-            .iter()
-            .all(|queue| queue.dispatching == Dispatching::Static);
+        let fixed = queues.iter().all(|queue| queue.dispatching == Dispatching::Static);
         let model = match self.model {
             Some(model) => model.parse()?,
             // Static queues are enforced alike under every model.

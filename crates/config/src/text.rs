@@ -10,9 +10,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot be read: {error}");
     let mut text = String::new();
     let file = File::open(path).map_err(failed)?;
-    file.take(LARGEST + 1)
-        .read_to_string(&mut text)
-        .map_err(failed)?;
+    file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
     match text.len() as u64 > LARGEST {
         true => Err(format!(
             "is larger than {LARGEST} octets, the most that is read; name a file of settings"

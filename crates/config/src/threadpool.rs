@@ -59,9 +59,7 @@ pub(crate) fn read(
         }
     }
     let number = |name: &str| {
-        let value = table
-            .get(name)
-            .map(|value| source.number(value, MAX_THREADS));
+        let value = table.get(name).map(|value| source.number(value, MAX_THREADS));
         value.transpose().map(|number| number.map(|n| n as usize))
     };
     let (threads, dynamic) = (number("threads")?, number("dynamic")?);
@@ -252,10 +250,7 @@ fn read_front(
 ) -> Result<(String, Steering), ConfigError> {
     const KNOWN: [&str; 2] = ["endpoint", "by"];
     let table = source.table(value)?;
-    if let Some(key) = table
-        .keys()
-        .find(|key| !KNOWN.contains(&key.get_ref().as_ref()))
-    {
+    if let Some(key) = table.keys().find(|key| !KNOWN.contains(&key.get_ref().as_ref())) {
         return Err(source.unknown(key, &KNOWN));
     }
     let (Some(endpoint), Some(by)) = (table.get("endpoint"), table.get("by")) else {
@@ -296,29 +291,20 @@ fn read_reservation(
     at: usize,
 ) -> Result<Reservation, ConfigError> {
     const KNOWN: [&str; 3] = ["runtime", "deadline", "period"];
-    if let Some(key) = table
-        .keys()
-        .find(|key| !KNOWN.contains(&key.get_ref().as_ref()))
-    {
+    if let Some(key) = table.keys().find(|key| !KNOWN.contains(&key.get_ref().as_ref())) {
         return Err(source.unknown(key, &KNOWN));
     }
     let time = |name: &str| {
         let value = table.get(name);
         let micros = value.map(|value| source.number(value, u32::MAX.into()));
-        micros
-            .transpose()
-            .map(|micros| micros.map(Duration::from_micros))
+        micros.transpose().map(|micros| micros.map(Duration::from_micros))
     };
     let (Some(runtime), Some(period)) = (time("runtime")?, time("period")?) else {
         let wanted =
             "a reservation has a runtime and a period, in microseconds, and may have a deadline";
         return Err(source.error(at, wanted));
     };
-    Ok(Reservation {
-        runtime,
-        deadline: time("deadline")?.unwrap_or(period),
-        period,
-    })
+    Ok(Reservation { runtime, deadline: time("deadline")?.unwrap_or(period), period })
 }
 
 fn read_buffers(
@@ -330,9 +316,8 @@ fn read_buffers(
         Some(value) => source.number(value, most).map(|number| number as usize),
         None => Err(source.error(at, "message buffers are { connections = N, octets = N }")),
     };
-    if let Some(key) = table
-        .keys()
-        .find(|key| !["connections", "octets"].contains(&key.get_ref().as_ref()))
+    if let Some(key) =
+        table.keys().find(|key| !["connections", "octets"].contains(&key.get_ref().as_ref()))
     {
         return Err(source.unknown(key, &["connections", "octets"]));
     }
@@ -348,11 +333,7 @@ fn read_buffering(
 ) -> Result<RequestBuffering, ConfigError> {
     let mut limits = RequestBuffering::default();
     for (key, value) in table {
-        let limit = || {
-            source
-                .number(value, u32::MAX.into())
-                .map(|limit| limit as usize)
-        };
+        let limit = || source.number(value, u32::MAX.into()).map(|limit| limit as usize);
         match key.get_ref().as_ref() {
             "requests" => limits.max_requests = limit()?,
             "octets" => limits.max_octets = limit()?,
@@ -376,9 +357,8 @@ fn read_order(
         "arrival" => Ok(QueueOrder::Arrival),
         "urgency" => Ok(QueueOrder::Urgency),
         "rate" => Ok(QueueOrder::Rate),
-        _ => Err(source.error(
-            value.span().start,
-            "\"arrival\", \"urgency\" or \"rate\" is wanted",
-        )),
+        _ => {
+            Err(source.error(value.span().start, "\"arrival\", \"urgency\" or \"rate\" is wanted"))
+        }
     }
 }

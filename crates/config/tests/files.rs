@@ -22,10 +22,7 @@ fn a_file_says_what_arguments_say() {
          InitRef = [\"A=corbaloc::h/A\", \"B=corbaloc::h/B\"]\n",
     )
     .unwrap();
-    assert_eq!(
-        options.concurrency,
-        Concurrency::LeaderFollowers { threads: 3 }
-    );
+    assert_eq!(options.concurrency, Concurrency::LeaderFollowers { threads: 3 });
     assert_eq!(options.max_connections, 16);
     assert!(options.realtime.lock_memory);
     assert_eq!(options.init_refs.len(), 2);
@@ -55,21 +52,14 @@ fn every_personality_can_be_used() {
 fn a_threadpool_of_the_same_name_is_replaced() {
     let text = "personality = \"avionics\"\n[threadpool.rates]\nthreads = 3\n[threadpool.other]\nthreads = 1\n";
     let read = Configuration::parse(text, "x.toml").unwrap();
-    let names: Vec<_> = read
-        .threadpools()
-        .iter()
-        .map(|(name, _)| name.as_str())
-        .collect();
+    let names: Vec<_> = read.threadpools().iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["other", "rates"]);
 }
 
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     let cases = [
-        (
-            "[orb]\n\nMaxHeld = \"many\"\n",
-            "x.toml:3: MaxHeld = many: expected a number",
-        ),
+        ("[orb]\n\nMaxHeld = \"many\"\n", "x.toml:3: MaxHeld = many: expected a number"),
         (
             "[orb]\nMaxHelt = 3\n",
             "x.toml:2: MaxHelt = 3: no such option; did you mean -ORBMaxHeld?",
@@ -78,10 +68,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "[orb]\nMaxHeld = 1.5\n",
             "x.toml:2: a text, a number, true or false is wanted, or several in brackets",
         ),
-        (
-            "[orb]\nMaxHeld = -1\n",
-            "x.toml:2: a number from 0 to 18446744073709551615 is wanted",
-        ),
+        ("[orb]\nMaxHeld = -1\n", "x.toml:2: a number from 0 to 18446744073709551615 is wanted"),
         (
             "\n[obr]\n",
             "x.toml:2: nothing is called `obr` here; there are personality, orb, threadpool, schedule, access",
@@ -99,10 +86,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "[threadpool.a]\nthreads = 1\nthreds = 2\n",
             "x.toml:3: nothing is called `threds` here; there are lane, front, rate, concurrency, reactor, threads, dynamic, borrowing, stack_size, buffering, message_buffers, value_arena",
         ),
-        (
-            "[[threadpool.a.lane]]\nthreads = 2\n",
-            "x.toml:1: a lane has a priority",
-        ),
+        ("[[threadpool.a.lane]]\nthreads = 2\n", "x.toml:1: a lane has a priority"),
         (
             "[[threadpool.a.lane]]\npriority = 40000\n",
             "x.toml:2: a number from 0 to 32767 is wanted",
@@ -169,10 +153,7 @@ fn what_is_wrong_is_said_with_its_place() {
             "[[threadpool.a.lane]]\npriority = 1\nscheduling = { budget = 5 }\n",
             "x.toml:3: nothing is called `budget` here; there are runtime, deadline, period",
         ),
-        (
-            "[threadpool.a]\nthreads = 2\nborrowing = 1\n",
-            "x.toml:3: true or false is wanted",
-        ),
+        ("[threadpool.a]\nthreads = 2\nborrowing = 1\n", "x.toml:3: true or false is wanted"),
         (
             "[threadpool.a]\nthreads = 2\nbuffering = { request = 1 }\n",
             "x.toml:3: nothing is called `request` here; there are requests, octets, order, drop",
@@ -182,11 +163,7 @@ fn what_is_wrong_is_said_with_its_place() {
         assert_eq!(problem(text), expected, "{text}");
     }
     let missing = Configuration::read(std::path::Path::new("no/such.toml")).unwrap_err();
-    assert!(
-        missing
-            .to_string()
-            .starts_with("no/such.toml: cannot be read: ")
-    );
+    assert!(missing.to_string().starts_with("no/such.toml: cannot be read: "));
 }
 
 #[test]
@@ -273,10 +250,7 @@ fn a_schedule_is_read_with_its_table() {
 
     for (text, expected) in [
         ("[schedule]\nmeasure = true\n", "a schedule has a table"),
-        (
-            "[schedule]\ntable = \"no.json\"\n",
-            "no.json: cannot be read",
-        ),
+        ("[schedule]\ntable = \"no.json\"\n", "no.json: cannot be read"),
         (
             "[schedule]\ntable = \"table.json\"\nmodules = { capacity = 0 }\n",
             "oxorb.toml:3: a number from 1 on is wanted",
@@ -294,23 +268,11 @@ fn a_schedule_is_read_with_its_table() {
         assert!(told.contains(expected), "{told}");
     }
     for (from, to, expected) in [
-        (
-            "\"HIGH\"",
-            "\"HUGE\"",
-            "the criticality of nav::Display::show",
-        ),
+        ("\"HIGH\"", "\"HUGE\"", "the criticality of nav::Display::show"),
         ("laxity", "chance", "\"chance\" is no order of a queue"),
-        (
-            "\"band\"",
-            "\"bond\"",
-            "no dispatching model is called \"bond\"",
-        ),
+        ("\"band\"", "\"bond\"", "no dispatching model is called \"bond\""),
         // R4: what is not enforced is refused, and so is what does not say what was analysed.
-        (
-            "\"band\"",
-            "\"urgency\"",
-            "analysed with full preemption by laxity (model urgency)",
-        ),
+        ("\"band\"", "\"urgency\"", "analysed with full preemption by laxity (model urgency)"),
         (
             "\"model\": \"band\",",
             "",
@@ -323,15 +285,11 @@ fn a_schedule_is_read_with_its_table() {
         ),
     ] {
         std::fs::write(folder.join("table.json"), TABLE.replace(from, to)).unwrap();
-        let told = Configuration::schedule(&folder.join("table.json"))
-            .unwrap_err()
-            .to_string();
+        let told = Configuration::schedule(&folder.join("table.json")).unwrap_err().to_string();
         assert!(told.contains(expected), "{told}");
     }
     // Older tables whose queues are all static mean the same under every model.
-    let older = TABLE
-        .replace("\"model\": \"band\",", "")
-        .replace("laxity", "static");
+    let older = TABLE.replace("\"model\": \"band\",", "").replace("laxity", "static");
     std::fs::write(folder.join("table.json"), older).unwrap();
     Configuration::schedule(&folder.join("table.json")).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();

@@ -86,10 +86,7 @@ impl AccessIndex {
         for (at, _) in all.filter(|(_, rule)| concerns(rule)) {
             add(&mut rules, at);
         }
-        Visit {
-            itself: *peer == PeerId::Process,
-            rules,
-        }
+        Visit { itself: *peer == PeerId::Process, rules }
     }
 
     /// Returns the rule that decides, if one does, and whether the request is to be served. `object`: as
@@ -168,10 +165,7 @@ impl Names {
             shorter: shorter(at),
         });
         Self {
-            whole: whole
-                .iter()
-                .map(|it| ((*it).into(), set(it, true)))
-                .collect(),
+            whole: whole.iter().map(|it| ((*it).into(), set(it, true))).collect(),
             beginnings: beginnings.collect(),
             others,
         }
@@ -233,15 +227,8 @@ mod tests {
         "IDL:bank/Teller:1.0",
         "IDL:stock/*",
     ];
-    const OBJECTS: [&str; 7] = [
-        "accounts/*",
-        "accounts/alice",
-        "accounts/b*",
-        "accounts/bob",
-        "0x00",
-        "*",
-        "accounts",
-    ];
+    const OBJECTS: [&str; 7] =
+        ["accounts/*", "accounts/alice", "accounts/b*", "accounts/bob", "0x00", "*", "accounts"];
     const OPERATIONS: [&str; 4] = ["balance", "close", "_get_day", "*"];
     const PARTIES: [&str; 4] = ["uid:7", "gid:1", "10.0.0.0/8", "all"];
 
@@ -276,11 +263,7 @@ mod tests {
             PeerId::Unknown,
             PeerId::Ip("10.1.2.3".parse().unwrap()),
             PeerId::Ip("11.1.2.3".parse().unwrap()),
-            PeerId::User {
-                uid: 7,
-                gid: 2,
-                pid: 3,
-            },
+            PeerId::User { uid: 7, gid: 2, pid: 3 },
         ];
         for count in [0, 1, 3, 63, 64, 65, 200] {
             for _ in 0..20 {

@@ -76,8 +76,7 @@ impl AccessRule {
         let named = |all: &[String], fits: &dyn Fn(&str) -> bool| {
             all.is_empty() || all.iter().any(|one| fits(one))
         };
-        self.protected
-            .is_none_or(|wanted| wanted == asked.protected)
+        self.protected.is_none_or(|wanted| wanted == asked.protected)
             && named(&self.operations, &|it| it == asked.operation)
             && named(&self.interfaces, &|it| fits(it, asked.interface))
             && (self.who.is_open() || self.who.concerns(asked.peer))
@@ -126,10 +125,7 @@ impl fmt::Display for AccessRules {
         let count = self.rules.len();
         let verb = if self.allow { "allowed" } else { "denied" };
         let place = &self.place;
-        write!(
-            f,
-            "{count} access rules of {place}; what none of them matches is {verb}"
-        )
+        write!(f, "{count} access rules of {place}; what none of them matches is {verb}")
     }
 }
 
@@ -138,10 +134,7 @@ mod tests {
     use super::*;
 
     fn rule(allow: bool, fill: impl FnOnce(&mut AccessRule)) -> AccessRule {
-        let mut rule = AccessRule {
-            allow,
-            ..AccessRule::default()
-        };
+        let mut rule = AccessRule { allow, ..AccessRule::default() };
         fill(&mut rule);
         rule
     }
@@ -159,11 +152,7 @@ mod tests {
     }
 
     fn user(uid: u32) -> PeerId {
-        PeerId::User {
-            uid,
-            gid: 1,
-            pid: 1,
-        }
+        PeerId::User { uid, gid: 1, pid: 1 }
     }
 
     #[test]
@@ -189,14 +178,8 @@ mod tests {
         assert!(!served(&rules, &user(7), "close", true), "an earlier rule");
         assert!(!served(&rules, &user(8), "balance", false), "the default");
         assert!(served(&rules, &user(8), "balance", true));
-        assert!(
-            served(&rules, &PeerId::Process, "close", false),
-            "a process admits itself"
-        );
-        let open = AccessRules {
-            allow: true,
-            ..rules
-        };
+        assert!(served(&rules, &PeerId::Process, "close", false), "a process admits itself");
+        let open = AccessRules { allow: true, ..rules };
         assert!(served(&open, &user(8), "balance", false));
     }
 }

@@ -114,15 +114,9 @@ mod tests {
     #[test]
     fn each_rule_refuses_what_it_is_about() {
         let cases: [&[(&str, &str)]; 4] = [
-            &[
-                ("ClientConnections", "private"),
-                ("OfferBiDirectionalGIOP", "1"),
-            ],
+            &[("ClientConnections", "private"), ("OfferBiDirectionalGIOP", "1")],
             &[("FragmentSize", "4096"), ("MaxGIOPVersion", "1.1")],
-            &[
-                ("Reactor", "busy-poll:50"),
-                ("Concurrency", "thread-per-connection"),
-            ],
+            &[("Reactor", "busy-poll:50"), ("Concurrency", "thread-per-connection")],
             &[("MaxConnectionsPerClient", "9"), ("MaxConnections", "8")],
         ];
         assert_eq!(cases.len(), RULES.len());

@@ -54,22 +54,19 @@ impl Concurrency {
         Ok(match (name, threads, queue) {
             ("thread-per-connection", "", "") => Concurrency::ThreadPerConnection,
             ("reactive", "", "") => Concurrency::Reactive,
-            ("leader-followers", threads, "") => Concurrency::LeaderFollowers {
-                threads: positive(threads)?,
-            },
-            ("thread-per-request", threads, "") => Concurrency::ThreadPerRequest {
-                threads: positive(threads)?,
-            },
-            ("worker-pool", threads, queue) => Concurrency::WorkerPool {
-                threads: positive(threads)?,
-                queue: positive(queue)?,
-            },
+            ("leader-followers", threads, "") => {
+                Concurrency::LeaderFollowers { threads: positive(threads)? }
+            }
+            ("thread-per-request", threads, "") => {
+                Concurrency::ThreadPerRequest { threads: positive(threads)? }
+            }
+            ("worker-pool", threads, queue) => {
+                Concurrency::WorkerPool { threads: positive(threads)?, queue: positive(queue)? }
+            }
             _ => {
                 return Err(format!(
                     "expected {}",
-                    CONCURRENCY
-                        .replace('|', ", ")
-                        .replace(", worker", " or worker")
+                    CONCURRENCY.replace('|', ", ").replace(", worker", " or worker")
                 ));
             }
         })

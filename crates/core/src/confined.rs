@@ -100,9 +100,7 @@ thread_local! {
 
 impl<T: Clone> Table<T> {
     const fn new() -> Self {
-        Table {
-            entries: Vec::new(),
-        }
+        Table { entries: Vec::new() }
     }
 
     fn insert(&mut self, entry: T) -> Key {
@@ -191,9 +189,7 @@ impl Confined {
 
 impl Servant for Confined {
     fn repository_id(&self) -> &str {
-        self.interfaces
-            .first()
-            .map_or(ObjectRef::ID, String::as_str)
+        self.interfaces.first().map_or(ObjectRef::ID, String::as_str)
     }
 
     fn is_a(&self, id: &str) -> bool {
@@ -238,10 +234,7 @@ impl Drop for Confined {
 
 impl From<LaneOf> for CurrentLane {
     fn from(lane: LaneOf) -> Self {
-        CurrentLane {
-            threadpool: ThreadpoolId(lane.pool),
-            lane: lane.lane,
-        }
+        CurrentLane { threadpool: ThreadpoolId(lane.pool), lane: lane.lane }
     }
 }
 
@@ -267,13 +260,7 @@ impl Orb {
             true => made(make).ok_or(NotConfined::Panicked)?,
             false => self.make_there(&lane, make)?,
         };
-        Ok(Arc::new(Confined {
-            key,
-            orb,
-            lane: Arc::downgrade(&lane),
-            name,
-            interfaces,
-        }))
+        Ok(Arc::new(Confined { key, orb, lane: Arc::downgrade(&lane), name, interfaces }))
     }
 
     /// Returns the lane whose only thread serves the objects at `priority` of a threadpool. For the object adapter.
@@ -287,9 +274,7 @@ impl Orb {
         priority: Option<oxorb_rt::Priority>,
     ) -> Result<CurrentLane, NotConfined> {
         let found = self.pools().of_one_thread(pool, priority);
-        found
-            .map(|(name, _)| name.into())
-            .map_err(NotConfined::Threads)
+        found.map(|(name, _)| name.into()).map_err(NotConfined::Threads)
     }
 
     fn make_there(
@@ -379,10 +364,7 @@ impl Orb {
             waker: RefCell::default(),
         });
         let key = TASKS.with_borrow_mut(|table| table.insert(Rc::clone(&task)));
-        let wakes = Wakes {
-            key,
-            lane: Arc::downgrade(&found),
-        };
+        let wakes = Wakes { key, lane: Arc::downgrade(&found) };
         task.waker.replace(Some(Waker::from(Arc::new(wakes))));
         poll(key);
         Ok(())

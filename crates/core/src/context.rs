@@ -31,15 +31,12 @@ impl Context {
 
     /// The value of a property.
     pub fn value(&self, name: &str) -> Option<&str> {
-        self.iter()
-            .find_map(|(known, value)| (known == name).then_some(value))
+        self.iter().find_map(|(known, value)| (known == name).then_some(value))
     }
 
     /// All properties, in the order they were first set.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.properties
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_str()))
+        self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
@@ -51,13 +48,10 @@ pub fn encode_context(
     clause: &[impl AsRef<str>],
 ) -> CdrResult<()> {
     let named = |name: &str| {
-        clause
-            .iter()
-            .map(AsRef::as_ref)
-            .any(|wanted| match wanted.strip_suffix('*') {
-                Some(prefix) => name.starts_with(prefix),
-                None => name == wanted,
-            })
+        clause.iter().map(AsRef::as_ref).any(|wanted| match wanted.strip_suffix('*') {
+            Some(prefix) => name.starts_with(prefix),
+            None => name == wanted,
+        })
     };
     let sent = || context.iter().filter(|(name, _)| named(name));
     e.length(2 * sent().count(), None)?;

@@ -26,10 +26,7 @@ thread_local! {
 }
 
 /// Dialect outside of a wrapped servant: it carries every text.
-const NOBODY: Dialect = Dialect {
-    chars: CharSet::Utf8,
-    ..Dialect::GIOP_1_2
-};
+const NOBODY: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 /// Wraps a servant that calls [`outgoing`] and [`incoming`].
 pub fn servant(inner: Arc<dyn Servant>) -> Arc<dyn Servant> {
@@ -152,10 +149,7 @@ mod tests {
     #[test]
     fn what_is_escaped_is_read_back_and_fits() {
         for (text, sent) in [
-            (
-                "plain {U+} {U+zzzz} {U+0041}",
-                "plain {U+} {U+zzzz} {U+0041}",
-            ),
+            ("plain {U+} {U+zzzz} {U+0041}", "plain {U+} {U+zzzz} {U+0041}"),
             ("Grüße", "Grüße"),
             ("жук", "{U+0436}{U+0443}{U+043A}"),
             ("a😀.b", "a{U+1F600}.b"),

@@ -76,10 +76,8 @@ struct Noted {
     characters: VecDeque<(u32, OutsideCodeSet)>,
 }
 
-static NOTED: std::sync::Mutex<Noted> = std::sync::Mutex::new(Noted {
-    attempts: VecDeque::new(),
-    characters: VecDeque::new(),
-});
+static NOTED: std::sync::Mutex<Noted> =
+    std::sync::Mutex::new(Noted { attempts: VecDeque::new(), characters: VecDeque::new() });
 
 static NEXT_NOTE: AtomicU32 = AtomicU32::new(1);
 
@@ -117,11 +115,7 @@ pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> Syst
             ..exception
         },
     };
-    LAST.set(Some(Failure {
-        exception,
-        attempts,
-        inconsistent_policies: Vec::new(),
-    }));
+    LAST.set(Some(Failure { exception, attempts, inconsistent_policies: Vec::new() }));
     noted
 }
 
@@ -151,10 +145,7 @@ pub(crate) fn raised_by(made_by: Option<u32>, exception: SystemException) -> Sys
         {
             let own = minor::is_unassigned(exception.minor, exception.kind);
             let number = OF_MAKER | at as u32 | if own { OF_ITS_OWN } else { 0 };
-            SystemException {
-                note: Note::new(number),
-                ..exception
-            }
+            SystemException { note: Note::new(number), ..exception }
         }
         _ => exception,
     }
@@ -176,10 +167,7 @@ fn explain_maker(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
 /// Returns the exception with a note of what ended a connection that several calls may share.
 pub(crate) fn noted(exception: SystemException, endpoint: String, what: String) -> SystemException {
     let attempts = vec![Attempt { endpoint, what }];
-    SystemException {
-        note: Note::new(keep(|noted| &mut noted.attempts, attempts)),
-        ..exception
-    }
+    SystemException { note: Note::new(keep(|noted| &mut noted.attempts, attempts)), ..exception }
 }
 
 /// Returns what is noted for an exception.
@@ -213,10 +201,7 @@ fn explain(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     let (attempts, character) = {
         let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
-        (
-            find(&noted.attempts, number),
-            find(&noted.characters, number),
-        )
+        (find(&noted.attempts, number), find(&noted.characters, number))
     };
     if let Some(outside) = character {
         write!(f, "; {outside}")?;

@@ -127,10 +127,7 @@ impl Detached {
             gap: None,
         };
         let request = Request::parse(&frame).expect("parsed before it was copied");
-        let key = request
-            .target
-            .object_key()
-            .expect("looked at before it was copied");
+        let key = request.target.object_key().expect("looked at before it was copied");
         let mut sink = Sink::kept_back(self.came_over.clone());
         let arrived = Arrived {
             orb,
@@ -159,12 +156,7 @@ impl<'r> Upcall<'r> {
     pub fn hold(self, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> Held<'r> {
         let mut memory = Sink::kept_back(self.sink.came_over());
         let expects_reply = self.expects_reply();
-        let Upcall {
-            arrived,
-            sink,
-            flow,
-            slot,
-        } = self;
+        let Upcall { arrived, sink, flow, slot } = self;
         let mut inner = Upcall::new(arrived, &mut memory, flow);
         inner.set_slot(slot);
         let served = panic::catch_unwind(AssertUnwindSafe(|| {

@@ -391,11 +391,7 @@ impl Watch {
         if observer.is_none() && !self.log.wants(incident.level()) {
             return;
         }
-        let event = ConnectionEvent {
-            incident,
-            peer: peer(),
-            detail: detail(),
-        };
+        let event = ConnectionEvent { incident, peer: peer(), detail: detail() };
         match observer {
             Some(observer) => observer(&event),
             None => self.log.incident(&event),

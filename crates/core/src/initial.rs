@@ -57,12 +57,7 @@ impl Orb {
     /// The names that [`resolve_initial_references`](Self::resolve_initial_references) knows.
     pub fn list_initial_services(&self) -> Vec<String> {
         let mut names = self.initial_names();
-        names.extend(
-            self.options()
-                .init_refs
-                .iter()
-                .map(|(name, _)| name.clone()),
-        );
+        names.extend(self.options().init_refs.iter().map(|(name, _)| name.clone()));
         names.sort();
         names.dedup();
         names
@@ -88,10 +83,7 @@ impl Orb {
         if depth >= MAX_INDIRECTIONS {
             return Err(ResolveError::TooManyIndirections(text.to_owned()));
         }
-        let malformed = |error| ResolveError::Malformed {
-            text: text.to_owned(),
-            error,
-        };
+        let malformed = |error| ResolveError::Malformed { text: text.to_owned(), error };
         let url = match oxorb_object::parse_reference(text.trim()) {
             // The grammar of its addresses is that protocol's.
             Err(ReferenceError::Corbaloc(corbaloc::Error::Protocol(word)))
@@ -120,10 +112,8 @@ impl Orb {
     /// Follows a URL with an address that IIOP's grammar does not know.
     fn follow_by_table(&self, text: &str) -> Result<ObjectRef, ResolveError> {
         let found = self.options().protocols.read_url(text);
-        let found = found.map_err(|error| ResolveError::Malformed {
-            text: text.to_owned(),
-            error,
-        })?;
+        let found =
+            found.map_err(|error| ResolveError::Malformed { text: text.to_owned(), error })?;
         match found {
             Found::Object(ior) => Ok(ObjectRef::from_ref(Ref::new(self, ior))),
             Found::Name(ior, name) => {
@@ -155,11 +145,7 @@ impl Orb {
         if let Some(registered) = self.initial_reference(name) {
             return Ok(ObjectRef::from_ref(registered));
         }
-        let given = self
-            .options()
-            .init_refs
-            .iter()
-            .rfind(|(given, _)| given == name);
+        let given = self.options().init_refs.iter().rfind(|(given, _)| given == name);
         if let Some((_, url)) = given {
             return self.follow(url, depth + 1);
         }
@@ -190,12 +176,7 @@ impl<'a> Published<'a> {
         components: &'a [TaggedComponent],
         native: CharSet,
     ) -> Self {
-        Published {
-            type_id,
-            key,
-            components,
-            native,
-        }
+        Published { type_id, key, components, native }
     }
 
     /// Returns the IOR: a profile for the first address of each endpoint, with the others as
@@ -250,20 +231,14 @@ impl<'a> Published<'a> {
             if protocol.profile().within_iiop(&profile.addresses).is_none() {
                 continue;
             }
-            match kinds
-                .iter_mut()
-                .find(|(known, _)| Arc::ptr_eq(known, protocol))
-            {
+            match kinds.iter_mut().find(|(known, _)| Arc::ptr_eq(known, protocol)) {
                 Some((_, addresses)) => addresses.extend_from_slice(&profile.addresses),
                 None => kinds.push((protocol, profile.addresses.clone())),
             }
         }
         profiles.retain(|(protocol, _)| !kinds.iter().any(|(kind, _)| Arc::ptr_eq(kind, protocol)));
         for (protocol, addresses) in kinds {
-            let told = protocol
-                .profile()
-                .within_iiop(&addresses)
-                .unwrap_or_default();
+            let told = protocol.profile().within_iiop(&addresses).unwrap_or_default();
             for (_, profile) in profiles.iter_mut().filter(|it| carries(it)) {
                 profile.components.extend_from_slice(&told);
             }
@@ -277,16 +252,11 @@ impl<'a> Published<'a> {
         let mut profiles: Vec<(&Arc<Protocol>, Profile)> = Vec::new();
         for (first, priority) in addresses {
             let protocol = &first.protocol;
-            if profiles
-                .iter()
-                .any(|(known, _)| Arc::ptr_eq(known, protocol))
-            {
+            if profiles.iter().any(|(known, _)| Arc::ptr_eq(known, protocol)) {
                 continue;
             }
             let mut profile = self.profile(first);
-            let ours = addresses
-                .iter()
-                .filter(|(at, _)| Arc::ptr_eq(&at.protocol, protocol));
+            let ours = addresses.iter().filter(|(at, _)| Arc::ptr_eq(&at.protocol, protocol));
             for (at, of) in ours {
                 if told {
                     profile.lanes.push((at.address.clone(), of.get()));
@@ -327,10 +297,7 @@ impl<'a> Published<'a> {
                 false => protocol.profile().write(&profile.bare()),
             }
         });
-        Ior {
-            type_id: self.type_id.to_owned(),
-            profiles: written.collect(),
-        }
+        Ior { type_id: self.type_id.to_owned(), profiles: written.collect() }
     }
 }
 
@@ -340,10 +307,7 @@ fn read_reference(path: &Path) -> io::Result<String> {
     let file = std::fs::File::open(path)?;
     let read = file.take(MAX_FILE + 1).read_to_string(&mut content)?;
     if read as u64 > MAX_FILE {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "it is too long for a reference",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long for a reference"));
     }
     Ok(content)
 }

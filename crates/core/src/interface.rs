@@ -39,9 +39,7 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// `Ok(None)`: reached, and it is something else.
     fn narrow<I: Interface>(&self) -> Result<Option<I>, SystemException> {
         let reference = Interface::reference(self);
-        Ok(reference
-            .is_a(I::REPOSITORY_ID)?
-            .then(|| I::from_ref(reference.clone())))
+        Ok(reference.is_a(I::REPOSITORY_ID)?.then(|| I::from_ref(reference.clone())))
     }
 
     /// Types a reference without asking the object; a wrong guess shows as

@@ -86,14 +86,7 @@ impl Upcall<'_> {
     /// Copies the header of the request: allocates, and takes the locks of the ORB's list of connections and of this
     /// connection. From the first such request on, all replies over the connection take its lock.
     pub fn later(self, keep: impl FnOnce(Later)) -> Outcome {
-        let Arrived {
-            orb,
-            frame,
-            request,
-            dialect,
-            times,
-            ..
-        } = *self.arrived;
+        let Arrived { orb, frame, request, dialect, times, .. } = *self.arrived;
         let Some(unanswered) = orb.keep_unanswered() else {
             return self.fail(raise::TOO_MANY_UNANSWERED);
         };
@@ -205,10 +198,7 @@ impl Later {
             gap: None,
         };
         let request = Request::parse(&frame).expect("parsed before it was copied");
-        let key = request
-            .target
-            .object_key()
-            .expect("looked at before it was copied");
+        let key = request.target.object_key().expect("looked at before it was copied");
         let arrived = Arrived {
             orb: &self.orb,
             frame: &frame,

@@ -49,9 +49,7 @@ impl FromStr for LogLevel {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let levels = [Self::Off, Self::Error, Self::Warn, Self::Info, Self::Debug];
         let found = levels.iter().find(|level| level.to_string() == text);
-        found
-            .copied()
-            .ok_or("expected off, error, warn, info or debug")
+        found.copied().ok_or("expected off, error, warn, info or debug")
     }
 }
 
@@ -115,10 +113,7 @@ impl Log {
             ),
             (Some(dropped), more) => self.write(
                 level,
-                &format!(
-                    "{event} ({} more of this kind were not logged)",
-                    dropped + more
-                ),
+                &format!("{event} ({} more of this kind were not logged)", dropped + more),
             ),
         }
     }
@@ -191,8 +186,7 @@ impl Quota {
 
     /// Whether its span is over, or has not begun.
     fn is_over(&self, now: Instant, span: Duration) -> bool {
-        self.since
-            .is_none_or(|since| now.duration_since(since) >= span)
+        self.since.is_none_or(|since| now.duration_since(since) >= span)
     }
 }
 

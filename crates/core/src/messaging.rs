@@ -91,10 +91,7 @@ mod tests {
         let mut octets = b"\0\0\0\x24IDL:omg.org/CORBA/NO_PERMISSION:1.0\0".to_vec();
         octets.extend([0, 0, 0, 7, 0, 0, 0, 0]);
         let held: SystemException = held_exception(true, false, &octets);
-        assert_eq!(
-            held,
-            SystemException::no_permission(7, CompletionStatus::Yes)
-        );
+        assert_eq!(held, SystemException::no_permission(7, CompletionStatus::Yes));
         octets.truncate(20);
         let broken: SystemException = held_exception(true, false, &octets);
         assert_eq!(broken.completed, CompletionStatus::Yes);

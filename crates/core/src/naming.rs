@@ -12,9 +12,7 @@ const MAX_CONTEXTS: u32 = 8;
 /// `NamingContextExt::resolve_str`. Where the service cannot follow the name to another server, this does.
 pub(crate) fn resolve_str(context: &ObjectRef, name: &str) -> Result<ObjectRef, String> {
     static OP: Op = Op::twoway("resolve_str");
-    let mut found = context
-        .reference()
-        .invoke(&OP, |e| e.string(name), decode_ref::<ObjectRef>);
+    let mut found = context.reference().invoke(&OP, |e| e.string(name), decode_ref::<ObjectRef>);
     for _ in 0..MAX_CONTEXTS {
         match found {
             Err(NamingError::CannotProceed(Some(context), rest)) => {
@@ -44,9 +42,7 @@ fn resolve(context: &ObjectRef, name: &[Component]) -> Result<Option<ObjectRef>,
         }
         Ok(())
     };
-    context
-        .reference()
-        .invoke(&OP, write, decode_ref::<ObjectRef>)
+    context.reference().invoke(&OP, write, decode_ref::<ObjectRef>)
 }
 
 /// `NameComponent`
@@ -142,11 +138,7 @@ fn name(d: &mut Decoder<'_>) -> CdrResult<Vec<Component>> {
     /// Two empty strings.
     const MIN_SIZE: usize = 10;
     let count = d.length(None, MIN_SIZE)?;
-    let components = (0..count).map(|_| {
-        Ok(Component {
-            id: String::decode(d)?,
-            kind: String::decode(d)?,
-        })
-    });
+    let components =
+        (0..count).map(|_| Ok(Component { id: String::decode(d)?, kind: String::decode(d)? }));
     components.collect()
 }

@@ -57,22 +57,12 @@ pub(crate) fn slot_of(key: &[u8]) -> u16 {
 impl Op {
     /// An operation whose caller waits for the result.
     pub const fn twoway(name: &'static str) -> Self {
-        Op {
-            name,
-            response: Response::WithTarget,
-            slot: NO_SLOT,
-            request: 0,
-        }
+        Op { name, response: Response::WithTarget, slot: NO_SLOT, request: 0 }
     }
 
     /// An operation declared `oneway`: sent, never answered.
     pub const fn oneway(name: &'static str) -> Self {
-        Op {
-            name,
-            response: Response::None,
-            slot: NO_SLOT,
-            request: 0,
-        }
+        Op { name, response: Response::None, slot: NO_SLOT, request: 0 }
     }
 
     /// Returns the operation with an index in the list of its interface.
@@ -104,12 +94,7 @@ pub struct Operation<'n> {
 impl From<&Op> for Operation<'static> {
     #[inline]
     fn from(op: &Op) -> Self {
-        Operation {
-            name: op.name,
-            response: op.response,
-            slot: op.slot,
-            request: op.request,
-        }
+        Operation { name: op.name, response: op.response, slot: op.slot, request: op.request }
     }
 }
 

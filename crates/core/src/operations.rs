@@ -43,12 +43,7 @@ impl Operations {
     }
 
     const fn of(names: &'static [&'static str], by: By) -> Self {
-        Operations {
-            names,
-            by,
-            hash: OnceLock::new(),
-            order: OnceLock::new(),
-        }
+        Operations { names, by, hash: OnceLock::new(), order: OnceLock::new() }
     }
 
     /// The place of a name in the list, or one past its end.
@@ -88,9 +83,9 @@ impl Operations {
             OperationSearch::Perfect => {
                 let hash = self.hash.get_or_init(|| PerfectHash::build(names).ok());
                 match hash {
-                    Some(hash) => hash
-                        .find(name.as_bytes())
-                        .filter(|place| names.get(*place) == Some(&name)),
+                    Some(hash) => {
+                        hash.find(name.as_bytes()).filter(|place| names.get(*place) == Some(&name))
+                    }
                     // A name occurs twice.
                     None => names.iter().position(|here| *here == name),
                 }
@@ -114,9 +109,9 @@ impl Operations {
     /// The place of a name in the list, or one past its end.
     pub fn search(&self, name: &str) -> usize {
         let found = match &self.by {
-            By::Perfect(hash) => hash
-                .find(name.as_bytes())
-                .filter(|place| self.names.get(*place) == Some(&name)),
+            By::Perfect(hash) => {
+                hash.find(name.as_bytes()).filter(|place| self.names.get(*place) == Some(&name))
+            }
             By::Binary(order) => order
                 .binary_search_by(|place| self.names[usize::from(*place)].cmp(name))
                 .ok()

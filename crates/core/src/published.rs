@@ -116,10 +116,8 @@ impl Options {
         }
         for protocol in self.protocols.iter() {
             let prepared = protocol.transport().prepare_multicast(&self.multicast);
-            prepared.map_err(|problem| SettingError {
-                setting: "-ORBMulticast".to_owned(),
-                problem,
-            })?;
+            prepared
+                .map_err(|problem| SettingError { setting: "-ORBMulticast".to_owned(), problem })?;
         }
         let mut protocols = self.protocols.iter();
         let prepared = protocols.try_for_each(|it| it.transport().prepare(&self.security));
@@ -158,19 +156,14 @@ impl Shared {
             .min(self.options.max_giop);
         let protocol = self.options.protocol_at(endpoint)?;
         let transport = protocol.transport();
-        let published = transport
-            .published(endpoint, &self.options.publish)
-            .map_err(SetupError::Interfaces)?;
+        let published =
+            transport.published(endpoint, &self.options.publish).map_err(SetupError::Interfaces)?;
         if transport.falls_short(endpoint, &published) {
             self.note(Incident::OnlyLoopback, || endpoint.to_string(), String::new);
         }
         Ok(published
             .into_iter()
-            .map(|address| PublishedAddress {
-                protocol: Arc::clone(protocol),
-                address,
-                version,
-            })
+            .map(|address| PublishedAddress { protocol: Arc::clone(protocol), address, version })
             .collect())
     }
 }

@@ -54,10 +54,8 @@ pub(crate) const TOO_MANY_REQUESTS: SystemException =
 
 /// A request came over a connection that this side opened, to an object whose
 /// policy does not allow that.
-pub(crate) const NOT_BIDIRECTIONAL: SystemException = SystemException::no_permission(
-    minor::no_permission::NOT_BIDIRECTIONAL,
-    CompletionStatus::No,
-);
+pub(crate) const NOT_BIDIRECTIONAL: SystemException =
+    SystemException::no_permission(minor::no_permission::NOT_BIDIRECTIONAL, CompletionStatus::No);
 
 /// The object has moved while an asynchronous call was under way; repeat it.
 pub(crate) const FORWARDED: SystemException =
@@ -170,10 +168,8 @@ pub(crate) const NIL_REFERENCE: SystemException =
     SystemException::inv_objref(minor::inv_objref::NIL, CompletionStatus::No);
 
 /// A reply status that GIOP does not know.
-pub(crate) const UNKNOWN_REPLY_STATUS: SystemException = SystemException::marshal(
-    minor::marshal::UNKNOWN_REPLY_STATUS,
-    CompletionStatus::Maybe,
-);
+pub(crate) const UNKNOWN_REPLY_STATUS: SystemException =
+    SystemException::marshal(minor::marshal::UNKNOWN_REPLY_STATUS, CompletionStatus::Maybe);
 
 /// Returns the exception of calls whose reply cannot be read: for a limit of this side, or a fault of the peer.
 #[cold]
@@ -185,26 +181,20 @@ pub(crate) fn bad_reply(violation: &oxorb_giop::Violation) -> SystemException {
 }
 
 /// The peer sent something that is no GIOP.
-pub(crate) const BAD_REPLY: SystemException = SystemException::comm_failure(
-    minor::comm_failure::PROTOCOL_VIOLATION,
-    CompletionStatus::Maybe,
-);
+pub(crate) const BAD_REPLY: SystemException =
+    SystemException::comm_failure(minor::comm_failure::PROTOCOL_VIOLATION, CompletionStatus::Maybe);
 
 /// The server was gone before it read any of the request.
 pub(crate) const REQUEST_UNREAD: SystemException =
     SystemException::comm_failure(minor::comm_failure::SEND_FAILED, CompletionStatus::No);
 
 /// The connection broke while the call was running.
-pub(crate) const CONNECTION_LOST: SystemException = SystemException::comm_failure(
-    minor::comm_failure::CONNECTION_LOST,
-    CompletionStatus::Maybe,
-);
+pub(crate) const CONNECTION_LOST: SystemException =
+    SystemException::comm_failure(minor::comm_failure::CONNECTION_LOST, CompletionStatus::Maybe);
 
 /// The operation raised an exception that it does not declare.
-pub(crate) const UNLISTED_USER_EXCEPTION: SystemException = SystemException::unknown(
-    minor::unknown::UNLISTED_USER_EXCEPTION,
-    CompletionStatus::Yes,
-);
+pub(crate) const UNLISTED_USER_EXCEPTION: SystemException =
+    SystemException::unknown(minor::unknown::UNLISTED_USER_EXCEPTION, CompletionStatus::Yes);
 
 /// The servant panicked.
 pub(crate) const SERVANT_PANICKED: SystemException =
@@ -223,10 +213,8 @@ pub(crate) const TOO_MANY_UNANSWERED: SystemException =
     SystemException::transient(minor::transient::TOO_MANY_UNANSWERED, CompletionStatus::No);
 
 /// The interface has no such operation.
-pub(crate) const UNKNOWN_OPERATION: SystemException = SystemException::bad_operation(
-    minor::bad_operation::UNKNOWN_OPERATION,
-    CompletionStatus::No,
-);
+pub(crate) const UNKNOWN_OPERATION: SystemException =
+    SystemException::bad_operation(minor::bad_operation::UNKNOWN_OPERATION, CompletionStatus::No);
 
 /// Text arrived in another code set than the connection agreed on.
 pub(crate) const CODE_SETS_CHANGED: SystemException =

@@ -106,10 +106,7 @@ impl Ref {
     /// Costs one reference count; use it per call if need be.
     #[must_use]
     pub fn with_timeout(&self, timeout: impl Into<Option<Duration>>) -> Ref {
-        Ref {
-            timeout: timeout.into().map_or(Timeout::Never, Timeout::Of),
-            ..self.clone()
-        }
+        Ref { timeout: timeout.into().map_or(Timeout::Never, Timeout::Of), ..self.clone() }
     }
 
     /// Returns a reference to the object under a policy, which goes over those of ORB and thread,
@@ -159,11 +156,7 @@ impl Ref {
         how: SetOverrideType,
     ) -> Result<Ref, InvalidPolicies> {
         let set = self.policy_overrides(&[]).overridden(policies, how)?;
-        let bare = Ref {
-            timeout: Timeout::Default,
-            overrides: None,
-            ..self.clone()
-        };
+        let bare = Ref { timeout: Timeout::Default, overrides: None, ..self.clone() };
         let rest = set
             .as_slice()
             .iter()
@@ -206,9 +199,7 @@ impl Ref {
         let first = route.profiles.first();
         let published = first.map(|profile| profile.published.clone());
         let published = published.unwrap_or_default();
-        let mut both = published
-            .reconcile(&policies)
-            .map_err(|_| raise::IRRECONCILABLE)?;
+        let mut both = published.reconcile(&policies).map_err(|_| raise::IRRECONCILABLE)?;
         if let Some(theirs) = published.protocols()
             && P::TYPE == ClientProtocol::TYPE
         {
@@ -344,8 +335,7 @@ impl Ref {
 
     /// Returns the policies of the ORB where neither the reference nor the thread has others.
     pub(crate) fn unchanged_policies(&self) -> Option<Resolved<'_>> {
-        self.is_plain()
-            .then(|| self.shared.orb.policy_table().resolve())
+        self.is_plain().then(|| self.shared.orb.policy_table().resolve())
     }
 
     fn original_route(&self) -> Result<&Arc<Route>, SystemException> {

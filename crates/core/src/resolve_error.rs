@@ -68,40 +68,30 @@ pub enum ResolveError {
 impl ResolveError {
     pub(crate) fn call(text: &str, exception: SystemException) -> Self {
         let failure = last_failure().filter(|failure| failure.exception == exception);
-        ResolveError::Call {
-            text: text.to_owned(),
-            exception,
-            failure,
-        }
+        ResolveError::Call { text: text.to_owned(), exception, failure }
     }
 }
 
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ResolveError::Malformed {
-                error: error @ ReferenceError::Scheme { .. },
-                ..
-            } => error.fmt(f),
+            ResolveError::Malformed { error: error @ ReferenceError::Scheme { .. }, .. } => {
+                error.fmt(f)
+            }
             ResolveError::Malformed { text, error } => {
                 write!(f, "{:?} is no object reference: {error}", abridged(text))
             }
             ResolveError::File { path, error } => {
-                write!(
-                    f,
-                    "cannot read the reference in {}: {error}",
-                    path.display()
-                )
+                write!(f, "cannot read the reference in {}: {error}", path.display())
             }
             ResolveError::TooManyIndirections(text) => write!(
                 f,
                 "following {:?} led to more than {MAX_INDIRECTIONS} further references",
                 abridged(text)
             ),
-            ResolveError::UnknownName { name, known } if known.is_empty() => write!(
-                f,
-                "no initial reference {name:?}; give one with -ORBInitRef {name}=URL"
-            ),
+            ResolveError::UnknownName { name, known } if known.is_empty() => {
+                write!(f, "no initial reference {name:?}; give one with -ORBInitRef {name}=URL")
+            }
             ResolveError::UnknownName { name, known } => write!(
                 f,
                 "no initial reference {name:?}, only {}; give it with -ORBInitRef {name}=URL",
@@ -113,11 +103,7 @@ impl fmt::Display for ResolveError {
             ResolveError::WrongInterface { text, wanted } => {
                 write!(f, "the object at {:?} is no {wanted}", abridged(text))
             }
-            ResolveError::Call {
-                text,
-                exception,
-                failure,
-            } => {
+            ResolveError::Call { text, exception, failure } => {
                 write!(f, "cannot reach {:?}: ", abridged(text))?;
                 match failure {
                     Some(failure) => failure.fmt(f),

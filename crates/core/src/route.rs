@@ -199,9 +199,7 @@ impl Route {
         Ok(Route {
             usual: false,
             real_time,
-            settled: real_time
-                .then(|| Selection::settled(&profiles, scheduled.as_ref()))
-                .flatten(),
+            settled: real_time.then(|| Selection::settled(&profiles, scheduled.as_ref())).flatten(),
             profiles,
             scheduled,
             preferred: AtomicUsize::new(0),
@@ -258,15 +256,9 @@ impl Route {
         match profile.addressing.load(Ordering::Relaxed) {
             BY_PROFILE => {
                 let tagged = &self.ior.profiles[profile.index];
-                TargetAddress::Profile {
-                    tag: tagged.tag,
-                    data: &tagged.data,
-                }
+                TargetAddress::Profile { tag: tagged.tag, data: &tagged.data }
             }
-            2 => TargetAddress::Reference {
-                index: profile.index as u32,
-                ior: &self.ior,
-            },
+            2 => TargetAddress::Reference { index: profile.index as u32, ior: &self.ior },
             _ => TargetAddress::Key(&profile.key),
         }
     }
@@ -298,11 +290,7 @@ fn addresses<'p>(
 ) -> Vec<(&'p Arc<Protocol>, Address, i16, Option<usize>)> {
     let (mut within, mut required) = (Vec::new(), options.secure_only);
     let is_secure = |protocol: &Protocol| protocol.transport().is_secure();
-    for other in options
-        .protocols
-        .iter()
-        .filter(|it| !options.secure_only || is_secure(it))
-    {
+    for other in options.protocols.iter().filter(|it| !options.secure_only || is_secure(it)) {
         let found = other.profile().found_within(tagged);
         if found.addresses.is_empty() || other.transport().ready().is_err() {
             continue;
@@ -312,11 +300,7 @@ fn addresses<'p>(
         within.extend(found.map(|(address, priority)| (other, address, priority, None)));
     }
     let is_used = |protocol: &Protocol| !required || is_secure(protocol);
-    if !profile.lanes.is_empty()
-        || within
-            .iter()
-            .any(|(_, _, priority, _)| *priority != NO_LANE)
-    {
+    if !profile.lanes.is_empty() || within.iter().any(|(_, _, priority, _)| *priority != NO_LANE) {
         let mut all = options.protocols.iter();
         let place = all.position(|it| Arc::ptr_eq(it, protocol) && it.messaging().is_none());
         let lanes = profile.lanes.iter().filter(|_| is_used(protocol)).cloned();
@@ -341,10 +325,8 @@ fn addresses<'p>(
 const NO_LANE: i16 = -1;
 
 /// Code sets of protocols whose messages cannot name any.
-const FIXED: CodeSetContext = CodeSetContext {
-    char_data: code_sets::ISO_8859_1,
-    wchar_data: code_sets::UTF_16,
-};
+const FIXED: CodeSetContext =
+    CodeSetContext { char_data: code_sets::ISO_8859_1, wchar_data: code_sets::UTF_16 };
 
 fn negotiate(
     profile: &Profile,
@@ -354,9 +336,8 @@ fn negotiate(
     if version < Version::V1_1 {
         return Ok(None);
     }
-    let published = profile
-        .component(component_tag::CODE_SETS)
-        .and_then(|component| component.decode().ok());
+    let published =
+        profile.component(component_tag::CODE_SETS).and_then(|component| component.decode().ok());
     match published {
         Some(Component::CodeSets(theirs)) => {
             let ours = CodeSetComponentInfo::native_to(options.native_chars);

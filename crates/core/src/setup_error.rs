@@ -65,12 +65,7 @@ impl fmt::Display for SetupError {
             SetupError::Threadpool(name, error) => write!(f, "threadpool {name}: {error}"),
             SetupError::Configuration(error) => error.fmt(f),
             SetupError::Listen(error) => error.fmt(f),
-            SetupError::LanePort {
-                pool,
-                lane,
-                follows,
-                error,
-            } => {
+            SetupError::LanePort { pool, lane, follows, error } => {
                 match error {
                     Some(error) => error.fmt(f)?,
                     None => f.write_str("ports end at 65535")?,
@@ -95,16 +90,10 @@ impl fmt::Display for SetupError {
             ),
             SetupError::DuplicateInterceptor(error) => error.fmt(f),
             SetupError::Interceptor(exception) => {
-                write!(
-                    f,
-                    "an interceptor does not let the ORB be made: {exception}"
-                )
+                write!(f, "an interceptor does not let the ORB be made: {exception}")
             }
             SetupError::Schedule(error) => {
-                write!(
-                    f,
-                    "the ORB does not enforce the table of its schedule: {error}"
-                )
+                write!(f, "the ORB does not enforce the table of its schedule: {error}")
             }
             SetupError::Preconnect(error) => error.fmt(f),
             SetupError::ShutDown => f.write_str("the ORB was shut down"),
@@ -127,9 +116,9 @@ impl std::error::Error for SetupError {
             SetupError::Threadpool(_, error) => Some(&**error),
             SetupError::Configuration(error) => Some(&**error),
             SetupError::Listen(error) => Some(error),
-            SetupError::LanePort { error, .. } => error
-                .as_ref()
-                .map(|error| &**error as &(dyn std::error::Error + 'static)),
+            SetupError::LanePort { error, .. } => {
+                error.as_ref().map(|error| &**error as &(dyn std::error::Error + 'static))
+            }
             SetupError::Threads(error) | SetupError::Interfaces(error) => Some(error),
             SetupError::DuplicateInterceptor(error) => Some(error),
             SetupError::Interceptor(exception) => Some(exception),

@@ -54,18 +54,8 @@ impl Shared {
         let admission = options.realtime.admission;
         let rules = options.realtime.budgets.as_deref();
         let budgets = rules.or(admission.map(|_| &[][..])).map(|rules| {
-            let RealTime {
-                budget_quantum,
-                overrun_hooks,
-                ..
-            } = &options.realtime;
-            Ledger::new(
-                rules,
-                *budget_quantum,
-                overrun_hooks.clone(),
-                &watch,
-                &threads,
-            )
+            let RealTime { budget_quantum, overrun_hooks, .. } = &options.realtime;
+            Ledger::new(rules, *budget_quantum, overrun_hooks.clone(), &watch, &threads)
         });
         Shared {
             policies: OrbPolicies::new(&options),
@@ -123,10 +113,7 @@ impl Shared {
     /// Returns the priorities of threads as this ORB gives them.
     #[inline]
     pub(crate) fn priorities(&self) -> Priorities<'_> {
-        Priorities {
-            scheduling: &self.scheduling,
-            watch: &self.watch,
-        }
+        Priorities { scheduling: &self.scheduling, watch: &self.watch }
     }
 
     /// Keeps the memory of the process in RAM, if that is wanted and has not happened yet.

@@ -28,11 +28,7 @@ pub(crate) struct Times {
 
 impl Times {
     /// The times of a request that says nothing.
-    pub(crate) const NONE: &'static Times = &Times {
-        start: None,
-        serve_by: None,
-        reply_by: None,
-    };
+    pub(crate) const NONE: &'static Times = &Times { start: None, serve_by: None, reply_by: None };
 
     /// Returns what a request that was received now says, in its contexts or, in protocols with fields for that, its
     /// terms. Without any this is two comparisons; with them it reads the clock and allocates nothing.
@@ -244,10 +240,7 @@ impl CarriedQos {
     pub fn qos(&self) -> Option<Qos> {
         let Inherited { qos, since } = self.0?;
         let left = |limit: Duration| limit.saturating_sub(clock::since(since)).max(SOONEST);
-        Some(Qos {
-            deadline: qos.due().map(left),
-            ..qos
-        })
+        Some(Qos { deadline: qos.due().map(left), ..qos })
     }
 }
 
@@ -284,10 +277,7 @@ fn within_qos<R>(contexts: &ServiceContexts<'_>, serve: impl FnOnce() -> R) -> R
     if contexts.is_empty() && inherited_class().is_none() {
         return serve();
     }
-    let served = Qos::of(contexts).map(|qos| Inherited {
-        qos,
-        since: clock::now(),
-    });
+    let served = Qos::of(contexts).map(|qos| Inherited { qos, since: clock::now() });
     let _before = RestoreQos(replace(served));
     serve()
 }
@@ -321,10 +311,7 @@ mod tests {
             ..Deadline::default()
         });
         let left = times.deadline().unwrap() - before;
-        assert!(
-            left >= Duration::from_secs(1800) && left < Duration::from_secs(3500),
-            "{left:?}"
-        );
+        assert!(left >= Duration::from_secs(1800) && left < Duration::from_secs(3500), "{left:?}");
         assert!(!times.are_over());
         assert_eq!(times.admit(Duration::ZERO), Ok(()));
     }
@@ -337,10 +324,8 @@ mod tests {
         });
         assert_eq!(over.admit(Duration::ZERO), Err(raise::DEADLINE_PASSED));
 
-        let early = Times::from_now(&Deadline {
-            request_start: Some(u64::MAX / 2),
-            ..Deadline::default()
-        });
+        let early =
+            Times::from_now(&Deadline { request_start: Some(u64::MAX / 2), ..Deadline::default() });
         let second = Duration::from_secs(1);
         assert_eq!(early.admit(second), Err(raise::HELD_TOO_LONG));
     }

@@ -60,10 +60,7 @@ impl Threads {
         name: impl Into<String>,
         schedule: Schedule,
     ) -> Builder {
-        Builder::new(name)
-            .cpus(&self.cpus)
-            .schedule(schedule)
-            .listed(&self.registry, purpose)
+        Builder::new(name).cpus(&self.cpus).schedule(schedule).listed(&self.registry, purpose)
     }
 
     /// Starts a thread that works at `priority` and has it as its CORBA priority; `None`: at the ORB's least one, and it
@@ -109,10 +106,7 @@ impl<T: Ends> ByPriority<T> {
     pub(crate) fn new(make: impl Fn(Option<Priority>) -> T + Send + Sync + 'static) -> Self {
         ByPriority {
             make: Box::new(make),
-            state: Mutex::new(State {
-                made: Vec::new(),
-                closed: false,
-            }),
+            state: Mutex::new(State { made: Vec::new(), closed: false }),
         }
     }
 
@@ -143,11 +137,7 @@ impl<T: Ends> ByPriority<T> {
         let made: Vec<_> = {
             let mut state = self.state.lock().expect(UNPOISONED);
             state.closed = true;
-            state
-                .made
-                .iter()
-                .map(|(_, each)| Arc::clone(each))
-                .collect()
+            state.made.iter().map(|(_, each)| Arc::clone(each)).collect()
         };
         made.iter().for_each(|each| each.close());
     }

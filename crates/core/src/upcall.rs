@@ -79,12 +79,7 @@ impl<'r> Upcall<'r> {
         sink: &'r mut Sink,
         flow: Option<&'r Arc<ServerFlow>>,
     ) -> Self {
-        Upcall {
-            arrived,
-            sink,
-            flow,
-            slot: NO_SLOT,
-        }
+        Upcall { arrived, sink, flow, slot: NO_SLOT }
     }
 
     /// Returns the time until which the caller waits for the answer, if the request says so
@@ -258,9 +253,7 @@ impl<'r> Upcall<'r> {
         };
         let priority = contexts::Priority::parse(context.data)
             .map_err(|violation| violation.to_exception(CompletionStatus::No))?;
-        Priority::new(priority.0)
-            .map(Some)
-            .map_err(|_| raise::BAD_PRIORITY)
+        Priority::new(priority.0).map(Some).map_err(|_| raise::BAD_PRIORITY)
     }
 
     /// The threadpool to whose port the request came, 0: to the ORB's own. `None`: it came to none of them (from this
@@ -357,8 +350,7 @@ impl<'r> Upcall<'r> {
     /// Gives a decoder of the request what the ORB has for it.
     #[inline(always)]
     fn prepared(&self, d: Decoder<'r>) -> Decoder<'r> {
-        d.with_limits(self.arrived.orb.options().limits.cdr)
-            .with_scope(self.arrived.orb)
+        d.with_limits(self.arrived.orb.options().limits.cdr).with_scope(self.arrived.orb)
     }
 
     /// Returns an arena for values of the request: the thread's, of the size that its lane or the option ValueArena says.
@@ -437,10 +429,9 @@ impl<'r> Upcall<'r> {
             _ => "".into(),
         };
         let sending = match status {
-            ReplyStatus::USER_EXCEPTION => Sending::UserException {
-                id: &id,
-                octets: values.octets(),
-            },
+            ReplyStatus::USER_EXCEPTION => {
+                Sending::UserException { id: &id, octets: values.octets() }
+            }
             _ => Sending::Results,
         };
         Ok(match flow.end(self.view(), sending) {
@@ -454,9 +445,7 @@ impl<'r> Upcall<'r> {
     /// Whether values can stand in the answer as they are.
     fn is_alike(&mut self, status: ReplyStatus, values: &Relayed<'_>) -> bool {
         let options = self.arrived.orb.options();
-        let mut e = self
-            .sink
-            .encoder(values.order(), options, self.arrived.dialect);
+        let mut e = self.sink.encoder(values.order(), options, self.arrived.dialect);
         let _unfinished = self.begin(&mut e, status, &[]);
         let alike = values.is_alike(&e);
         self.sink.discard(options, e.take_buffer());
@@ -497,23 +486,14 @@ impl<'r> Upcall<'r> {
         let verdict = match status {
             ReplyStatus::USER_EXCEPTION => {
                 let id = d.string().unwrap_or_default();
-                flow.end(
-                    self.view(),
-                    Sending::UserException {
-                        id: &id,
-                        octets: &octets,
-                    },
-                )
+                flow.end(self.view(), Sending::UserException { id: &id, octets: &octets })
             }
             ReplyStatus::SYSTEM_EXCEPTION => {
                 let exception = SystemException::decode(&mut d).unwrap_or(raise::BAD_REPLY);
                 flow.end(self.view(), Sending::SystemException(exception))
             }
             _ => match Ior::decode(&mut d) {
-                Ok(ior) => flow.end(
-                    self.view(),
-                    Sending::Forward(Ref::new(self.arrived.orb, ior)),
-                ),
+                Ok(ior) => flow.end(self.view(), Sending::Forward(Ref::new(self.arrived.orb, ior))),
                 Err(_) => Verdict::AsIs,
             },
         };
@@ -526,12 +506,12 @@ impl<'r> Upcall<'r> {
     /// Sends what interceptors made of the answer.
     fn send_instead(mut self, flow: &ServerFlow, verdict: &Verdict) -> Outcome {
         flow.with_contexts(|contexts| match verdict {
-            Verdict::Raise(exception) => self.send(ReplyStatus::SYSTEM_EXCEPTION, contexts, |e| {
-                exception.encode(e)
-            }),
-            Verdict::Forward(to) => self.send(ReplyStatus::LOCATION_FORWARD, contexts, |e| {
-                to.ior().encode(e)
-            }),
+            Verdict::Raise(exception) => {
+                self.send(ReplyStatus::SYSTEM_EXCEPTION, contexts, |e| exception.encode(e))
+            }
+            Verdict::Forward(to) => {
+                self.send(ReplyStatus::LOCATION_FORWARD, contexts, |e| to.ior().encode(e))
+            }
             Verdict::AsIs => unreachable!("the answer stays as it is"),
         })
     }
@@ -558,9 +538,7 @@ impl<'r> Upcall<'r> {
     /// Returns who sent the request, as far as the transport knows: the subject of a certificate, for one;
     /// [`PeerId::Process`] for a call without a connection. Costs a count of references where it is a subject.
     pub fn peer(&self) -> PeerId {
-        self.sink
-            .link()
-            .map_or(PeerId::Process, |link| link.identity())
+        self.sink.link().map_or(PeerId::Process, |link| link.identity())
     }
 
     /// Reports whether nobody on the way could read or change the request: it came over TLS, or out of this process.
@@ -592,9 +570,7 @@ impl<'r> Upcall<'r> {
             Response::WithServer | Response::None => return Outcome(()),
         }
         let wire = self.arrived.frame.wire();
-        let mut e = self
-            .sink
-            .encoder(order, self.arrived.orb.options(), self.arrived.dialect);
+        let mut e = self.sink.encoder(order, self.arrived.orb.options(), self.arrived.dialect);
         let begun = self.begin(&mut e, status, contexts);
         match body(&mut e) {
             Ok(()) => self.send_written(&mut e, wire, begun),
@@ -617,10 +593,7 @@ impl<'r> Upcall<'r> {
     ) -> Begun {
         let request = self.arrived.request;
         if request.contexts.is_empty() {
-            return self
-                .arrived
-                .frame
-                .begin_reply(e, request.id, status, contexts);
+            return self.arrived.frame.begin_reply(e, request.id, status, contexts);
         }
         let sent = contexts::Priority::find(&request.contexts);
         let wire = self.arrived.frame.wire();
@@ -643,15 +616,9 @@ impl<'r> Upcall<'r> {
     /// Tells the caller that the results cannot be sent, although the operation ran.
     #[cold]
     fn send_unwritten(&mut self, e: &mut Encoder<'_>, wire: Wire, exception: SystemException) {
-        let Arrived {
-            orb,
-            request,
-            dialect,
-            ..
-        } = *self.arrived;
+        let Arrived { orb, request, dialect, .. } = *self.arrived;
         self.sink.discard(orb.options(), e.take_buffer());
-        self.sink
-            .send_exception(orb.options(), wire, request.id, dialect, exception);
+        self.sink.send_exception(orb.options(), wire, request.id, dialect, exception);
     }
 }
 

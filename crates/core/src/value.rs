@@ -56,9 +56,7 @@ impl<'de, I: Interface + Valuetype> Decode<'de> for Abstract<I> {
     fn decode(d: &mut Decoder<'de>) -> CdrResult<Self> {
         Ok(match d.boolean()? {
             true => decode_ref(d)?.map_or(Abstract::Nil, Abstract::Object),
-            false => Link::decode(d)?
-                .get()
-                .map_or(Abstract::Nil, Abstract::Value),
+            false => Link::decode(d)?.get().map_or(Abstract::Nil, Abstract::Value),
         })
     }
 }

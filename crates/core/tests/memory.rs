@@ -153,9 +153,7 @@ fn a_url_names_a_place_in_memory() {
     let client = Orb::new(options([Protocol::memory(memory)]));
     let object = client.string_to_object("corbaloc:mem:1.2@nowhere,mem:1.2@here/counter");
     assert_eq!(add(object.unwrap().reference(), 1), Ok(2));
-    let gone = client
-        .string_to_object("corbaloc:mem:nowhere/counter")
-        .unwrap();
+    let gone = client.string_to_object("corbaloc:mem:nowhere/counter").unwrap();
     let error = add(gone.reference(), 1).unwrap_err();
     assert_eq!(
         (error.kind, error.completed),
@@ -183,21 +181,13 @@ fn one_object_is_published_under_the_profiles_of_all_protocols() {
         let client = Orb::new(options);
         let object = passed_to(&client, &object);
         assert_eq!(add(&object, 1), Ok(2));
-        assert_eq!(
-            object.ior().profiles.len(),
-            2,
-            "profiles it cannot use are kept"
-        );
+        assert_eq!(object.ior().profiles.len(), 2, "profiles it cannot use are kept");
         end(&[&client]);
     }
     let nobody = Orb::new(options([Protocol::iiop()]));
     let (other, far, _) = self::server(options([Protocol::memory(memory)]), "mem://");
     let error = add(&passed_to(&nobody, &far), 1).unwrap_err();
-    assert_eq!(
-        error.kind,
-        SystemExceptionKind::Transient,
-        "no usable profile"
-    );
+    assert_eq!(error.kind, SystemExceptionKind::Transient, "no usable profile");
     end(&[&server, &other, &nobody]);
 }
 
@@ -207,11 +197,7 @@ fn an_orb_finds_its_own_objects_there() {
     let (server, object, _) = server(options([Protocol::memory(Memory::new())]), "mem://");
     let again = passed_to(&server, &object);
     assert_eq!(add(&again, 1), Ok(2));
-    assert_eq!(
-        server.connection_statistics().accepted,
-        0,
-        "it did not connect"
-    );
+    assert_eq!(server.connection_statistics().accepted, 0, "it did not connect");
     end(&[&server]);
 }
 
@@ -223,10 +209,7 @@ fn alternates_of_one_port_share_an_iiop_profile() {
     );
     let profiles: Vec<_> = object.ior().iiop_profiles().collect();
     assert_eq!(profiles.len(), 2, "other ports, other profiles");
-    let hosts: Vec<_> = profiles
-        .iter()
-        .map(|it: &IiopProfile| it.host.as_str())
-        .collect();
+    let hosts: Vec<_> = profiles.iter().map(|it: &IiopProfile| it.host.as_str()).collect();
     assert_eq!(hosts, ["a.example", "127.0.0.1"]);
     end(&[&server]);
 }
@@ -261,12 +244,7 @@ impl Transport for Lossy {
     }
 
     fn facts(&self) -> Facts {
-        Facts {
-            reliable: false,
-            stream: false,
-            mtu: Some(1400),
-            ..Facts::RELIABLE_STREAM
-        }
+        Facts { reliable: false, stream: false, mtu: Some(1400), ..Facts::RELIABLE_STREAM }
     }
 
     fn endpoints(&self, _: Notation, text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {

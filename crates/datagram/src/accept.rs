@@ -133,11 +133,7 @@ impl DatagramAcceptor {
             !own
         });
         state.octets = octets;
-        let source = Source {
-            link: Arc::downgrade(&link),
-            heard: 0,
-            since: Instant::now(),
-        };
+        let source = Source { link: Arc::downgrade(&link), heard: 0, since: Instant::now() };
         state.sources.insert(came.source, source);
         Ok(Some(link))
     }
@@ -174,8 +170,7 @@ impl State {
     /// Reports whether there is a place for one more source, once one that is silent has given its own.
     fn has_room(&mut self, most: usize) -> bool {
         let now = Instant::now();
-        self.sources
-            .retain(|_, source| source.link.strong_count() > 0);
+        self.sources.retain(|_, source| source.link.strong_count() > 0);
         if self.sources.len() < most {
             return true;
         }
@@ -195,11 +190,7 @@ impl State {
         if !is_over && silence < SILENCE {
             return false;
         }
-        if let Some(link) = self
-            .sources
-            .remove(&at)
-            .and_then(|source| source.link.upgrade())
-        {
+        if let Some(link) = self.sources.remove(&at).and_then(|source| source.link.upgrade()) {
             link.close();
         }
         true

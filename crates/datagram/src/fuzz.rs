@@ -52,16 +52,10 @@ pub fn datagrams(data: &[u8]) {
             assert!(left <= came, "more than came from an unverified source");
         }
     }
-    let tagged = TaggedProfile {
-        tag: profile_tag::TAO_DIOP,
-        data: data.to_vec(),
-    };
+    let tagged = TaggedProfile { tag: profile_tag::TAO_DIOP, data: data.to_vec() };
     if let Ok(read) = Diop.read(&tagged) {
         let again = Diop.read(&Diop.write(&read)).expect("it was written");
-        assert_eq!(
-            (again.addresses.first(), again.key),
-            (read.addresses.first(), read.key)
-        );
+        assert_eq!((again.addresses.first(), again.key), (read.addresses.first(), read.key));
     }
     if let Ok(text) = str::from_utf8(data) {
         if let Ok(located) = Diop.locate(text) {

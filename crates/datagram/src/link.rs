@@ -266,10 +266,7 @@ impl DatagramLink {
                 // Lost, as others are on their way.
                 Ok(())
             }
-            _ => Err(WriteError {
-                written: 0,
-                ..failed
-            }),
+            _ => Err(WriteError { written: 0, ..failed }),
         }
     }
 
@@ -300,10 +297,7 @@ impl DatagramLink {
             None if total == 0 => return Ok(()),
             _ => {}
         }
-        let whole: Vec<u8> = slices
-            .iter()
-            .flat_map(|slice| slice.iter().copied())
-            .collect();
+        let whole: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
         let mut messages = Vec::new();
         let mut rest = &whole[..];
         while !rest.is_empty() {
@@ -452,12 +446,7 @@ pub(crate) fn apply(socket: BorrowedFd<'_>, properties: &Properties) -> io::Resu
 
 /// Returns the properties of links whose datagrams have so many octets at most.
 pub(crate) fn facts(most: usize) -> Facts {
-    Facts {
-        stream: false,
-        reliable: false,
-        mtu: Some(most),
-        priorities: true,
-    }
+    Facts { stream: false, reliable: false, mtu: Some(most), priorities: true }
 }
 
 /// Shows an IPv4 peer of a dual-stack socket as what it is.

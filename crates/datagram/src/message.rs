@@ -58,12 +58,7 @@ impl Header {
         };
         let body = long(octets, 8, little)?;
         let octets = HEADER.checked_add(usize::try_from(body).ok()?)?;
-        Some(Header {
-            kind,
-            minor,
-            little,
-            octets,
-        })
+        Some(Header { kind, minor, little, octets })
     }
 
     /// Reports whether the message is about the connection, of which datagrams have none, or about a call that nobody answers.
@@ -95,10 +90,7 @@ impl Header {
         let mut at = HEADER + 4;
         for _ in 0..contexts {
             let length = usize::try_from(long(message, at.checked_add(4)?, self.little)?).ok()?;
-            at = at
-                .checked_add(8)?
-                .checked_add(length)?
-                .checked_next_multiple_of(4)?;
+            at = at.checked_add(8)?.checked_add(length)?.checked_next_multiple_of(4)?;
         }
         long(message, at, self.little)
     }
@@ -135,9 +127,8 @@ mod tests {
         assert_eq!((header.kind, header.octets), (Kind::Request, new.len()));
         assert_eq!(header.request_id(&new), Some(258));
 
-        let contexts = [
-            2, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 42, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 5, 1, 0, 0,
-        ];
+        let contexts =
+            [2, 0, 0, 0, 7, 0, 0, 0, 1, 0, 0, 0, 42, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 5, 1, 0, 0];
         for minor in 0..2 {
             let old = message(minor, 1, 1, &contexts);
             assert_eq!(Header::read(&old).unwrap().request_id(&old), Some(261));

@@ -136,10 +136,7 @@ mod tests {
         let text = "1.1@[::1]:5,:0/max=1400&sources=9&hostname_in_ior=gate&allow=10.0.0.0/8";
         let all = read(text).unwrap();
         let places: Vec<_> = all.iter().map(Place::of).collect();
-        assert_eq!(
-            (places[0].tcp.host.as_str(), places[0].tcp.port),
-            ("::1", 5)
-        );
+        assert_eq!((places[0].tcp.host.as_str(), places[0].tcp.port), ("::1", 5));
         assert_eq!((places[1].tcp.host.as_str(), places[1].tcp.port), ("", 0));
         assert_eq!((all[0].version, all[1].version), (Some((1, 1)), None));
         for (endpoint, place) in all.iter().zip(places) {

@@ -45,10 +45,7 @@ impl ProfileKind for Diop {
 
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let mut all = profile.addresses.iter().filter_map(endpoint);
-        let nowhere = IiopEndpoint {
-            host: String::new(),
-            port: 0,
-        };
+        let nowhere = IiopEndpoint { host: String::new(), port: 0 };
         let own = all.next().unwrap_or(nowhere);
         let mut written = IiopProfile::new(profile.version, &own.host, own.port, &profile.key);
         // GIOP 1.0 profiles have no room for components.
@@ -58,30 +55,19 @@ impl ProfileKind for Diop {
             let made = [tag::OXORB_DATAGRAM, tag::TAO_ENDPOINTS];
             written.components.retain(|it| !made.contains(&it.tag));
             let lanes = profile.lanes.iter();
-            let addresses = profile
-                .addresses
-                .iter()
-                .chain(lanes.clone().map(|(at, _)| at));
+            let addresses = profile.addresses.iter().chain(lanes.clone().map(|(at, _)| at));
             let most = addresses.filter_map(|at| Some(to_tcp(at)?.1)).min();
             if let Some(most) = most.filter(|most| *most != USUAL_MOST) {
                 let most = u32::try_from(most).unwrap_or(u32::MAX);
-                written
-                    .components
-                    .push(TaggedComponent::oxorb_datagram(most));
+                written.components.push(TaggedComponent::oxorb_datagram(most));
             }
-            let lanes: Vec<_> = lanes
-                .filter_map(|(at, priority)| Some((endpoint(at)?, *priority)))
-                .collect();
+            let lanes: Vec<_> =
+                lanes.filter_map(|(at, priority)| Some((endpoint(at)?, *priority))).collect();
             if !lanes.is_empty() {
-                written
-                    .components
-                    .push(TaggedComponent::tao_endpoints(&lanes));
+                written.components.push(TaggedComponent::tao_endpoints(&lanes));
             }
         }
-        TaggedProfile {
-            tag: self.tag(),
-            ..written.to_profile()
-        }
+        TaggedProfile { tag: self.tag(), ..written.to_profile() }
     }
 
     fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
@@ -110,10 +96,7 @@ impl ProfileKind for Diop {
 fn endpoint(address: &Address) -> Option<IiopEndpoint> {
     let (address, _) = to_tcp(address)?;
     let (host, port) = tcp::host_and_port(&address)?;
-    Some(IiopEndpoint {
-        host: host.to_owned(),
-        port,
-    })
+    Some(IiopEndpoint { host: host.to_owned(), port })
 }
 
 #[cfg(test)]
@@ -127,10 +110,7 @@ mod tests {
             let written = Diop.write(&profile);
             assert_eq!(written.tag, 0x5441_4f04);
             let read = Diop.read(&written).unwrap();
-            assert_eq!(
-                (&read.addresses, &read.key),
-                (&profile.addresses, &profile.key)
-            );
+            assert_eq!((&read.addresses, &read.key), (&profile.addresses, &profile.key));
             assert_eq!(Diop.read(&Diop.write(&read)).unwrap(), read);
 
             // Hosts come from anybody.
@@ -141,20 +121,13 @@ mod tests {
             }
 
             profile.lanes = vec![(address("h", 1, most), 0), (address("h", 2, most), 9)];
-            assert_eq!(
-                Diop.read(&Diop.write(&profile)).unwrap().lanes,
-                profile.lanes
-            );
+            assert_eq!(Diop.read(&Diop.write(&profile)).unwrap().lanes, profile.lanes);
         }
     }
 
     #[test]
     fn the_octets_are_those_of_tao() {
-        let profile = Profile::new(
-            address("10.0.0.7", 1306, USUAL_MOST),
-            Version::V1_2,
-            b"key!",
-        );
+        let profile = Profile::new(address("10.0.0.7", 1306, USUAL_MOST), Version::V1_2, b"key!");
         let mut octets = vec![0, 1, 2, 0, 0, 0, 0, 9];
         octets.extend(b"10.0.0.7\0\0");
         octets.extend([5, 26, 0, 0, 0, 4]);

@@ -55,38 +55,19 @@ fn a_datagram_is_one_whole_message_of_the_other_role() {
         (message(7, 1, 60), Reason::Unexpected),
         (request(2, USUAL_MOST + 1), Reason::TooLong),
         (message(0, 0, 12), Reason::Malformed),
-        (
-            b"OXDG\x01\0\0\0\x01\x23\x45\x67\x89\xab\xcd\xef".to_vec(),
-            Reason::Unexpected,
-        ),
-        (
-            b"OXDG\x02\0\0\0\x01\x23\x45\x67\x89\xab\xcd\xee".to_vec(),
-            Reason::Unasked,
-        ),
-        (
-            b"OXDG\x02\0\0\x01\x01\x23\x45\x67\x89\xab\xcd\xef".to_vec(),
-            Reason::Malformed,
-        ),
+        (b"OXDG\x01\0\0\0\x01\x23\x45\x67\x89\xab\xcd\xef".to_vec(), Reason::Unexpected),
+        (b"OXDG\x02\0\0\0\x01\x23\x45\x67\x89\xab\xcd\xee".to_vec(), Reason::Unasked),
+        (b"OXDG\x02\0\0\x01\x01\x23\x45\x67\x89\xab\xcd\xef".to_vec(), Reason::Malformed),
     ] {
         let server = server();
-        assert_eq!(
-            server.arrived(&datagram),
-            Arrival::Dropped(reason),
-            "{datagram:?}"
-        );
+        assert_eq!(server.arrived(&datagram), Arrival::Dropped(reason), "{datagram:?}");
         assert_eq!(server.dropped(), 1);
     }
     let server = server();
     assert_eq!(server.arrived(&whole), Arrival::Message);
     assert_eq!(server.arrived(&whole), Arrival::Dropped(Reason::Duplicate));
-    assert_eq!(
-        server.arrived(&request(1 + 2 * WINDOW, 60)),
-        Arrival::Message
-    );
-    assert_eq!(
-        server.arrived(&request(2, 60)),
-        Arrival::Dropped(Reason::TooOld)
-    );
+    assert_eq!(server.arrived(&request(1 + 2 * WINDOW, 60)), Arrival::Message);
+    assert_eq!(server.arrived(&request(2, 60)), Arrival::Dropped(Reason::TooOld));
     let cancel = message(2, 1, 16);
     assert_eq!(server.arrived(&cancel), Arrival::Message);
     assert_eq!(server.arrived(&cancel), Arrival::Message);
@@ -94,10 +75,7 @@ fn a_datagram_is_one_whole_message_of_the_other_role() {
     let client = client();
     assert_eq!(client.arrived(&whole), Arrival::Dropped(Reason::Unexpected));
     assert_eq!(client.arrived(&reply(1, 60)), Arrival::Message);
-    assert_eq!(
-        client.arrived(&reply(1, 60)),
-        Arrival::Dropped(Reason::Duplicate)
-    );
+    assert_eq!(client.arrived(&reply(1, 60)), Arrival::Dropped(Reason::Duplicate));
 }
 
 #[test]
@@ -108,8 +86,7 @@ fn the_messages_that_core_writes_are_understood() {
         server.arrived(&request(id, 200));
         let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::GIOP_1_2);
         let exception = SystemException::transient(0, CompletionStatus::No);
-        wire.system_exception_reply(&mut e, id, exception, &[])
-            .unwrap();
+        wire.system_exception_reply(&mut e, id, exception, &[]).unwrap();
         let reply = e.finish().to_vec();
         assert_eq!(departs(&server, &reply), Departure::Send);
         let client = client();
@@ -129,16 +106,8 @@ fn an_unverified_source_gets_no_more_than_it_sent() {
     let Departure::Hold(Some(challenge)) = departs(&server, &reply(1, 41)) else {
         panic!("kept");
     };
-    assert_eq!(
-        departs(&server, &reply(1, 25)),
-        Departure::Hold(Some(challenge)),
-        "24 are left"
-    );
-    assert_eq!(
-        departs(&server, &reply(1, 24)),
-        Departure::Hold(None),
-        "8 are left"
-    );
+    assert_eq!(departs(&server, &reply(1, 25)), Departure::Hold(Some(challenge)), "24 are left");
+    assert_eq!(departs(&server, &reply(1, 24)), Departure::Hold(None), "8 are left");
 
     let client = client();
     let Arrival::Respond(word) = client.arrived(&challenge) else {
@@ -148,16 +117,8 @@ fn an_unverified_source_gets_no_more_than_it_sent() {
         panic!("verified");
     };
     assert_eq!(held, [reply(1, 41), reply(1, 25), reply(1, 24)].concat());
-    assert_eq!(
-        departs(&server, &reply(2, 8000)),
-        Departure::Send,
-        "from now on"
-    );
-    assert_eq!(
-        server.arrived(&word),
-        Arrival::Release(Vec::new()),
-        "and once more"
-    );
+    assert_eq!(departs(&server, &reply(2, 8000)), Departure::Send, "from now on");
+    assert_eq!(server.arrived(&word), Arrival::Release(Vec::new()), "and once more");
 }
 
 #[test]
@@ -176,10 +137,7 @@ fn what_is_kept_is_one_datagram_at_most_and_credit_ends() {
     }
     assert!(sent <= MOST_CREDIT as usize, "{sent}");
     for id in 0..10 {
-        assert!(matches!(
-            departs(&server, &reply(id, 3000)),
-            Departure::Hold(_)
-        ));
+        assert!(matches!(departs(&server, &reply(id, 3000)), Departure::Hold(_)));
     }
     assert_eq!(server.held().len(), 8000, "the others are dropped");
 }
@@ -202,10 +160,7 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self, most: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (self.0 >> 33) % most
     }
 
@@ -225,13 +180,7 @@ struct Weather {
     late: u64,
 }
 
-const FAIR: Weather = Weather {
-    lost: 0,
-    doubled: 0,
-    cut: 0,
-    damaged: 0,
-    late: 1,
-};
+const FAIR: Weather = Weather { lost: 0, doubled: 0, cut: 0, damaged: 0, late: 1 };
 
 /// Datagrams under way, by the time at which they are there. `true`: to the server.
 struct Network {
@@ -263,8 +212,7 @@ impl Network {
             }
             self.sent += 1;
             let at = self.now + 1 + random.next(weather.late);
-            self.under_way
-                .insert((at, self.sent), (to_server, datagram));
+            self.under_way.insert((at, self.sent), (to_server, datagram));
         }
     }
 
@@ -326,9 +274,7 @@ fn calls(
             }
             Arrival::Message => {
                 let header = Header::read(&datagram).unwrap();
-                *answered
-                    .entry(header.request_id(&datagram).unwrap())
-                    .or_default() += 1;
+                *answered.entry(header.request_id(&datagram).unwrap()).or_default() += 1;
             }
             Arrival::Respond(word) => network.send(true, &word),
             Arrival::Release(held) => {
@@ -351,11 +297,7 @@ fn in_fair_weather_each_call_is_run_and_answered_once() {
     for octets in [24, 80] {
         let (run, answered) = calls(1, FAIR, octets);
         assert_eq!((run.len(), answered.len()), (500, 500));
-        assert!(
-            run.values()
-                .chain(answered.values())
-                .all(|times| *times == 1)
-        );
+        assert!(run.values().chain(answered.values()).all(|times| *times == 1));
     }
 }
 
@@ -373,22 +315,13 @@ fn in_any_weather_no_call_is_run_or_answered_twice() {
         Weather { doubled: 2, ..FAIR },
         Weather { late: 60, ..FAIR },
         Weather { cut: 5, ..FAIR },
-        Weather {
-            lost: 5,
-            doubled: 3,
-            cut: 20,
-            late: 400,
-            damaged: 0,
-        },
+        Weather { lost: 5, doubled: 3, cut: 20, late: 400, damaged: 0 },
     ];
     for weather in weathers {
         for seed in 1..=40 {
             for octets in [24, 80, 2000] {
                 let (run, answered) = calls(seed, weather, octets);
-                let once = run
-                    .values()
-                    .chain(answered.values())
-                    .all(|times| *times == 1);
+                let once = run.values().chain(answered.values()).all(|times| *times == 1);
                 assert!(once, "{weather:?}, seed {seed}");
                 assert!(answered.keys().all(|id| run.contains_key(id)));
                 assert!(run.len() > 250, "{} in {weather:?}", run.len());
@@ -403,12 +336,7 @@ fn in_any_weather_no_call_is_run_or_answered_twice() {
 /// A number that is damaged is another number: that none is, the checksum of UDP sees to.
 #[test]
 fn damage_is_no_way_to_get_more_octets_than_were_sent() {
-    let weather = Weather {
-        damaged: 3,
-        doubled: 3,
-        late: 50,
-        ..FAIR
-    };
+    let weather = Weather { damaged: 3, doubled: 3, late: 50, ..FAIR };
     for seed in 1..=40 {
         let (run, _) = calls(seed, weather, 500);
         assert!(run.len() > 300, "{} run, seed {seed}", run.len());

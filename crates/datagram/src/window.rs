@@ -132,9 +132,7 @@ mod tests {
             let (window, mut all) = (Window::default(), HashSet::new());
             let (mut state, mut highest) = (seed, None::<u32>);
             let mut random = |most: u32| {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 33) as u32 % most
             };
             for _ in 0..20_000 {

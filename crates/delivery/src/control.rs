@@ -101,9 +101,7 @@ impl Control {
             ended: AtomicBool::new(false),
             lost: AtomicU64::new(0),
         });
-        let control = Control {
-            shared: Arc::clone(&shared),
-        };
+        let control = Control { shared: Arc::clone(&shared) };
         oxorb_sys::thread::Builder::new("control")
             .schedule(Schedule::default())
             .spawn(move || shared.run())?;
@@ -113,14 +111,11 @@ impl Control {
     /// Watches a peer until the result or the peer is dropped, or the peer is lost.
     pub fn watch(&self, peer: &Arc<dyn Peer>) -> Watch {
         let mark = Arc::new(AtomicU64::new(0));
-        self.shared.peers.lock().push(Watched {
-            peer: Arc::downgrade(peer),
-            unanswered: Arc::clone(&mark),
-        });
-        Watch {
-            shared: Arc::downgrade(&self.shared),
-            mark,
-        }
+        self.shared
+            .peers
+            .lock()
+            .push(Watched { peer: Arc::downgrade(peer), unanswered: Arc::clone(&mark) });
+        Watch { shared: Arc::downgrade(&self.shared), mark }
     }
 
     /// Returns the number of peers that were lost so far.

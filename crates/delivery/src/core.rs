@@ -33,9 +33,7 @@ impl Core {
             return true;
         }
         let more = |events| (events < self.limit).then_some(events + 1);
-        let added = self
-            .events
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let added = self.events.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         added.is_ok()
     }
 

@@ -110,9 +110,7 @@ impl Counts {
 
     /// Returns the causes that dropped an event, with their counters.
     pub fn drops(&self) -> impl Iterator<Item = (Cause, u64)> + '_ {
-        let all = Cause::ALL
-            .into_iter()
-            .map(|cause| (cause, self.dropped(cause)));
+        let all = Cause::ALL.into_iter().map(|cause| (cause, self.dropped(cause)));
         all.filter(|&(_, count)| count > 0)
     }
 

@@ -132,10 +132,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         }
         match qos.lane < self.lanes.len() {
             true => Ok(Runner::Lanes(Arc::clone(&self.lanes))),
-            false => Err(ConnectError::NoSuchLane {
-                lane: qos.lane,
-                lanes: self.lanes.len(),
-            }),
+            false => Err(ConnectError::NoSuchLane { lane: qos.lane, lanes: self.lanes.len() }),
         }
     }
 

@@ -127,17 +127,13 @@ impl<E: Clone + Send + 'static> Outlet<E> {
 
 impl<E: Clone + Send + 'static> Clone for Outlet<E> {
     fn clone(&self) -> Self {
-        Outlet {
-            shared: Arc::clone(&self.shared),
-        }
+        Outlet { shared: Arc::clone(&self.shared) }
     }
 }
 
 impl<E: Clone + Send + 'static> fmt::Debug for Outlet<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outlet")
-            .field("counts", &self.counts())
-            .finish()
+        f.debug_struct("Outlet").field("counts", &self.counts()).finish()
     }
 }
 

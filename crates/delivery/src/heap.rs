@@ -16,10 +16,7 @@ pub(crate) struct Heap {
 
 impl Heap {
     pub(crate) fn with_capacity(places: usize) -> Heap {
-        Heap {
-            items: Vec::with_capacity(places),
-            at: Vec::with_capacity(places),
-        }
+        Heap { items: Vec::with_capacity(places), at: Vec::with_capacity(places) }
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -47,11 +47,7 @@ impl<E: Clone + Send + 'static> Lane<E> {
             }
             count.fetch_add(1, Ordering::Relaxed);
         })?;
-        Ok(Lane {
-            module,
-            ended,
-            looked: AtomicU64::new(0),
-        })
+        Ok(Lane { module, ended, looked: AtomicU64::new(0) })
     }
 
     /// Queues a turn of an outlet, and reports whether the lane takes turns.

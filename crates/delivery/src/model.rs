@@ -24,14 +24,8 @@ const EXECUTIONS: usize = 2_000;
 /// Longer than any model runs.
 const LONG: Duration = Duration::from_secs(600);
 
-const PLAIN: Attributes = Attributes {
-    priority: 0,
-    deadline: None,
-    start: None,
-    expiry: None,
-    source: 0,
-    octets: 1,
-};
+const PLAIN: Attributes =
+    Attributes { priority: 0, deadline: None, start: None, expiry: None, source: 0, octets: 1 };
 
 fn explore(model: fn()) {
     let config = || Config::new();
@@ -188,9 +182,7 @@ fn finish(world: &World, threads: Vec<thread::JoinHandle<()>>) {
     for _ in &threads {
         world.outlet.wake_model();
     }
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
     let counts = world.counts();
     assert!(counts.is_balanced() && counts.waiting == 0, "{counts:?}");
     if let Some(sink) = &world.sink {
@@ -213,11 +205,7 @@ fn every_supplier_is_delivered_in_order_by_suppliers_threads() {
 /// is.
 fn full(when_full: WhenFull) {
     let sink = Notes::new(|_| Outcome::Delivered);
-    let qos = Qos {
-        events: 1,
-        when_full,
-        ..Qos::default()
-    };
+    let qos = Qos { events: 1, when_full, ..Qos::default() };
     let mut world = world(qos, Some(Arc::clone(&sink)), false);
     let threads = world.serve();
     world.offer(0..4);
@@ -243,11 +231,7 @@ fn a_full_queue_drops_the_newest_or_the_oldest() {
 #[test]
 fn a_new_quality_of_service_keeps_the_order() {
     explore(|| {
-        let ordered = |events| Qos {
-            events,
-            order: Order::Priority,
-            ..Qos::default()
-        };
+        let ordered = |events| Qos { events, order: Order::Priority, ..Qos::default() };
         let sink = Notes::new(|_| Outcome::Delivered);
         *sink.again.lock().unwrap() = true;
         let mut world = world(ordered(8), Some(Arc::clone(&sink)), false);
@@ -267,11 +251,7 @@ fn a_new_quality_of_service_keeps_the_order() {
 fn suppliers_that_wait_are_woken_by_room() {
     explore(|| {
         let sink = Notes::new(|_| Outcome::Delivered);
-        let qos = Qos {
-            events: 1,
-            wait: LONG,
-            ..Qos::default()
-        };
+        let qos = Qos { events: 1, wait: LONG, ..Qos::default() };
         let mut world = world(qos, Some(Arc::clone(&sink)), false);
         let threads = world.serve();
         let world = Arc::new(world);
@@ -288,11 +268,7 @@ fn suppliers_that_wait_are_woken_by_room() {
 #[test]
 fn suppliers_that_wait_are_woken_by_the_end() {
     explore(|| {
-        let qos = Qos {
-            events: 1,
-            wait: LONG,
-            ..Qos::default()
-        };
+        let qos = Qos { events: 1, wait: LONG, ..Qos::default() };
         let world = Arc::new(world(qos, None, true));
         let other = Arc::clone(&world);
         let supplier = thread::spawn(move || {
@@ -407,10 +383,7 @@ fn a_move_to_another_lane_keeps_the_order_and_loses_nothing() {
         let outlet = Arc::clone(&world.outlet);
         let owner = thread::spawn(move || {
             for lane in [1, 0, 1] {
-                outlet.set_qos(Qos {
-                    lane,
-                    ..Qos::default()
-                });
+                outlet.set_qos(Qos { lane, ..Qos::default() });
             }
         });
         world.offer(0..4);

@@ -90,19 +90,12 @@ impl Plan {
 
     /// Returns a plan with one lane of so many threads, and as many spare ones.
     pub fn pool(threads: usize) -> Plan {
-        Plan::lanes([LanePlan {
-            threads,
-            spares: threads,
-            ..LanePlan::new("delivery")
-        }])
+        Plan::lanes([LanePlan { threads, spares: threads, ..LanePlan::new("delivery") }])
     }
 
     /// Returns a plan with these lanes.
     pub fn lanes(lanes: impl IntoIterator<Item = LanePlan>) -> Plan {
-        Plan {
-            lanes: lanes.into_iter().collect(),
-            ..Plan::reactive()
-        }
+        Plan { lanes: lanes.into_iter().collect(), ..Plan::reactive() }
     }
 }
 
@@ -153,10 +146,9 @@ impl fmt::Display for ConnectError {
                 f,
                 "all {limit} outlets of the dispatcher are connected: raise Plan::outlets or disconnect some"
             ),
-            ConnectError::NoSuchLane { lane, lanes } => write!(
-                f,
-                "there is no lane {lane}: the dispatcher has {lanes}, counted from 0"
-            ),
+            ConnectError::NoSuchLane { lane, lanes } => {
+                write!(f, "there is no lane {lane}: the dispatcher has {lanes}, counted from 0")
+            }
             ConnectError::Zero(member) => write!(f, "Qos::{member} is 0 and counts from 1"),
             ConnectError::Timers(error) => error.fmt(f),
             ConnectError::ShutDown => f.write_str("the dispatcher was shut down"),

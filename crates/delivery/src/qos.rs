@@ -56,11 +56,8 @@ pub struct Qos {
 impl Qos {
     /// Returns the name of a member that is zero and counts from 1.
     pub(crate) fn zero(&self) -> Option<&'static str> {
-        let counts = [
-            ("events", self.events),
-            ("batch", self.batch),
-            ("concurrency", self.concurrency),
-        ];
+        let counts =
+            [("events", self.events), ("batch", self.batch), ("concurrency", self.concurrency)];
         let zero = counts.into_iter().find(|&(_, value)| value == 0);
         zero.map(|(member, _)| member)
     }

@@ -63,10 +63,8 @@ impl<E> Queue<E> {
     pub(crate) fn new(qos: &Qos, spare: usize) -> Queue<E> {
         let places = qos.events.saturating_add(spare);
         let heap = |used: bool| Heap::with_capacity(if used { places } else { 0 });
-        let discards = matches!(
-            qos.when_full,
-            WhenFull::DropLeastUrgent | WhenFull::DropEarliestDeadline
-        );
+        let discards =
+            matches!(qos.when_full, WhenFull::DropLeastUrgent | WhenFull::DropEarliestDeadline);
         let conflates = qos.when_full == WhenFull::KeepLatest;
         Queue {
             events: qos.events,
@@ -158,14 +156,7 @@ impl<E> Queue<E> {
     pub(crate) fn push(&mut self, event: E, about: Attributes) {
         let arrival = self.arrivals;
         self.arrivals += 1;
-        self.insert(
-            Entry {
-                event,
-                about,
-                arrival,
-            },
-            false,
-        );
+        self.insert(Entry { event, about, arrival }, false);
     }
 
     /// Continues the numbers of another queue, so that its events keep their place among later ones.

@@ -82,18 +82,16 @@ impl Meter {
     pub fn admit(&self, now: u64) -> Verdict {
         let mut verdict = Verdict::Pass;
         let mut early = 0;
-        let judged = self
-            .due
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |due| {
-                early = due.saturating_sub(self.tolerance).saturating_sub(now);
-                verdict = self.verdict(early);
-                match (verdict, early) {
-                    (Verdict::Refuse, _) => None,
-                    // Events that are only counted use up nothing, or none would pass again.
-                    (Verdict::Pass, 1..) => None,
-                    _ => Some(due.max(now).saturating_add(self.period)),
-                }
-            });
+        let judged = self.due.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |due| {
+            early = due.saturating_sub(self.tolerance).saturating_sub(now);
+            verdict = self.verdict(early);
+            match (verdict, early) {
+                (Verdict::Refuse, _) => None,
+                // Events that are only counted use up nothing, or none would pass again.
+                (Verdict::Pass, 1..) => None,
+                _ => Some(due.max(now).saturating_add(self.period)),
+            }
+        });
         if early > 0 {
             self.beyond.fetch_add(1, Ordering::Relaxed);
         }

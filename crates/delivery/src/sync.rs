@@ -105,10 +105,7 @@ mod chosen {
 
     impl Default for Signal {
         fn default() -> Signal {
-            Signal {
-                changes: Mutex::new(0),
-                changed: Condvar::new(),
-            }
+            Signal { changes: Mutex::new(0), changed: Condvar::new() }
         }
     }
 

@@ -117,9 +117,7 @@ impl Timers {
             changed: Signal::default(),
             ended: AtomicBool::new(false),
         });
-        Timers {
-            owner: Arc::new(Owner { shared }),
-        }
+        Timers { owner: Arc::new(Owner { shared }) }
     }
 
     /// Adds a timer, which is not armed yet.
@@ -132,19 +130,14 @@ impl Timers {
     ) -> Result<Timer, TooManyTimers> {
         let shared = &self.owner.shared;
         let mut slots = shared.slots.lock();
-        let slot = Slot {
-            callback: Some(Arc::new(callback)),
-            period: 0,
-        };
+        let slot = Slot { callback: Some(Arc::new(callback)), period: 0 };
         let number = match slots.free.pop() {
             Some(number) => {
                 slots.slots[number as usize] = slot;
                 number
             }
             None if slots.slots.len() >= shared.limit => {
-                return Err(TooManyTimers {
-                    limit: shared.limit,
-                });
+                return Err(TooManyTimers { limit: shared.limit });
             }
             None => {
                 slots.slots.push(slot);
@@ -152,10 +145,7 @@ impl Timers {
             }
         };
         drop(slots);
-        Ok(Timer {
-            shared: Arc::clone(shared),
-            slot: number,
-        })
+        Ok(Timer { shared: Arc::clone(shared), slot: number })
     }
 
     /// Returns the clock that timers are armed by.
@@ -198,10 +188,7 @@ impl Timer {
         slots.slots[self.slot as usize].period = period;
         slots.armed.remove(self.slot);
         slots.armed.insert(self.slot, (due, 0, 0));
-        let is_first = slots
-            .armed
-            .first()
-            .is_some_and(|(_, slot)| slot == self.slot);
+        let is_first = slots.armed.first().is_some_and(|(_, slot)| slot == self.slot);
         drop(slots);
         if is_first {
             self.shared.changed.notify();

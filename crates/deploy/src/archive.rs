@@ -22,10 +22,7 @@ pub struct ArchiveLimits {
 impl Default for ArchiveLimits {
     /// 4,096 entries of 256 MiB together.
     fn default() -> ArchiveLimits {
-        ArchiveLimits {
-            entries: 4_096,
-            octets: 256 << 20,
-        }
+        ArchiveLimits { entries: 4_096, octets: 256 << 20 }
     }
 }
 
@@ -92,13 +89,10 @@ impl Archive {
         let options = SimpleFileOptions::default().last_modified_time(zip::DateTime::default());
         for (name, content) in &self.files {
             if !is_inside(name) {
-                return Err(Error::plain(format!(
-                    "path {name:?} leads out of the archive"
-                )));
+                return Err(Error::plain(format!("path {name:?} leads out of the archive")));
             }
             zip.start_file(name.as_str(), options).map_err(broken)?;
-            zip.write_all(content)
-                .map_err(|error| Error::plain(format!("{name}: {error}")))?;
+            zip.write_all(content).map_err(|error| Error::plain(format!("{name}: {error}")))?;
         }
         Ok(zip.finish().map_err(broken)?.into_inner())
     }
@@ -143,10 +137,7 @@ impl Archive {
             Some((folder, _)) => format!("{folder}/{href}"),
             None => href.to_owned(),
         };
-        let found = self
-            .files
-            .get_key_value(&beside)
-            .or_else(|| self.files.get_key_value(href));
+        let found = self.files.get_key_value(&beside).or_else(|| self.files.get_key_value(href));
         found.map(|(path, _)| path.as_str())
     }
 }
@@ -158,9 +149,7 @@ fn unrepeated(octets: &[u8], zip: &ZipArchive<Cursor<&[u8]>>) -> Result<(), Erro
     let start = octets.len().checked_sub(LENGTH + zip.comment().len());
     let end = start.and_then(|start| octets.get(start..start + LENGTH));
     let Some(end) = end.filter(|end| end.starts_with(SIGNATURE)) else {
-        return Err(Error::plain(
-            "no archive that can be read: there is something after its end",
-        ));
+        return Err(Error::plain("no archive that can be read: there is something after its end"));
     };
     let said = usize::from(u16::from_le_bytes([end[10], end[11]]));
     if said != zip.len() {
@@ -200,30 +189,18 @@ mod tests {
     fn an_archive_survives_and_its_links_are_followed() {
         let package = include_bytes!("../tests/plans/gps.cpd");
         let sensor = b"<Deployment:ComponentInterfaceDescription><label>Sensor</label></Deployment:ComponentInterfaceDescription>";
-        let files: &[(&str, &[u8])] = &[
-            ("d/gps.cpd", package),
-            ("d/Sensor.ccd", sensor),
-            ("libgps.so", b"\x7fELF"),
-        ];
+        let files: &[(&str, &[u8])] =
+            &[("d/gps.cpd", package), ("d/Sensor.ccd", sensor), ("libgps.so", b"\x7fELF")];
         let archive = Archive::read(&packed(files), &ArchiveLimits::default()).unwrap();
         assert_eq!(
             Archive::read(&archive.write().unwrap(), &ArchiveLimits::default()).unwrap(),
             archive
         );
         let documents = archive.documents(&Limits::default()).unwrap();
-        assert_eq!(
-            documents.keys().collect::<Vec<_>>(),
-            ["d/Sensor.ccd", "d/gps.cpd"]
-        );
+        assert_eq!(documents.keys().collect::<Vec<_>>(), ["d/Sensor.ccd", "d/gps.cpd"]);
         let lonely = Archive::read(&packed(&files[..1]), &ArchiveLimits::default()).unwrap();
-        let missing = lonely
-            .documents(&Limits::default())
-            .unwrap_err()
-            .to_string();
-        assert_eq!(
-            missing,
-            "7:3: error: d/gps.cpd: \"Sensor.ccd\" is not in the archive"
-        );
+        let missing = lonely.documents(&Limits::default()).unwrap_err().to_string();
+        assert_eq!(missing, "7:3: error: d/gps.cpd: \"Sensor.ccd\" is not in the archive");
     }
 
     #[test]
@@ -233,10 +210,7 @@ mod tests {
             let told = refused(&packed(&[(name, b"")]), &usual);
             assert!(told.contains("leads out of the archive"), "{name}: {told}");
         }
-        let small = ArchiveLimits {
-            entries: 2,
-            octets: 1_000,
-        };
+        let small = ArchiveLimits { entries: 2, octets: 1_000 };
         let many: &[(&str, &[u8])] = &[("a", b""), ("b", b""), ("c", b"")];
         assert!(refused(&packed(many), &small).contains("3 entries, and 2 is the limit"));
         let bomb = vec![0; 1_000_000];
@@ -249,10 +223,7 @@ mod tests {
             }
         }
         let told = refused(&twice, &usual);
-        assert!(
-            told.contains("2 entries, and has 1 paths: one is there twice"),
-            "{told}"
-        );
+        assert!(told.contains("2 entries, and has 1 paths: one is there twice"), "{told}");
         let mut longer = packed(&[("a.cpd", b"<x/>")]);
         longer.extend([0; 30]);
         assert!(refused(&longer, &usual).contains("no archive that can be read"));

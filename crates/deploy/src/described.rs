@@ -74,10 +74,7 @@ impl<'e> Fields<'e> {
             );
             return Err(Error::at(within.place, what));
         }
-        Ok(Fields {
-            within,
-            known: Vec::new(),
-        })
+        Ok(Fields { within, known: Vec::new() })
     }
 
     fn all(&mut self, name: &'static str) -> impl Iterator<Item = &'e Element> + use<'e> {
@@ -130,11 +127,7 @@ pub(crate) fn plain(element: &Element) -> Result<&str, Error> {
     match element.children.first() {
         None => Ok(&element.text),
         Some(child) => {
-            let what = format!(
-                "<{}> holds text, and no <{}>",
-                element.name,
-                clip(&child.name)
-            );
+            let what = format!("<{}> holds text, and no <{}>", element.name, clip(&child.name));
             Err(Error::at(child.place, what))
         }
     }
@@ -156,11 +149,8 @@ impl Item for bool {
             "true" | "1" => Ok(true),
             "false" | "0" => Ok(false),
             other => {
-                let what = format!(
-                    "<{}> is true or false, and not {:?}",
-                    element.name,
-                    clip(other)
-                );
+                let what =
+                    format!("<{}> is true or false, and not {:?}", element.name, clip(other));
                 Err(Error::at(element.place, what))
             }
         }
@@ -173,10 +163,7 @@ impl Item for bool {
 
 /// Makes an element of a number or a truth value.
 pub(crate) fn bare(name: &str, value: impl std::fmt::Display) -> Element {
-    Element {
-        look: Look::Bare,
-        ..Element::text(name, value.to_string())
-    }
+    Element { look: Look::Bare, ..Element::text(name, value.to_string()) }
 }
 
 macro_rules! numbers {
@@ -243,10 +230,7 @@ pub struct Ref {
 impl Ref {
     /// Refers to an id.
     pub fn to(id: impl Into<String>) -> Ref {
-        Ref {
-            id: id.into(),
-            place: Place::default(),
-        }
+        Ref { id: id.into(), place: Place::default() }
     }
 }
 
@@ -265,15 +249,9 @@ impl Item for Ref {
             }
         };
         if id.is_empty() {
-            return Err(Error::at(
-                element.place,
-                format!("<{}> refers to nothing", element.name),
-            ));
+            return Err(Error::at(element.place, format!("<{}> refers to nothing", element.name)));
         }
-        Ok(Ref {
-            id: id.to_owned(),
-            place: element.place,
-        })
+        Ok(Ref { id: id.to_owned(), place: element.place })
     }
 
     fn write(&self, name: &str) -> Element {

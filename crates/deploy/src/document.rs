@@ -24,9 +24,8 @@ pub enum Format {
 
 impl Format {
     /// Endings of XML documents.
-    pub const XML_ENDINGS: &[&str] = &[
-        "xml", "cdp", "cdd", "cpd", "ccd", "cid", "iad", "pcd", "tpd", "csr",
-    ];
+    pub const XML_ENDINGS: &[&str] =
+        &["xml", "cdp", "cdd", "cpd", "ccd", "cid", "iad", "pcd", "tpd", "csr"];
 
     /// Returns the form that the ending of a file name stands for.
     pub fn of_file(name: &str) -> Option<Format> {
@@ -106,23 +105,14 @@ const OMG: &[(&str, &str)] = &[
     ("xmlns:Deployment", "http://www.omg.org/Deployment"),
     ("xmlns:xmi", "http://www.omg.org/XMI"),
     ("xmlns:xsi", "http://www.w3.org/2001/XMLSchema-instance"),
-    (
-        "xsi:schemaLocation",
-        "http://www.omg.org/Deployment Deployment.xsd",
-    ),
+    ("xsi:schemaLocation", "http://www.omg.org/Deployment Deployment.xsd"),
 ];
 
 /// Namespaces of CIAO's documents.
 const CIAO: &[(&str, &str)] = &[
-    (
-        "xmlns:CIAO",
-        "http://www.dre.vanderbilt.edu/ServerResources",
-    ),
+    ("xmlns:CIAO", "http://www.dre.vanderbilt.edu/ServerResources"),
     ("xmlns:xsi", "http://www.w3.org/2001/XMLSchema-instance"),
-    (
-        "xsi:schemaLocation",
-        "http://www.dre.vanderbilt.edu/ServerResources CIAOServerResources.xsd",
-    ),
+    ("xsi:schemaLocation", "http://www.dre.vanderbilt.edu/ServerResources CIAOServerResources.xsd"),
 ];
 
 impl Document {
@@ -144,25 +134,17 @@ impl Document {
     /// # Ok::<(), oxorb_deploy::Error>(())
     /// ```
     pub fn read(text: &str, format: Format, limits: &Limits) -> Result<Document, Error> {
-        let limits = Limits {
-            depth: limits.depth.min(64),
-            ..*limits
-        };
+        let limits = Limits { depth: limits.depth.min(64), ..*limits };
         let root = match format {
             Format::Xml => xml::read(text, &limits)?,
             Format::Toml => text::read(text, &limits)?,
         };
         // Schemas of different years begin the same names with different cases.
-        let kind = KINDS
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(&root.name));
+        let kind = KINDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(&root.name));
         let Some((kind, _)) = kind else {
             let known: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-            let what = format!(
-                "<{}> is no document; there are {}",
-                clip(&root.name),
-                known.join(", ")
-            );
+            let what =
+                format!("<{}> is no document; there are {}", clip(&root.name), known.join(", "));
             return Err(Error::at(root.place, what));
         };
         let document = Document::of(&root, kind)?;
@@ -240,9 +222,6 @@ impl Document {
     }
 
     fn unexpected(&self, wanted: &str) -> Error {
-        Error::plain(format!(
-            "expected {wanted}, and this is a document of kind {}",
-            self.kind()
-        ))
+        Error::plain(format!("expected {wanted}, and this is a document of kind {}", self.kind()))
     }
 }

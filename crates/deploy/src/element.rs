@@ -16,11 +16,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 16 MiB, 500,000 elements, 48 deep: a plan of 10,000 instances has room.
     fn default() -> Limits {
-        Limits {
-            octets: 16 << 20,
-            elements: 500_000,
-            depth: 48,
-        }
+        Limits { octets: 16 << 20, elements: 500_000, depth: 48 }
     }
 }
 
@@ -48,10 +44,7 @@ impl Limits {
             return Err(Error::at(place, what));
         }
         if depth > self.depth {
-            let what = format!(
-                "elements are nested more than {} deep, the limit",
-                self.depth
-            );
+            let what = format!("elements are nested more than {} deep, the limit", self.depth);
             return Err(Error::at(place, what));
         }
         Ok(())
@@ -82,17 +75,11 @@ pub(crate) struct Element {
 
 impl Element {
     pub(crate) fn new(name: &str) -> Element {
-        Element {
-            name: name.to_owned(),
-            ..Element::default()
-        }
+        Element { name: name.to_owned(), ..Element::default() }
     }
 
     pub(crate) fn text(name: &str, text: impl Into<String>) -> Element {
-        Element {
-            text: text.into(),
-            ..Element::new(name)
-        }
+        Element { text: text.into(), ..Element::new(name) }
     }
 
     pub(crate) fn at(mut self, place: Place) -> Element {

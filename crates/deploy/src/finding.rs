@@ -87,18 +87,12 @@ impl Finding {
 
     /// A warning without a cure, in the plan.
     pub fn warning(place: Place, what: impl Into<String>) -> Finding {
-        Finding {
-            severity: Severity::Warning,
-            ..Finding::error(place, what)
-        }
+        Finding { severity: Severity::Warning, ..Finding::error(place, what) }
     }
 
     /// A note without a cure, in the plan.
     pub fn note(place: Place, what: impl Into<String>) -> Finding {
-        Finding {
-            severity: Severity::Note,
-            ..Finding::error(place, what)
-        }
+        Finding { severity: Severity::Note, ..Finding::error(place, what) }
     }
 
     /// Adds what to do about it.
@@ -173,9 +167,7 @@ impl Error {
 
 impl From<Finding> for Error {
     fn from(finding: Finding) -> Error {
-        Error {
-            findings: vec![finding],
-        }
+        Error { findings: vec![finding] }
     }
 }
 

@@ -5,16 +5,9 @@ use crate::{Archive, ArchiveLimits, Document, Format, Limits};
 /// Reads a document: TOML if the first octet is even, XML if it is odd, an archive if it is a `P`. What is accepted is
 /// written and read again in both forms, and has to be the same text then.
 pub fn document(data: &[u8]) {
-    let limits = Limits {
-        octets: 1 << 16,
-        elements: 10_000,
-        depth: 32,
-    };
+    let limits = Limits { octets: 1 << 16, elements: 10_000, depth: 32 };
     if data.first() == Some(&b'P') {
-        let bounds = ArchiveLimits {
-            entries: 64,
-            octets: 1 << 16,
-        };
+        let bounds = ArchiveLimits { entries: 64, octets: 1 << 16 };
         if let Ok(archive) = Archive::read(data, &bounds) {
             let _ = archive.documents(&limits);
         }
@@ -26,11 +19,7 @@ pub fn document(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(text) else {
         return;
     };
-    let format = if first % 2 == 0 {
-        Format::Toml
-    } else {
-        Format::Xml
-    };
+    let format = if first % 2 == 0 { Format::Toml } else { Format::Xml };
     let Ok(document) = Document::read(text, format, &limits) else {
         return;
     };

@@ -33,11 +33,7 @@ pub fn processes(plan: &Plan) -> Vec<Process> {
     let mut found: Vec<Process> = Vec::new();
     let mut known: HashMap<(String, String), usize> = HashMap::new();
     for (at, instance) in plan.instance.iter().enumerate() {
-        let Some(node) = instance
-            .node
-            .as_ref()
-            .filter(|node| !node.trim().is_empty())
-        else {
+        let Some(node) = instance.node.as_ref().filter(|node| !node.trim().is_empty()) else {
             continue;
         };
         let id = instance.id.0.as_str();
@@ -46,16 +42,10 @@ pub fn processes(plan: &Plan) -> Vec<Process> {
             (None, true) => alone_name(&instance.name),
             (None, false) => "main".to_owned(),
         };
-        let place = *known
-            .entry((node.clone(), name.clone()))
-            .or_insert_with(|| {
-                found.push(Process {
-                    node: node.clone(),
-                    name,
-                    instances: Vec::new(),
-                });
-                found.len() - 1
-            });
+        let place = *known.entry((node.clone(), name.clone())).or_insert_with(|| {
+            found.push(Process { node: node.clone(), name, instances: Vec::new() });
+            found.len() - 1
+        });
         found[place].instances.push(at);
     }
     found
@@ -64,9 +54,7 @@ pub fn processes(plan: &Plan) -> Vec<Process> {
 /// Name of the process of an instance that shares it with none.
 fn alone_name(instance: &str) -> String {
     let is_taken = instance == "main"
-        || ["shared-", "instance-"]
-            .iter()
-            .any(|prefix| instance.starts_with(prefix));
+        || ["shared-", "instance-"].iter().any(|prefix| instance.starts_with(prefix));
     match is_taken {
         true => format!("instance-{instance}"),
         false => instance.to_owned(),
@@ -93,23 +81,12 @@ mod tests {
             instance("d"),
             instance("e")
         );
-        let plan = Document::read(&text, Format::Toml, &Limits::default())
-            .unwrap()
-            .into_plan()
-            .unwrap();
-        let found: Vec<(String, Vec<usize>)> = processes(&plan)
-            .into_iter()
-            .map(|one| (one.name, one.instances))
-            .collect();
-        let wanted = [
-            ("shared-1", vec![0, 1]),
-            ("c", vec![2]),
-            ("main", vec![3, 4]),
-        ];
-        assert_eq!(
-            found,
-            wanted.map(|(name, instances)| (name.to_owned(), instances))
-        );
+        let plan =
+            Document::read(&text, Format::Toml, &Limits::default()).unwrap().into_plan().unwrap();
+        let found: Vec<(String, Vec<usize>)> =
+            processes(&plan).into_iter().map(|one| (one.name, one.instances)).collect();
+        let wanted = [("shared-1", vec![0, 1]), ("c", vec![2]), ("main", vec![3, 4])];
+        assert_eq!(found, wanted.map(|(name, instances)| (name.to_owned(), instances)));
     }
 
     #[test]
@@ -125,18 +102,11 @@ mod tests {
              constrainedInstance = [\"main\", \"shared-1\", \"instance-main\"]\n",
             instances.concat()
         );
-        let plan = Document::read(&text, Format::Toml, &Limits::default())
-            .unwrap()
-            .into_plan()
-            .unwrap();
+        let plan =
+            Document::read(&text, Format::Toml, &Limits::default()).unwrap().into_plan().unwrap();
         let found: Vec<String> = processes(&plan).into_iter().map(|one| one.name).collect();
-        let wanted = [
-            "instance-main",
-            "instance-shared-1",
-            "instance-instance-main",
-            "shared-1",
-            "main",
-        ];
+        let wanted =
+            ["instance-main", "instance-shared-1", "instance-instance-main", "shared-1", "main"];
         assert_eq!(found, wanted);
     }
 }

@@ -159,10 +159,7 @@ impl<T: Send + 'static> Module<T> {
             let refused = error.downcast::<ReservationError>();
             return Err(refused.map_or_else(StartError::Threads, StartError::Reservation));
         }
-        ready
-            .recv()
-            .map_err(|_| StartError::Threads(io::ErrorKind::Other.into()))?
-            .map(|()| true)
+        ready.recv().map_err(|_| StartError::Threads(io::ErrorKind::Other.into()))?.map(|()| true)
     }
 
     /// Puts a request into the queue and wakes a thread for it, if one sleeps.
@@ -242,9 +239,7 @@ impl<T: Send + 'static> Drop for Module<T> {
 
 impl<T: Send + 'static> fmt::Debug for Module<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Module")
-            .field("counts", &self.counts())
-            .finish()
+        f.debug_struct("Module").field("counts", &self.counts()).finish()
     }
 }
 

@@ -112,10 +112,7 @@ impl fmt::Display for StartError {
                 f.write_str("a dispatching module has room for a request and a thread at least")
             }
             StartError::Threads(error) => {
-                write!(
-                    f,
-                    "the threads of a dispatching module cannot be had: {error}"
-                )
+                write!(f, "the threads of a dispatching module cannot be had: {error}")
             }
             StartError::Reservation(error) => error.fmt(f),
         }

@@ -23,10 +23,7 @@ pub struct Results {
 impl Results {
     /// Returns results that are a return value alone.
     pub fn returning(value: impl Into<Dynamic>) -> Self {
-        Results {
-            returns: value.into(),
-            out: Vec::new(),
-        }
+        Results { returns: value.into(), out: Vec::new() }
     }
 
     /// Adds the value of the next inout or out parameter.
@@ -88,10 +85,7 @@ pub(crate) fn send_with<A: Argument>(
     context: &Context,
 ) -> Result<(), Exception> {
     let arguments = Arguments::new(signature, args, context);
-    let operation = Operation {
-        response: Response::None,
-        ..signature.request()
-    };
+    let operation = Operation { response: Response::None, ..signature.request() };
     let sent = target.send_dynamic(operation, |e| arguments.write(e));
     sent.map_err(|system| arguments.failure(system.into()))
 }
@@ -146,11 +140,10 @@ impl Argument for Given {
                 }
                 Ok(octets.encode(e)?)
             }
-            _ => Err(Reason::Expected {
-                expected: ty.to_string(),
-                found: "a sequence of octets",
+            _ => {
+                Err(Reason::Expected { expected: ty.to_string(), found: "a sequence of octets" }
+                    .into())
             }
-            .into()),
         }
     }
 }
@@ -166,12 +159,7 @@ struct Arguments<'r, A> {
 
 impl<'r, A: Argument> Arguments<'r, A> {
     fn new(signature: &'r Signature, args: &'r [A], context: &'r Context) -> Self {
-        Arguments {
-            signature,
-            args,
-            context,
-            failed: RefCell::new(None),
-        }
+        Arguments { signature, args, context, failed: RefCell::new(None) }
     }
 
     fn write(&self, e: &mut Encoder<'r>) -> CdrResult<()> {
@@ -210,10 +198,8 @@ fn write_values<'p, 'v, 'e, A>(
     match left.len() {
         0 => Ok(()),
         surplus => {
-            let wrong = Reason::WrongLength {
-                length: values.len(),
-                expected: values.len() - surplus,
-            };
+            let wrong =
+                Reason::WrongLength { length: values.len(), expected: values.len() - surplus };
             Err(("arguments".to_owned(), wrong.into()))
         }
     }
@@ -259,10 +245,7 @@ fn read_exception(signature: &Signature, mut d: Decoder<'_>) -> Exception {
     match signature.exception(&id) {
         None => Exception::Unlisted(id.into_owned()),
         Some(ty) => match Dynamic::decode(ty, &mut d) {
-            Ok(members) => Exception::User(UserException {
-                ty: ty.clone(),
-                members,
-            }),
+            Ok(members) => Exception::User(UserException { ty: ty.clone(), members }),
             Err(error) => Exception::result(&id, error),
         },
     }

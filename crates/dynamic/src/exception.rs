@@ -83,10 +83,8 @@ impl Exception {
 }
 
 /// The operation raised what it does not declare.
-pub(crate) const UNLISTED: SystemException = SystemException::unknown(
-    minor::unknown::UNLISTED_USER_EXCEPTION,
-    CompletionStatus::Yes,
-);
+pub(crate) const UNLISTED: SystemException =
+    SystemException::unknown(minor::unknown::UNLISTED_USER_EXCEPTION, CompletionStatus::Yes);
 
 impl From<SystemException> for Exception {
     fn from(exception: SystemException) -> Self {
@@ -112,10 +110,7 @@ impl fmt::Display for Exception {
             }
             Exception::Unlisted(id) => {
                 let id = Printable(id);
-                write!(
-                    f,
-                    "the operation raised {id:.SHOWN$}, which it does not declare"
-                )
+                write!(f, "the operation raised {id:.SHOWN$}, which it does not declare")
             }
             Exception::System(exception) => exception.fmt(f),
             Exception::Value { of, error, .. } => {

@@ -68,12 +68,7 @@ impl NVList {
         ty: TypeCode,
         value: Dynamic,
     ) -> &mut Self {
-        self.0.push(NamedValue {
-            name: name.into(),
-            direction,
-            ty,
-            value,
-        });
+        self.0.push(NamedValue { name: name.into(), direction, ty, value });
         self
     }
 

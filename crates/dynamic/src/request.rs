@@ -52,14 +52,8 @@ enum State {
 }
 
 /// Operations that every object answers itself, and for which references have methods.
-const IMPLICIT: [&str; 6] = [
-    "_component",
-    "_interface",
-    "_is_a",
-    "_non_existent",
-    "_not_existent",
-    "_repository_id",
-];
+const IMPLICIT: [&str; 6] =
+    ["_component", "_interface", "_is_a", "_non_existent", "_not_existent", "_repository_id"];
 
 impl Request {
     /// Returns a request without parameters and result (`_request`).
@@ -164,12 +158,7 @@ impl Request {
 
     /// Adds a parameter; its value does not count if it is an `out` one.
     pub fn add(&mut self, argument: NamedValue) -> &mut Self {
-        let NamedValue {
-            name,
-            direction,
-            ty,
-            value,
-        } = argument;
+        let NamedValue { name, direction, ty, value } = argument;
         self.change(|signature| signature.with(name, direction, ty));
         if direction.is_sent() {
             self.args.push(Given::Value(value));

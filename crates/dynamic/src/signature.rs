@@ -119,11 +119,7 @@ impl Signature {
     /// Adds a parameter.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, direction: Direction, ty: TypeCode) -> Self {
-        self.params.push(Parameter {
-            name: name.into(),
-            direction,
-            ty,
-        });
+        self.params.push(Parameter { name: name.into(), direction, ty });
         self
     }
 
@@ -182,11 +178,7 @@ impl Signature {
         Operation {
             slot: NO_SLOT,
             name: &self.operation,
-            response: if self.oneway {
-                Response::None
-            } else {
-                Response::WithTarget
-            },
+            response: if self.oneway { Response::None } else { Response::WithTarget },
             request: 0,
         }
     }

@@ -32,10 +32,9 @@ impl fmt::Display for FederationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("federation of event channels: ")?;
         match self {
-            Self::Setting { setting, why } => write!(
-                f,
-                "zenoh refuses {setting}: {why}; endpoints are such as tcp/10.0.0.7:7447"
-            ),
+            Self::Setting { setting, why } => {
+                write!(f, "zenoh refuses {setting}: {why}; endpoints are such as tcp/10.0.0.7:7447")
+            }
             Self::Open(why) => write!(
                 f,
                 "zenoh does not begin: {why}; check that no other process listens at the endpoints, and, for a client, that \

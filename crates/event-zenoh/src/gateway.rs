@@ -76,17 +76,11 @@ impl ZenohGateway {
         let sender = new_sender(federation);
         let counters = Arc::<Counters>::default();
         let all = publishes([(0, 0)]);
-        let all = SupplierQos {
-            is_gateway: true,
-            ..all
-        };
+        let all = SupplierQos { is_gateway: true, ..all };
         let supplier = channel.connect_supplier(None, &all);
         let supplier = supplier.map_err(FederationError::Channel)?;
         let sending = Arc::new(Sending::start(session, sender, &options, &counters)?);
-        let everything = ConsumerQos {
-            is_gateway: true,
-            ..asks_for(&Filter::ALL)
-        };
+        let everything = ConsumerQos { is_gateway: true, ..asks_for(&Filter::ALL) };
         let consumer = channel.connect_consumer(sending.clone(), &everything);
         let consumer = consumer.map_err(FederationError::Channel)?;
         supplier.keep_from(&consumer);
@@ -147,9 +141,7 @@ impl Drop for ZenohGateway {
 
 impl std::fmt::Debug for ZenohGateway {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("ZenohGateway")
-            .field(&self.statistics())
-            .finish()
+        f.debug_tuple("ZenohGateway").field(&self.statistics()).finish()
     }
 }
 
@@ -196,9 +188,7 @@ impl Inner {
             match wanted {
                 Some(wanted) => again = self.subscribe(&mut declared, wanted),
                 None if self.options.latest > 0 => {
-                    declared
-                        .keys()
-                        .for_each(|(key, name)| self.refresh(*key, name));
+                    declared.keys().for_each(|(key, name)| self.refresh(*key, name));
                 }
                 None => {}
             }
@@ -237,16 +227,12 @@ impl Inner {
         let receiving = Arc::clone(&self.receiving);
         let expression = format!("{}/{name}", self.options.prefix);
         let request = self.federation.session().get(expression);
-        let request = request
-            .target(QueryTarget::All)
-            .consolidation(ConsolidationMode::None);
-        let request = request
-            .timeout(self.options.refresh)
-            .callback(move |reply| {
-                if let Ok(sample) = reply.result() {
-                    receiving.take(key, sample);
-                }
-            });
+        let request = request.target(QueryTarget::All).consolidation(ConsolidationMode::None);
+        let request = request.timeout(self.options.refresh).callback(move |reply| {
+            if let Ok(sample) = reply.result() {
+                receiving.take(key, sample);
+            }
+        });
         // A session that is closed has nobody to ask.
         let _ = request.wait();
     }

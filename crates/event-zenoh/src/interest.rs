@@ -13,15 +13,10 @@ pub(crate) struct Wanted(BTreeSet<Key>);
 impl Wanted {
     /// Returns what a channel's observer is told.
     pub(crate) fn new(subscriptions: &ConsumerQos) -> Wanted {
-        let headers = subscriptions
-            .dependencies
-            .iter()
-            .map(|one| one.event.header);
+        let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
         // Designators of groups, and timers, which no channel sends.
         let events = headers.filter(|header| !(SHUTDOWN..UNDEFINED).contains(&header.r#type));
-        let keys: BTreeSet<Key> = events
-            .map(|header| (header.r#type, header.source))
-            .collect();
+        let keys: BTreeSet<Key> = events.map(|header| (header.r#type, header.source)).collect();
         let covered = |&(event_type, source): &Key| {
             let wider = [(ANY, ANY), (event_type, ANY), (ANY, source)];
             let mut wider = wider.into_iter().filter(|one| *one != (event_type, source));

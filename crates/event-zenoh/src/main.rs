@@ -127,16 +127,8 @@ fn run(args: &Args) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn summary(json: bool, seen: &FederationStatistics) {
-    let FederationStatistics {
-        sent,
-        received,
-        lost,
-        ended,
-        failed,
-        repeated,
-        malformed,
-        ..
-    } = seen;
+    let FederationStatistics { sent, received, lost, ended, failed, repeated, malformed, .. } =
+        seen;
     let dropped = seen.sending.dropped_in_all() + seen.receiving.dropped_in_all();
     match json {
         true => println!(

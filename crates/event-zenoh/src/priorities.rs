@@ -46,10 +46,7 @@ pub(crate) fn place(priority: Priority) -> usize {
 impl Priorities {
     /// Returns a table that gives all events one priority.
     pub fn all(priority: Priority) -> Self {
-        Self {
-            table: HashMap::new(),
-            other: priority,
-        }
+        Self { table: HashMap::new(), other: priority }
     }
 
     /// Returns the table with this priority for events of a type.
@@ -68,9 +65,7 @@ impl Priorities {
         let mut table = HashMap::new();
         let mut other = None;
         for entry in text.split_whitespace() {
-            let wrong = || PriorityError {
-                entry: entry.to_owned(),
-            };
+            let wrong = || PriorityError { entry: entry.to_owned() };
             let (number, name) = entry.split_once('@').ok_or_else(wrong)?;
             let found = ALL.iter().find(|one| one.1 == name).ok_or_else(wrong)?;
             let before = match number {
@@ -87,10 +82,7 @@ impl Priorities {
 
     /// Returns the priority of an event.
     pub fn of(&self, header: &EventHeader) -> Priority {
-        self.table
-            .get(&header.r#type)
-            .copied()
-            .unwrap_or(self.other)
+        self.table.get(&header.r#type).copied().unwrap_or(self.other)
     }
 }
 
@@ -127,24 +119,15 @@ mod tests {
     #[test]
     fn a_table_is_read_and_a_wrong_entry_named() {
         let table = Priorities::by_type("17@real-time -3@background *@data-low").unwrap();
-        let of = |event_type| {
-            table.of(&EventHeader {
-                r#type: event_type,
-                ..EventHeader::default()
-            })
-        };
+        let of =
+            |event_type| table.of(&EventHeader { r#type: event_type, ..EventHeader::default() });
         assert_eq!(
             [of(17), of(-3), of(9)],
             [Priority::RealTime, Priority::Background, Priority::DataLow]
         );
-        for text in [
-            "17",
-            "17@fast",
-            "x@data",
-            "17@data 17@data",
-            "*@data *@data",
-            "99999999999@data",
-        ] {
+        for text in
+            ["17", "17@fast", "x@data", "17@data 17@data", "*@data *@data", "99999999999@data"]
+        {
             let error = Priorities::by_type(text).unwrap_err();
             assert!(error.to_string().contains("real-time"), "{error}");
         }

@@ -51,10 +51,7 @@ impl Receiving {
         options: &FederationOptions,
         counters: &Arc<Counters>,
     ) -> Result<Receiving, FederationError> {
-        let sink = Arc::new(Pushing {
-            supplier,
-            counters: Arc::clone(counters),
-        });
+        let sink = Arc::new(Pushing { supplier, counters: Arc::clone(counters) });
         let (dispatcher, outlets) = queues("event-from-zenoh", 0, sink, &options.receiving)?;
         Ok(Receiving {
             sender,
@@ -118,11 +115,7 @@ impl Receiving {
             Place::First => {}
             Place::After(missed) => drop(self.counters.lost.fetch_add(missed, Relaxed)),
         }
-        let message = Message {
-            octets: octets.into_owned(),
-            order: header.order,
-            topic,
-        };
+        let message = Message { octets: octets.into_owned(), order: header.order, topic };
         let about = Attributes {
             octets: u32::try_from(length + size_of::<Message>()).unwrap_or(u32::MAX),
             source: u64::from(topic.0.cast_unsigned()) << 32 | u64::from(topic.1.cast_unsigned()),

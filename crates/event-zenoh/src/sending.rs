@@ -65,15 +65,9 @@ pub(crate) fn queues<E: Clone + Send + Sync + 'static>(
     sink: Arc<dyn Sink<E>>,
     qos: &Qos,
 ) -> Result<(Dispatcher<E>, Vec<Outlet<E>>), FederationError> {
-    let lane = LanePlan {
-        spares,
-        ..LanePlan::new(name)
-    };
-    let plan = Plan {
-        name: name.to_owned(),
-        outlets: priorities::ALL.len(),
-        ..Plan::lanes([lane])
-    };
+    let lane = LanePlan { spares, ..LanePlan::new(name) };
+    let plan =
+        Plan { name: name.to_owned(), outlets: priorities::ALL.len(), ..Plan::lanes([lane]) };
     let dispatcher = Dispatcher::start(plan).map_err(FederationError::Threads)?;
     let outlet = |place: usize| {
         let qos = Qos {
@@ -107,11 +101,7 @@ impl Sending {
         // While zenoh has no room for one priority, another thread goes on with the others.
         let sink = Arc::clone(&publishing);
         let (dispatcher, outlets) = queues("event-to-zenoh", 1, sink, &options.sending)?;
-        Ok(Sending {
-            outlets,
-            dispatcher,
-            publishing,
-        })
+        Ok(Sending { outlets, dispatcher, publishing })
     }
 
     pub(crate) fn publishing(&self) -> &Arc<Publishing> {
@@ -178,10 +168,7 @@ impl Publishing {
             count(&self.counters.unnumbered);
             let put = self.session.put(self.name(key), sample);
             let put = put.congestion_control(self.congestion()).priority(priority);
-            return put
-                .express(priority as u8 <= EXPRESS as u8)
-                .wait()
-                .map_err(drop);
+            return put.express(priority as u8 <= EXPRESS as u8).wait().map_err(drop);
         };
         let number = topic.number + 1;
         let sample = wire::write(&self.sender, number, priority, event).map_err(drop)?;
@@ -209,9 +196,7 @@ impl Publishing {
         }
         if !known {
             let declared = self.session.declare_publisher(self.name(key));
-            let declared = declared
-                .congestion_control(self.congestion())
-                .priority(priority);
+            let declared = declared.congestion_control(self.congestion()).priority(priority);
             let declared = declared.express(priority as u8 <= EXPRESS as u8).wait();
             let keeps = *latest < self.options.latest;
             *latest += usize::from(keeps);
@@ -232,9 +217,8 @@ impl Publishing {
         let topics = self.lock();
         let asked = topics.all.values().filter(|topic| topic.latest.is_some());
         let asked = asked.filter(|topic| topic.publisher.key_expr().intersects(query.key_expr()));
-        let kept: Vec<_> = asked
-            .map(|topic| (topic.publisher.key_expr().clone(), topic.latest.clone()))
-            .collect();
+        let kept: Vec<_> =
+            asked.map(|topic| (topic.publisher.key_expr().clone(), topic.latest.clone())).collect();
         drop(topics);
         for (name, latest) in kept {
             // Who asked may be gone.

@@ -27,11 +27,7 @@ pub(crate) enum Place {
 
 impl Seen {
     pub(crate) fn new(topics: usize) -> Seen {
-        Seen {
-            young: HashMap::new(),
-            old: HashMap::new(),
-            most: topics.div_ceil(2).max(1),
-        }
+        Seen { young: HashMap::new(), old: HashMap::new(), most: topics.div_ceil(2).max(1) }
     }
 
     /// Returns the place of a number, and remembers it.

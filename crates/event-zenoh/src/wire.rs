@@ -100,11 +100,7 @@ pub fn write(
     let mut header = event.header;
     header.ttl = header.ttl.saturating_sub(1);
     let room = HEADER_OCTETS + 64 + event.data.payload.len();
-    let mut e = Encoder::new(
-        Vec::with_capacity(room),
-        ByteOrder::NATIVE,
-        Dialect::GIOP_1_2,
-    );
+    let mut e = Encoder::new(Vec::with_capacity(room), ByteOrder::NATIVE, Dialect::GIOP_1_2);
     let little = u8::from(ByteOrder::NATIVE == ByteOrder::Little);
     e.copy_octets(MAGIC);
     e.copy_octets(&[VERSION, little, priority as u8, 0]);
@@ -142,12 +138,7 @@ pub fn read_header(sample: &[u8]) -> Result<Header, Refused> {
         ByteOrder::Big => u64::from_be_bytes(number),
         ByteOrder::Little => u64::from_le_bytes(number),
     };
-    Ok(Header {
-        sender,
-        number,
-        priority,
-        order,
-    })
+    Ok(Header { sender, number, priority, order })
 }
 
 /// Reads the event of a sample whose header is read, and whose key names `topic`. Costs time and memory in proportion to the
@@ -224,27 +215,15 @@ mod tests {
             assert_eq!(header.priority, Priority::DataLow);
             let got = read_event(&sample, header.order, topic).unwrap();
             assert_eq!((got.header.r#type, got.header.source), (event_type, source));
-            assert_eq!(
-                (got.header.ttl, &got.data.payload[..]),
-                (2, &b"payload"[..])
-            );
+            assert_eq!((got.header.ttl, &got.data.payload[..]), (2, &b"payload"[..]));
         }
     }
 
     #[test]
     fn names_of_topics_are_unique() {
-        for name in [
-            "",
-            "any/1",
-            "17",
-            "17/0",
-            "0/1",
-            "+7/1",
-            "017/1",
-            "17/1/1",
-            "a/b",
-            "17/9999999999",
-        ] {
+        for name in
+            ["", "any/1", "17", "17/0", "0/1", "+7/1", "017/1", "17/1/1", "a/b", "17/9999999999"]
+        {
             assert_eq!(read_topic(name), Err(Refused::Topic), "{name}");
         }
     }

@@ -106,8 +106,7 @@ impl CarriedSource for Source {
         let connected = match &self.dispatch {
             Some(dispatch) => {
                 let dispatch = dispatch.clone();
-                self.channel
-                    .connect_consumer_with(consumer, &wanted, dispatch)
+                self.channel.connect_consumer_with(consumer, &wanted, dispatch)
             }
             None => self.channel.connect_consumer(consumer, &wanted),
         };
@@ -163,10 +162,7 @@ mod tests {
     #[test]
     fn an_event_beyond_a_limit_is_told_from_a_connection_that_ended() {
         let push = |limits: Limits, over: bool| {
-            let channel = EventChannel::new(ChannelOptions {
-                limits,
-                ..ChannelOptions::default()
-            });
+            let channel = EventChannel::new(ChannelOptions { limits, ..ChannelOptions::default() });
             let source = ComponentEvents::new(&channel, 1).open("gps.position");
             if over {
                 channel.destroy();
@@ -176,10 +172,7 @@ mod tests {
         };
         let limit = SystemExceptionKind::ImpLimit;
         let limit = Err((limit, minor::imp_limit::EVENT_PUSH));
-        let few = Limits {
-            events: 0,
-            ..Limits::default()
-        };
+        let few = Limits { events: 0, ..Limits::default() };
         assert_eq!(push(Limits::default(), false), Ok(()));
         assert_eq!(push(few, false), limit);
         let large = not_pushed(PushError::Octets(1));

@@ -118,26 +118,10 @@ impl<'t> Reader<'t> {
         Ok(match *members {
             [_] => members.remove(0),
             // A type and a source are one condition, which the channel can look up.
-            [
-                Filter::Event {
-                    event_type,
-                    source: 0,
-                },
-                Filter::Event {
-                    event_type: 0,
-                    source,
-                },
-            ]
-            | [
-                Filter::Event {
-                    event_type: 0,
-                    source,
-                },
-                Filter::Event {
-                    event_type,
-                    source: 0,
-                },
-            ] => Filter::event(event_type, source),
+            [Filter::Event { event_type, source: 0 }, Filter::Event { event_type: 0, source }]
+            | [Filter::Event { event_type: 0, source }, Filter::Event { event_type, source: 0 }] => {
+                Filter::event(event_type, source)
+            }
             _ => Filter::LogicalAnd(members),
         })
     }
@@ -230,9 +214,7 @@ impl<'t> Reader<'t> {
         self.need("(", what)?;
         self.blanks();
         let digits = self.rest().bytes().take_while(u8::is_ascii_digit).count();
-        let number = self.rest()[..digits]
-            .parse::<u64>()
-            .map_err(|_| self.wrong(what))?;
+        let number = self.rest()[..digits].parse::<u64>().map_err(|_| self.wrong(what))?;
         let start = self.at;
         self.at += digits;
         let unit = self.word();
@@ -314,11 +296,7 @@ impl<'t> Reader<'t> {
     fn wrong(&self, what: &'static str) -> FilterTextError {
         /// Characters of the text that an error shows.
         const SHOWN: usize = 20;
-        FilterTextError {
-            at: self.at,
-            near: self.rest().chars().take(SHOWN).collect(),
-            what,
-        }
+        FilterTextError { at: self.at, near: self.rest().chars().take(SHOWN).collect(), what }
     }
 }
 
@@ -335,10 +313,7 @@ mod tests {
             ("source==-3", Filter::source(-3)),
             ("source == 3 && type == 0x11", Filter::event(17, 3)),
             ("type!=17", Filter::not(Filter::event_type(17))),
-            (
-                "!!type==17",
-                Filter::not(Filter::not(Filter::event_type(17))),
-            ),
+            ("!!type==17", Filter::not(Filter::not(Filter::event_type(17)))),
             (
                 "type==17||type==18&&source!=3",
                 Filter::any_of([
@@ -366,10 +341,7 @@ mod tests {
                 "each(type==17, interval(250us))",
                 Filter::each_of([
                     Filter::event_type(17),
-                    Filter::Timeout {
-                        kind: TimeoutKind::Interval,
-                        period: 2_500,
-                    },
+                    Filter::Timeout { kind: TimeoutKind::Interval, period: 2_500 },
                 ]),
             ),
         ];
@@ -377,10 +349,7 @@ mod tests {
         for (text, expected) in table {
             assert_eq!(text.parse(), Ok(expected.clone()), "{text}");
             let written = expected.to_dependencies(0);
-            assert_eq!(
-                Filter::parse(&written, Syntax::Prefix, &limits),
-                Ok(expected)
-            );
+            assert_eq!(Filter::parse(&written, Syntax::Prefix, &limits), Ok(expected));
         }
     }
 
@@ -404,32 +373,15 @@ mod tests {
         ];
         for (text, at, what) in table {
             let error = text.parse::<Filter>().unwrap_err();
-            assert!(
-                error.at == at && error.what.contains(what),
-                "{text}: {error}"
-            );
+            assert!(error.at == at && error.what.contains(what), "{text}: {error}");
         }
-        for deep in [
-            "(".repeat(100_000),
-            "!".repeat(100_000),
-            "each(".repeat(100_000),
-        ] {
-            assert!(
-                deep.parse::<Filter>()
-                    .unwrap_err()
-                    .what
-                    .contains("nested too deeply")
-            );
+        for deep in ["(".repeat(100_000), "!".repeat(100_000), "each(".repeat(100_000)] {
+            assert!(deep.parse::<Filter>().unwrap_err().what.contains("nested too deeply"));
         }
         let levels = |n: usize| format!("{}type!=17{}", "!(".repeat(n), ")".repeat(n));
         assert!(levels(10).parse::<Filter>().is_ok());
         assert!(levels(16).parse::<Filter>().is_err());
         let wide = vec!["type!=17 && source!=3"; 1_000].join(" || ");
-        assert!(
-            wide.parse::<Filter>()
-                .unwrap_err()
-                .what
-                .contains("too large")
-        );
+        assert!(wide.parse::<Filter>().unwrap_err().what.contains("too large"));
     }
 }

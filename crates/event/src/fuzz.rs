@@ -41,10 +41,7 @@ fn run(qos: &ConsumerQos, events: &[Event], syntax: Syntax) {
     };
     let written = filter.to_dependencies(0);
     if !qos.dependencies.is_empty() {
-        assert_eq!(
-            Filter::parse(&written, Syntax::Prefix, &limits),
-            Ok(filter.clone())
-        );
+        assert_eq!(Filter::parse(&written, Syntax::Prefix, &limits), Ok(filter.clone()));
     }
     let program = Program::new(&filter);
     let mut progress = program.progress();

@@ -75,10 +75,7 @@ pub const INITIAL_NAME: &str = "EventService";
 
 /// Returns the QoS of a consumer that asks for what a filter lets pass.
 pub fn asks_for(filter: &Filter) -> ConsumerQos {
-    ConsumerQos {
-        dependencies: filter.to_dependencies(0),
-        is_gateway: false,
-    }
+    ConsumerQos { dependencies: filter.to_dependencies(0), is_gateway: false }
 }
 
 /// Returns the QoS of a supplier of these types and sources.
@@ -89,10 +86,7 @@ pub fn publishes(keys: impl IntoIterator<Item = Key>) -> SupplierQos {
         one.event.header.source = source;
         one
     });
-    SupplierQos {
-        publications: publications.collect(),
-        is_gateway: false,
-    }
+    SupplierQos { publications: publications.collect(), is_gateway: false }
 }
 
 /// The page about events, whose examples are tests.

@@ -75,10 +75,7 @@ impl fmt::Debug for SchedulingError {
 impl std::error::Error for SchedulingError {}
 
 fn tried<T, E: Display>(call: &'static str, done: Result<T, E>) -> Result<T, SchedulingError> {
-    done.map_err(|why| SchedulingError {
-        call,
-        why: why.to_string(),
-    })
+    done.map_err(|why| SchedulingError { call, why: why.to_string() })
 }
 
 /// Returns the plan of a dispatcher as a schedule has its queues: a lane for each, with its thread priority and order. For
@@ -120,11 +117,7 @@ impl Scheduling {
         let infos = tried("get_rt_info_set", self.scheduler.get_rt_info_set())?;
         let assigned = infos.iter().map(|info| Assigned {
             operation: info.handle,
-            levels: (
-                info.priority,
-                info.preemption_subpriority,
-                info.preemption_priority,
-            ),
+            levels: (info.priority, info.preemption_subpriority, info.preemption_priority),
             period: info.period,
             execution: info.worst_case_execution_time,
         });
@@ -190,9 +183,7 @@ impl Scheduling {
                 edges.remove(&edge);
                 drop(edges);
                 // A table of run time keeps its dependencies, and the service may be gone.
-                let _ = self
-                    .scheduler
-                    .remove_dependency(edge.0, edge.1, 1, OneWayCall);
+                let _ = self.scheduler.remove_dependency(edge.0, edge.1, 1, OneWayCall);
             }
         }
     }
@@ -203,9 +194,7 @@ impl Scheduling {
         lock(&self.consumers).clear();
         let edges = std::mem::take(&mut *lock(&self.edges));
         for ((dependent, on), _) in edges.into_iter().filter(|(_, edge)| edge.told) {
-            let removed = self
-                .scheduler
-                .remove_dependency(dependent, on, 1, OneWayCall);
+            let removed = self.scheduler.remove_dependency(dependent, on, 1, OneWayCall);
             if matches!(removed, Err(RemoveDependencyError::System(_))) {
                 return;
             }
@@ -252,18 +241,14 @@ impl Scheduling {
             }
         }
         // Within a lane the greater subpriority is more urgent.
-        let most_urgent = assigned
-            .into_iter()
-            .min_by_key(|it| (it.0, Reverse(it.1), it.2));
+        let most_urgent = assigned.into_iter().min_by_key(|it| (it.0, Reverse(it.1), it.2));
         let Some((preemption, subpriority, operation)) = most_urgent else {
             return Ok(None);
         };
         let info = self.info(operation)?;
         Ok(Some(ConsumerDispatch {
             queue: Qos {
-                lane: usize::try_from(preemption)
-                    .unwrap_or(0)
-                    .min(lanes.saturating_sub(1)),
+                lane: usize::try_from(preemption).unwrap_or(0).min(lanes.saturating_sub(1)),
                 order_in_lane: u32::MAX - u32::try_from(subpriority).unwrap_or(0),
                 execution: units(info.map_or(0, |info| info.worst_case_execution_time)),
                 ..dispatch.queue.clone()
@@ -292,10 +277,7 @@ impl Scheduling {
         let periods: Option<Vec<Duration>> = operations.iter().map(period).collect();
         let periods = periods.filter(|periods| !periods.is_empty())?;
         // Each brings one event in its period: rates add up.
-        let rate: f64 = periods
-            .iter()
-            .map(|period| period.as_secs_f64().recip())
-            .sum();
+        let rate: f64 = periods.iter().map(|period| period.as_secs_f64().recip()).sum();
         let number = u32::try_from(periods.len()).unwrap_or(u32::MAX);
         Some((Duration::try_from_secs_f64(rate.recip()).ok()?, number))
     }
@@ -328,10 +310,7 @@ impl Scheduling {
         program: &Program,
         supplier: &SupplierQos,
     ) -> Vec<(i32, i32)> {
-        let ours = lock(&self.consumers)
-            .get(&consumer)
-            .cloned()
-            .unwrap_or_default();
+        let ours = lock(&self.consumers).get(&consumer).cloned().unwrap_or_default();
         let mut edges = Vec::new();
         for one in &supplier.publications {
             let theirs = one.dependency_info.rt_info;
@@ -358,10 +337,7 @@ impl Scheduling {
             Err(CreateError::DuplicateName(_)) => {
                 let handle = tried("lookup", self.scheduler.lookup(name))?;
                 let before = tried("get", self.scheduler.get(handle))?;
-                let more = (
-                    criticality.max(before.criticality),
-                    importance.max(before.importance),
-                );
+                let more = (criticality.max(before.criticality), importance.max(before.importance));
                 if more == (before.criticality, before.importance) {
                     return Ok(handle);
                 }

@@ -100,13 +100,9 @@ pub(crate) fn compare(
     let has_text = matches!(left, Value::Text(_)) || matches!(right, Value::Text(_));
     let both_chars = matches!((left, right), (Value::Char(_), Value::Char(_)));
     let ordering = if has_text || both_chars {
-        left.with_text(|left| right.with_text(|right| left.cmp(right)))
-            .flatten()
-            .map(Some)
+        left.with_text(|left| right.with_text(|right| left.cmp(right))).flatten().map(Some)
     } else {
-        number(left)
-            .zip(number(right))
-            .map(|(left, right)| order(left, right, dialect))
+        number(left).zip(number(right)).map(|(left, right)| order(left, right, dialect))
     };
     match ordering {
         Some(ordering) => Ok(comparison.holds(ordering)),

@@ -30,11 +30,7 @@ impl Constraint {
 
     /// Parses like [`parse`](Self::parse), by other rules and within other limits.
     pub fn parse_with(text: &str, grammar: Grammar, options: Options) -> Result<Self, ParseError> {
-        Ok(Self {
-            node: parse(text, grammar, &options)?,
-            text: text.into(),
-            options,
-        })
+        Ok(Self { node: parse(text, grammar, &options)?, text: text.into(), options })
     }
 
     /// Returns the text that was parsed.
@@ -63,12 +59,8 @@ impl Constraint {
             return Ok(true);
         };
         let scratch = Scratch::new(self.options.limits.work);
-        let evaluation = Evaluation {
-            subject: event,
-            clock,
-            scratch: &scratch,
-            dialect: self.options.dialect,
-        };
+        let evaluation =
+            Evaluation { subject: event, clock, scratch: &scratch, dialect: self.options.dialect };
         match evaluation.value(node)? {
             Value::Boolean(result) => Ok(result),
             _ => Err(Mismatch::NotBoolean),

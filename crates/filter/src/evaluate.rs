@@ -114,9 +114,7 @@ impl<'e> Evaluation<'e> {
             Root::Variable(name) => self.variable(name)?,
         };
         let mut steps = path.steps.iter();
-        steps.try_fold(root, |part, step| {
-            part.step(step, self.scratch, self.dialect)
-        })
+        steps.try_fold(root, |part, step| part.step(step, self.scratch, self.dialect))
     }
 
     fn whole(&self) -> Result<Part<'e>, Mismatch> {
@@ -193,9 +191,7 @@ impl<'e> Evaluation<'e> {
         match self.clock {
             Clock::At(time) => time,
             Clock::System => {
-                let since = SystemTime::now()
-                    .duration_since(UNIX_EPOCH)
-                    .unwrap_or_default();
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 BEFORE_1970 * 10_000_000 + (since.as_nanos() / 100) as u64
             }
         }

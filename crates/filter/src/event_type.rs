@@ -138,11 +138,7 @@ pub fn change<T: Clone>(
     match (all_of(added), all_of(removed)) {
         (Some(all), None) if !has_all => *list = vec![all],
         (_, all_removed) => {
-            let new: Vec<T> = added
-                .iter()
-                .filter(|one| !of(one).is_all())
-                .cloned()
-                .collect();
+            let new: Vec<T> = added.iter().filter(|one| !of(one).is_all()).cloned().collect();
             if has_all && (!new.is_empty() || all_removed.is_some()) {
                 list.clear();
             }
@@ -156,16 +152,8 @@ pub fn change<T: Clone>(
     }
     let after = &*list;
     Changed {
-        added: after
-            .iter()
-            .filter(|one| !has(&before, one))
-            .cloned()
-            .collect(),
-        removed: before
-            .iter()
-            .filter(|one| !has(after, one))
-            .cloned()
-            .collect(),
+        added: after.iter().filter(|one| !has(&before, one)).cloned().collect(),
+        removed: before.iter().filter(|one| !has(after, one)).cloned().collect(),
     }
 }
 
@@ -232,33 +220,12 @@ mod tests {
         // The list, added, removed; the list, added and removed afterwards. `%ALL` is all types.
         let table: [(Types, Types, Types, Types, Types, Types); 12] = [
             (&["%ALL"], &["%ALL"], &[], &["%ALL"], &[], &[]),
-            (
-                &["%ALL"],
-                &["a", "b"],
-                &[],
-                &["a", "b"],
-                &["a", "b"],
-                &["%ALL"],
-            ),
+            (&["%ALL"], &["a", "b"], &[], &["a", "b"], &["a", "b"], &["%ALL"]),
             (&["%ALL"], &["a"], &["%ALL"], &["a"], &["a"], &["%ALL"]),
             (&["%ALL"], &[], &["%ALL"], &[], &[], &["%ALL"]),
             (&["%ALL"], &[], &["a"], &["%ALL"], &[], &[]),
-            (
-                &["a", "b"],
-                &["%ALL"],
-                &[],
-                &["%ALL"],
-                &["%ALL"],
-                &["a", "b"],
-            ),
-            (
-                &["a", "b"],
-                &["%ALL", "c"],
-                &["%ALL"],
-                &["a", "b", "c"],
-                &["c"],
-                &[],
-            ),
+            (&["a", "b"], &["%ALL"], &[], &["%ALL"], &["%ALL"], &["a", "b"]),
+            (&["a", "b"], &["%ALL", "c"], &["%ALL"], &["a", "b", "c"], &["c"], &[]),
             (&["a", "b"], &["c"], &["a"], &["b", "c"], &["c"], &["a"]),
             (&["a"], &["a"], &[], &["a"], &[], &[]),
             (&["a"], &["a", "c"], &["a", "c"], &["a"], &[], &[]),

@@ -9,10 +9,7 @@ pub fn filter(data: &[u8]) {
     let mut parts = data.splitn(2, |octet| *octet == 0);
     let text = String::from_utf8_lossy(parts.next().unwrap_or_default());
     let rest = parts.next().unwrap_or_default();
-    let limits = Limits {
-        work: 1 << 20,
-        ..Limits::default()
-    };
+    let limits = Limits { work: 1 << 20, ..Limits::default() };
     for dialect in [Dialect::Standard, Dialect::Tao] {
         let options = Options { dialect, limits };
         for grammar in [Grammar::Extended, Grammar::Trader] {

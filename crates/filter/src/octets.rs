@@ -143,10 +143,7 @@ impl<'e> Octets<'e> {
     }
 
     /// The discriminant of a union, and the member that it selects.
-    #[allow(
-        clippy::type_complexity,
-        reason = "a pair of what belongs together, used twice"
-    )]
+    #[allow(clippy::type_complexity, reason = "a pair of what belongs together, used twice")]
     pub(crate) fn selected(
         mut self,
         scratch: &Scratch,
@@ -155,11 +152,7 @@ impl<'e> Octets<'e> {
             return Err(Mismatch::NoUnion);
         };
         let discriminator = discriminator.resolved();
-        let found = Self {
-            ty: discriminator,
-            d: self.d.clone(),
-        }
-        .simple()?;
+        let found = Self { ty: discriminator, d: self.d.clone() }.simple()?;
         self.skip(discriminator, scratch)?;
         let label = found.label().ok_or(Mismatch::NoUnion)?;
         let member = self.ty.select(label).map(|member| {
@@ -195,7 +188,5 @@ fn simple_type(ty: &TypeCode) -> Option<&'static TypeCode> {
         TypeCode::WSTRING,
     ];
     let has_no_parameters = ty.as_ref().number().is_none();
-    SIMPLE
-        .iter()
-        .find(|known| has_no_parameters && known.kind() == ty.kind())
+    SIMPLE.iter().find(|known| has_no_parameters && known.kind() == ty.kind())
 }

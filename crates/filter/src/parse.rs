@@ -21,9 +21,8 @@ use crate::scan::{Scanner, Token, Within, unescaped};
 use crate::value::{Kind, Value};
 use crate::{Dialect, Grammar, Options, ParseError, Reason};
 
-const KEYWORDS: [&str; 11] = [
-    "and", "or", "not", "in", "exist", "default", "min", "max", "with", "first", "random",
-];
+const KEYWORDS: [&str; 11] =
+    ["and", "or", "not", "in", "exist", "default", "min", "max", "with", "first", "random"];
 
 /// Words that begin a preference.
 const PREFERENCES: [&str; 5] = ["min", "max", "with", "first", "random"];
@@ -93,10 +92,7 @@ impl<'t> Parser<'t> {
     fn preference(&mut self) -> Result<Option<Node>, ParseError> {
         let at = self.scanner.place();
         match self.peek()? {
-            Token::Word {
-                text,
-                escaped: false,
-            } if PREFERENCES.contains(&text) => {
+            Token::Word { text, escaped: false } if PREFERENCES.contains(&text) => {
                 if self.dialect == Dialect::Standard {
                     return Err(self.scanner.error_at(at, Reason::Preference));
                 }
@@ -139,25 +135,13 @@ impl<'t> Parser<'t> {
         if !self.is_keyword(operator)? {
             return Ok(first);
         }
-        self.check(
-            at,
-            operator,
-            &first,
-            "a boolean",
-            &[Kind::Number, Kind::Text],
-        )?;
+        self.check(at, operator, &first, "a boolean", &[Kind::Number, Kind::Text])?;
         let mut operands = vec![first];
         while self.is_keyword(operator)? {
             self.take()?;
             at = self.scanner.place();
             let next = operand(self)?;
-            self.check(
-                at,
-                operator,
-                &next,
-                "a boolean",
-                &[Kind::Number, Kind::Text],
-            )?;
+            self.check(at, operator, &next, "a boolean", &[Kind::Number, Kind::Text])?;
             operands.push(next);
         }
         Ok(joined(operands))
@@ -175,13 +159,9 @@ impl<'t> Parser<'t> {
         let at = self.scanner.place();
         let right = self.membership()?;
         match kind(&left) {
-            Kind::Text => self.check(
-                at,
-                symbol,
-                &right,
-                "a string",
-                &[Kind::Number, Kind::Boolean],
-            )?,
+            Kind::Text => {
+                self.check(at, symbol, &right, "a string", &[Kind::Number, Kind::Boolean])?
+            }
             Kind::Number => self.check(at, symbol, &right, "a number", &[Kind::Text])?,
             Kind::Boolean => self.check(at, symbol, &right, "a boolean", &[Kind::Text])?,
             Kind::Unknown => {}
@@ -261,13 +241,7 @@ impl<'t> Parser<'t> {
         self.take()?;
         let at = self.scanner.place();
         let operand = self.factor()?;
-        self.check(
-            at,
-            "not",
-            &operand,
-            "a boolean",
-            &[Kind::Number, Kind::Text],
-        )?;
+        self.check(at, "not", &operand, "a boolean", &[Kind::Number, Kind::Text])?;
         Ok(Node::Not(Box::new(operand)))
     }
 
@@ -287,10 +261,7 @@ impl<'t> Parser<'t> {
                 self.take()?;
                 Node::Literal(Value::Text(Cow::Owned(unescaped(written).into_string())))
             }
-            Token::Word {
-                text,
-                escaped: false,
-            } => match text {
+            Token::Word { text, escaped: false } => match text {
                 "TRUE" | "FALSE" => {
                     self.take()?;
                     Node::Literal(Value::Boolean(text == "TRUE"))
@@ -351,10 +322,9 @@ impl<'t> Parser<'t> {
             Token::Integer(value) => Value::Integer(integer(value.into())),
             Token::Float(value) => Value::Double(float(value)),
             _ => {
-                return Err(self.expected(
-                    "a number",
-                    "a sign stands before a number only: write 0 - x",
-                ));
+                return Err(
+                    self.expected("a number", "a sign stands before a number only: write 0 - x")
+                );
             }
         };
         self.take()?;
@@ -372,10 +342,7 @@ impl<'t> Parser<'t> {
             Token::Symbol("$") => Err(self.scanner.error_at(at, Reason::ComponentInTcl)),
             Token::Word { text, escaped } if escaped || !is_reserved(text) => {
                 self.take()?;
-                Ok(Path {
-                    root: Root::Variable(text.into()),
-                    steps: Vec::new(),
-                })
+                Ok(Path { root: Root::Variable(text.into()), steps: Vec::new() })
             }
             _ => Err(self.expected(wanted, "")),
         }
@@ -394,11 +361,7 @@ impl<'t> Parser<'t> {
             return Ok(());
         }
         let found = kind.what();
-        let reason = Reason::Operand {
-            operator,
-            wanted,
-            found,
-        };
+        let reason = Reason::Operand { operator, wanted, found };
         Err(self.scanner.error_at(at, reason))
     }
 

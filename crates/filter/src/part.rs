@@ -49,9 +49,7 @@ impl<'e> Part<'e> {
         if let Some(value) = put_in(any) {
             return Ok(Self::Typed(ty.resolved(), value));
         }
-        let tree = any
-            .dynamic()
-            .map_err(|error| Mismatch::Malformed(error.to_cdr(0)))?;
+        let tree = any.dynamic().map_err(|error| Mismatch::Malformed(error.to_cdr(0)))?;
         let value = scratch.keep(tree)?;
         Self::Tree(Tree { ty, value }).opened(scratch)
     }
@@ -72,10 +70,7 @@ impl<'e> Part<'e> {
                     let ty = content.ty.as_ref();
                     Ok(Self::Tree(Tree { ty, value }))
                 }
-                _ => Ok(Self::Tree(Tree {
-                    ty: ty.resolved(),
-                    value,
-                })),
+                _ => Ok(Self::Tree(Tree { ty: ty.resolved(), value })),
             },
             other => Ok(other),
         }
@@ -190,10 +185,7 @@ impl<'e> Part<'e> {
     fn element(self, at: usize, scratch: &'e Scratch) -> Result<Self, Mismatch> {
         match self {
             Self::Octets(octets) => Self::Octets(octets.element(at, scratch)?).opened(scratch),
-            Self::Tree(Tree {
-                value: Dynamic::Octets(octets),
-                ty,
-            }) => {
+            Self::Tree(Tree { value: Dynamic::Octets(octets), ty }) => {
                 let octet = octets.get(at).ok_or(Mismatch::Missing)?;
                 let value = Value::Integer((*octet).into());
                 Ok(match ty.content() {
@@ -244,10 +236,7 @@ impl<'e> Part<'e> {
                 check_pair(pairs.ty.resolved())?;
                 let pair = pairs.ty.resolved();
                 for _ in 0..n {
-                    let here = Octets {
-                        ty: pair,
-                        d: pairs.d.clone(),
-                    };
+                    let here = Octets { ty: pair, d: pairs.d.clone() };
                     let key = here.clone().position(0, scratch)?.opened_simple(scratch)?;
                     if key.with_text(|key| key == name) == Some(true) {
                         return Self::Octets(here.position(1, scratch)?).opened(scratch);
@@ -262,10 +251,7 @@ impl<'e> Part<'e> {
                 for at in 0..length {
                     scratch.spend(1)?;
                     let pair = tree.element(at)?;
-                    let pair = Tree {
-                        ty: pair.ty.resolved(),
-                        ..pair
-                    };
+                    let pair = Tree { ty: pair.ty.resolved(), ..pair };
                     if pair.position(0)?.simple()?.with_text(|key| key == name) == Some(true) {
                         return Self::Tree(pair.position(1)?).opened(scratch);
                     }
@@ -346,9 +332,7 @@ impl<'e> Part<'e> {
             Self::Simple(Value::Text(_)) => return Some("string"),
             Self::Simple(_) => return None,
         };
-        ty.name()
-            .filter(|name| !name.is_empty())
-            .or(Some(ty.kind().idl()))
+        ty.name().filter(|name| !name.is_empty()).or(Some(ty.kind().idl()))
     }
 
     fn repository_id(self) -> Result<Self, Mismatch> {
@@ -365,9 +349,7 @@ impl<'e> Part<'e> {
             Self::Time(_) => Some("IDL:omg.org/TimeBase/UtcT:1.0"),
             Self::Simple(_) => None,
         };
-        id.filter(|id| !id.is_empty())
-            .map(Self::text)
-            .ok_or(Mismatch::Missing)
+        id.filter(|id| !id.is_empty()).map(Self::text).ok_or(Mismatch::Missing)
     }
 }
 

@@ -19,9 +19,8 @@ pub(crate) enum Token<'t> {
 }
 
 /// Punctuation, longest first.
-const SYMBOLS: [&str; 17] = [
-    "==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", "+", "-", "*", "/", "~", "$", ".",
-];
+const SYMBOLS: [&str; 17] =
+    ["==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", "+", "-", "*", "/", "~", "$", "."];
 
 /// Position in a text, and the rules for reading it.
 #[derive(Clone)]
@@ -40,11 +39,7 @@ pub(crate) enum Within {
 
 impl<'t> Scanner<'t> {
     pub(crate) fn new(text: &'t str, dialect: Dialect) -> Self {
-        Self {
-            text,
-            at: 0,
-            dialect,
-        }
+        Self { text, at: 0, dialect }
     }
 
     /// Returns the place of the next word.
@@ -57,11 +52,7 @@ impl<'t> Scanner<'t> {
     pub(crate) fn error_at(&self, at: usize, reason: Reason) -> ParseError {
         /// Characters of the text that an error shows.
         const SHOWN: usize = 20;
-        ParseError {
-            at,
-            near: self.text[at..].chars().take(SHOWN).collect(),
-            reason,
-        }
+        ParseError { at, near: self.text[at..].chars().take(SHOWN).collect(), reason }
     }
 
     /// Looks at the next word.
@@ -108,18 +99,11 @@ impl<'t> Scanner<'t> {
         let rest = &self.text[start..];
         let escaped = rest.starts_with('\\');
         let name = &rest[usize::from(escaped)..];
-        let length = name
-            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .unwrap_or(name.len());
+        let length =
+            name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
         if length == 0 || escaped && !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
             let hint = "after \\ stands a name that begins with a letter";
-            return Err(self.error_at(
-                start,
-                Reason::Expected {
-                    wanted: "a name",
-                    hint,
-                },
-            ));
+            return Err(self.error_at(start, Reason::Expected { wanted: "a name", hint }));
         }
         self.at = start + usize::from(escaped) + length;
         // TAO looks for the name with its backslash, and never finds it.

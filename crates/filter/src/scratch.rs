@@ -24,10 +24,7 @@ enum Item {
 
 impl Scratch {
     pub(crate) fn new(work: usize) -> Self {
-        Self {
-            kept: Kept::default(),
-            work: Cell::new(work),
-        }
+        Self { kept: Kept::default(), work: Cell::new(work) }
     }
 
     /// Keeps a tree. Allocates; takes a step for each item kept before, which the work counts.

@@ -58,11 +58,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 64 KiB of text, 64 levels, 16 million steps.
     fn default() -> Self {
-        Self {
-            length: 1 << 16,
-            depth: 64,
-            work: 1 << 24,
-        }
+        Self { length: 1 << 16, depth: 64, work: 1 << 24 }
     }
 }
 

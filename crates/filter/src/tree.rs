@@ -45,11 +45,7 @@ impl<'e> Tree<'e> {
                 false => Err(Mismatch::Missing),
             };
         }
-        let at = self
-            .value
-            .fields()
-            .iter()
-            .position(|field| *field.name == *name);
+        let at = self.value.fields().iter().position(|field| *field.name == *name);
         self.position(at.ok_or(Mismatch::Missing)?)
     }
 
@@ -86,11 +82,9 @@ impl<'e> Tree<'e> {
 
     pub(crate) fn discriminator(self) -> Result<Value<'e>, Mismatch> {
         match (self.value, self.ty.shape()) {
-            (Dynamic::Union(selected), Shape::Union { discriminator, .. }) => Self {
-                ty: discriminator.resolved(),
-                value: &selected.discriminator,
+            (Dynamic::Union(selected), Shape::Union { discriminator, .. }) => {
+                Self { ty: discriminator.resolved(), value: &selected.discriminator }.simple()
             }
-            .simple(),
             _ => Err(Mismatch::NoUnion),
         }
     }
@@ -124,9 +118,7 @@ pub(crate) fn is_under(ty: TypeRef<'_>, discriminator: &Value<'_>, label: &Union
     match label {
         UnionLabel::Default => selects_default(ty, discriminator),
         UnionLabel::Number(number) => discriminator.label() == Some(*number),
-        UnionLabel::Text(text) => discriminator
-            .with_text(|name| *name == **text)
-            .unwrap_or(false),
+        UnionLabel::Text(text) => discriminator.with_text(|name| *name == **text).unwrap_or(false),
     }
 }
 

@@ -196,8 +196,7 @@ impl AliasTable {
         }
         let place = usize::from(number);
         let some = self.known[place / AT_ONCE].get_or_init(|| {
-            self.octets
-                .fetch_add(mem::size_of::<Some32>(), Ordering::Relaxed);
+            self.octets.fetch_add(mem::size_of::<Some32>(), Ordering::Relaxed);
             Box::new([const { OnceLock::new() }; AT_ONCE])
         });
         let known = some[place % AT_ONCE].get_or_init(|| {
@@ -226,19 +225,11 @@ impl AliasTable {
 }
 
 fn beyond(what: &'static str, size: u64, limit: u64) -> Violation {
-    Violation::Limit {
-        what,
-        size,
-        limit,
-        setting: "fixed",
-        side: Side::Received,
-    }
+    Violation::Limit { what, size, limit, setting: "fixed", side: Side::Received }
 }
 
 impl fmt::Debug for AliasTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AliasTable")
-            .field("memory", &self.memory())
-            .finish_non_exhaustive()
+        f.debug_struct("AliasTable").field("memory", &self.memory()).finish_non_exhaustive()
     }
 }

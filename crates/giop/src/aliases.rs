@@ -68,10 +68,7 @@ impl Aliases {
     pub fn of(&mut self, key: &[u8], operation: &str) -> Option<Alias> {
         if self.is(self.last, key, operation) {
             let number = self.last;
-            return Some(Alias {
-                number,
-                known: true,
-            });
+            return Some(Alias { number, known: true });
         }
         self.look_up(key, operation)
     }
@@ -83,10 +80,7 @@ impl Aliases {
             true => self.last,
             false => self.find(key, operation, hash(key, operation))?,
         };
-        Some(Alias {
-            number,
-            known: true,
-        })
+        Some(Alias { number, known: true })
     }
 
     /// Forgets an alias that was given just now and that the request to define it was not sent with.
@@ -95,10 +89,7 @@ impl Aliases {
         if alias.known || usize::from(alias.number) + 1 != self.pairs.len() {
             return;
         }
-        let place = self
-            .places
-            .iter()
-            .position(|number| *number == alias.number);
+        let place = self.places.iter().position(|number| *number == alias.number);
         // Nothing was entered after it, so no search passes over its place.
         if let (Some(place), Some(pair)) = (place, self.pairs.pop()) {
             self.places[place] = FREE;
@@ -131,10 +122,7 @@ impl Aliases {
         let hash = hash(key, operation);
         if let Some(number) = self.find(key, operation, hash) {
             self.last = number;
-            return Some(Alias {
-                number,
-                known: true,
-            });
+            return Some(Alias { number, known: true });
         }
         self.define(key, operation, hash)
     }
@@ -178,10 +166,7 @@ impl Aliases {
             self.enter(number);
         }
         self.last = number;
-        Some(Alias {
-            number,
-            known: false,
-        })
+        Some(Alias { number, known: false })
     }
 
     /// Enters a number at the first free place for its pair.
@@ -254,11 +239,7 @@ mod tests {
         }
         assert_eq!(aliases.of(b"one more", "a"), None);
         assert_eq!(aliases.known(b"one more", "a"), None);
-        assert!(
-            aliases
-                .known(&[0, 0, 0, 9], "b")
-                .is_some_and(|alias| alias.number == 37)
-        );
+        assert!(aliases.known(&[0, 0, 0, 9], "b").is_some_and(|alias| alias.number == 37));
     }
 
     #[test]
@@ -267,11 +248,7 @@ mod tests {
         assert_eq!(aliases.of(b"12345", "6789"), None);
         assert!(aliases.of(b"12345", "678").is_some());
         // The border between key and operation counts.
-        assert!(
-            aliases
-                .of(b"1234", "5678")
-                .is_some_and(|alias| !alias.known)
-        );
+        assert!(aliases.of(b"1234", "5678").is_some_and(|alias| !alias.known));
     }
 
     proptest! {

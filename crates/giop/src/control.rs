@@ -23,18 +23,13 @@ impl CancelRequest {
             return context.messaging().cancel_request(frame);
         }
         let mut fields = frame.fields(MessageType::CANCEL_REQUEST)?;
-        Ok(Self {
-            id: fields.ulong()?,
-        })
+        Ok(Self { id: fields.ulong()? })
     }
 }
 
 /// The octets of a CancelRequest for request `id`.
 pub fn cancel_request(version: Version, order: ByteOrder, id: u32) -> [u8; 16] {
-    let header = Header {
-        size: 4,
-        ..Header::new(version, order, MessageType::CANCEL_REQUEST)
-    };
+    let header = Header { size: 4, ..Header::new(version, order, MessageType::CANCEL_REQUEST) };
     let mut message = [0; 16];
     message[..Header::LEN].copy_from_slice(&header.to_bytes());
     message[Header::LEN..].copy_from_slice(&ulong_octets(order, id));

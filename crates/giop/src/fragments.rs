@@ -76,24 +76,12 @@ impl Fragments {
         let header = Header::parse(octets)?;
         let total = header.total();
         let largest = largest.max(Self::SMALLEST) & !7;
-        let mut plan = Self {
-            header,
-            id: 0,
-            largest,
-            first: total,
-            sent: 0,
-            total,
-        };
+        let mut plan = Self { header, id: 0, largest, first: total, sent: 0, total };
         if total > largest
             && header.version >= Version::V1_2
             && header.kind.fragmentable(header.version)
         {
-            let frame = Frame {
-                header,
-                bytes: start,
-                context: None,
-                gap: None,
-            };
+            let frame = Frame { header, bytes: start, context: None, gap: None };
             let header_end = match header.kind {
                 MessageType::REQUEST => Request::parse(&frame)?.body,
                 MessageType::REPLY => Reply::parse(&frame)?.body,
@@ -116,11 +104,8 @@ impl Iterator for Fragments {
             return None;
         }
         let mut head = [0; MAX_HEAD];
-        let (head_len, most) = if from == 0 {
-            (Header::LEN, self.first)
-        } else {
-            (MAX_HEAD, self.largest)
-        };
+        let (head_len, most) =
+            if from == 0 { (Header::LEN, self.first) } else { (MAX_HEAD, self.largest) };
         // Of the first piece, the header's own octets are replaced; of the others, a header comes on top.
         let skipped = if from == 0 { Header::LEN } else { 0 };
         let data = (left - skipped).min(most - head_len);
@@ -128,22 +113,13 @@ impl Iterator for Fragments {
 
         let header = Header {
             more_fragments: self.sent < self.total,
-            kind: if from == 0 {
-                self.header.kind
-            } else {
-                MessageType::FRAGMENT
-            },
+            kind: if from == 0 { self.header.kind } else { MessageType::FRAGMENT },
             size: (head_len - Header::LEN + data) as u32,
             ..self.header
         };
         head[..Header::LEN].copy_from_slice(&header.to_bytes());
         head[Header::LEN..].copy_from_slice(&ulong_octets(self.header.order, self.id));
-        Some(Piece {
-            head,
-            head_len,
-            from: from + skipped,
-            to: self.sent,
-        })
+        Some(Piece { head, head_len, from: from + skipped, to: self.sent })
     }
 }
 

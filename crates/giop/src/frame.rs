@@ -77,10 +77,7 @@ impl<'a> Frame<'a> {
     ) -> Result<Self, Violation> {
         match gap {
             None => Self::parse_in(bytes, context),
-            Some(_) => Ok(Self {
-                gap,
-                ..Self::beginning(bytes, context)?
-            }),
+            Some(_) => Ok(Self { gap, ..Self::beginning(bytes, context)? }),
         }
     }
 
@@ -96,23 +93,14 @@ impl<'a> Frame<'a> {
         let messaging = context.map(|context| context.messaging());
         let needed = messaging.map_or(Header::LEN, |messaging| messaging.start());
         let Some(start) = bytes.get(..needed) else {
-            return Err(Violation::Truncated {
-                what: "the header",
-                needed,
-                left: bytes.len(),
-            });
+            return Err(Violation::Truncated { what: "the header", needed, left: bytes.len() });
         };
         let header = match (messaging, start.first_chunk()) {
             (Some(messaging), _) => messaging.header(start)?,
             (None, Some(start)) => Header::parse(start)?,
             (None, None) => unreachable!("`needed` octets are there"),
         };
-        Ok(Self {
-            header,
-            bytes,
-            context,
-            gap: None,
-        })
+        Ok(Self { header, bytes, context, gap: None })
     }
 
     #[inline(never)]
@@ -128,17 +116,9 @@ impl<'a> Frame<'a> {
     ) -> Result<Self, Violation> {
         if header.total() != bytes.len() {
             let (announced, given) = (header.total(), bytes.len());
-            return Err(Violation::Peer(Misbehaviour::SizeMismatch {
-                announced,
-                given,
-            }));
+            return Err(Violation::Peer(Misbehaviour::SizeMismatch { announced, given }));
         }
-        Ok(Self {
-            header,
-            bytes,
-            context,
-            gap: None,
-        })
+        Ok(Self { header, bytes, context, gap: None })
     }
 
     /// Returns how the sender writes its messages, and so how an answer is to be written.
@@ -187,9 +167,9 @@ impl<'a> Frame<'a> {
     pub fn decoder_in_place(&self, dialect: Dialect, position: usize) -> Decoder<'a> {
         match self.gap {
             None => self.decoder_at(dialect, position),
-            Some(gap) => Decoder::new(self.bytes, self.header.order, dialect)
-                .with_gap(gap)
-                .at(position),
+            Some(gap) => {
+                Decoder::new(self.bytes, self.header.order, dialect).with_gap(gap).at(position)
+            }
         }
     }
 
@@ -282,10 +262,7 @@ impl<'a> Frame<'a> {
     #[inline]
     pub fn fields(&self, expected: MessageType) -> Result<Decoder<'a>, Violation> {
         if self.header.kind != expected {
-            return Err(Violation::Peer(Misbehaviour::Kind {
-                expected,
-                found: self.header.kind,
-            }));
+            return Err(Violation::Peer(Misbehaviour::Kind { expected, found: self.header.kind }));
         }
         let dialect = Dialect::new(self.header.version.minor);
         Ok(match self.gap {

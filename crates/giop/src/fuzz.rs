@@ -13,11 +13,7 @@ pub fn receive(data: &[u8]) {
     let Some((&read, stream)) = data.split_first() else {
         return;
     };
-    let limits = Limits {
-        max_message: 4 << 10,
-        max_partial_octets: 16 << 10,
-        ..Limits::default()
-    };
+    let limits = Limits { max_message: 4 << 10, max_partial_octets: 16 << 10, ..Limits::default() };
     let mut inbox = Inbox::new(&limits);
     for octets in stream.chunks(usize::from(read) + 1) {
         let mut rest = octets;
@@ -38,10 +34,7 @@ pub fn receive(data: &[u8]) {
                 }
             }
         }
-        assert!(
-            inbox.memory() <= 128 << 10,
-            "memory stays within the limits"
-        );
+        assert!(inbox.memory() <= 128 << 10, "memory stays within the limits");
     }
 }
 

@@ -104,32 +104,12 @@ impl Header {
         let flags = u8::from(self.order.flag()) | if self.more_fragments { MORE } else { 0 };
         let [s0, s1, s2, s3] = ulong_octets(self.order, self.size);
         let [m0, m1, m2, m3] = *MAGIC;
-        [
-            m0,
-            m1,
-            m2,
-            m3,
-            self.version.major,
-            self.version.minor,
-            flags,
-            self.kind.0,
-            s0,
-            s1,
-            s2,
-            s3,
-        ]
+        [m0, m1, m2, m3, self.version.major, self.version.minor, flags, self.kind.0, s0, s1, s2, s3]
     }
 
     /// A header of a message that is not fragmented, with size 0 to be patched.
     pub(crate) fn new(version: Version, order: ByteOrder, kind: MessageType) -> Self {
-        Self {
-            version,
-            order,
-            more_fragments: false,
-            kind,
-            len: GIOP_LEN,
-            size: 0,
-        }
+        Self { version, order, more_fragments: false, kind, len: GIOP_LEN, size: 0 }
     }
 
     #[inline]
@@ -184,19 +164,12 @@ impl Begun {
     /// then nobody asks the protocol.
     #[inline]
     pub fn plain(self, len: u8, size_at: u8) -> Self {
-        Self {
-            plain: Some((len, size_at)),
-            ..self
-        }
+        Self { plain: Some((len, size_at)), ..self }
     }
 
     #[inline]
     fn new(fields_end: usize, body: usize) -> Self {
-        Self {
-            fields_end,
-            padding: (body - fields_end) as u8,
-            plain: None,
-        }
+        Self { fields_end, padding: (body - fields_end) as u8, plain: None }
     }
 
     /// Ends the header fields where the body starts at a multiple of 8, as in GIOP 1.2 Requests and Replies.
@@ -306,11 +279,7 @@ pub(crate) fn begin(e: &mut Encoder<'_>, version: Version, kind: MessageType) {
 /// The header of a message with size 0, for the beginning of this encoder.
 #[inline]
 pub(crate) fn octets_of(e: &Encoder<'_>, version: Version, kind: MessageType) -> [u8; Header::LEN] {
-    debug_assert_eq!(
-        e.position(),
-        0,
-        "a message starts at the beginning of its encoder"
-    );
+    debug_assert_eq!(e.position(), 0, "a message starts at the beginning of its encoder");
     Header::new(version, e.order(), kind).to_bytes()
 }
 

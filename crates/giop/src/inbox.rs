@@ -108,28 +108,17 @@ impl Inbox {
     /// [borrows](Self::borrows) nothing: copying what was lent together would take other memory.
     pub fn reading_into(self, mut buffer: Vec<u8>) -> Self {
         buffer.clear();
-        Self {
-            habit: buffer.capacity().max(READ_AHEAD),
-            buffer,
-            borrows: false,
-            ..self
-        }
+        Self { habit: buffer.capacity().max(READ_AHEAD), buffer, borrows: false, ..self }
     }
 
     /// Returns this inbox, empty, for messages of `wire`. Allocates only for another protocol than GIOP.
     pub fn speaking(self, wire: Wire) -> Self {
-        Self {
-            other: Reading::of(wire).map(|reading| Box::new(Other::new(reading))),
-            ..self
-        }
+        Self { other: Reading::of(wire).map(|reading| Box::new(Other::new(reading))), ..self }
     }
 
     /// Returns this inbox, empty, for what follows on a connection whose messages are read so. `None`: they are GIOP's.
     pub fn continuing(self, reading: Option<&Reading>) -> Self {
-        Self {
-            other: reading.map(|reading| Box::new(Other::new(reading.clone()))),
-            ..self
-        }
+        Self { other: reading.map(|reading| Box::new(Other::new(reading.clone()))), ..self }
     }
 
     /// Returns the messaging this inbox reads, if it is another than GIOP.
@@ -182,16 +171,8 @@ impl Inbox {
             }
             offer
         } else {
-            let capacity = self
-                .buffer
-                .capacity()
-                .max(self.habit)
-                .saturating_sub(self.buffer.len());
-            let offer = if capacity < SMALLEST_OFFER {
-                READ_AHEAD
-            } else {
-                capacity
-            };
+            let capacity = self.buffer.capacity().max(self.habit).saturating_sub(self.buffer.len());
+            let offer = if capacity < SMALLEST_OFFER { READ_AHEAD } else { capacity };
             self.buffer.reserve_exact(offer);
             offer
         };
@@ -258,12 +239,7 @@ impl Inbox {
             };
             if !header.more_fragments && header.kind != MessageType::FRAGMENT {
                 if header.kind == MessageType::CANCEL_REQUEST {
-                    let frame = Frame {
-                        header,
-                        bytes: message,
-                        context: None,
-                        gap: None,
-                    };
+                    let frame = Frame { header, bytes: message, context: None, gap: None };
                     if let Ok(cancel) = CancelRequest::parse(&frame) {
                         self.partials.cancel(cancel.id);
                         self.cancels.announced(cancel.id, self.start + total);
@@ -273,12 +249,7 @@ impl Inbox {
                 return Ok(Some(header));
             }
             let joined = self.partials.accept(
-                Frame {
-                    header,
-                    bytes: message,
-                    context: None,
-                    gap: None,
-                },
+                Frame { header, bytes: message, context: None, gap: None },
                 &self.limits,
                 &mut self.joined,
             )?;
@@ -331,12 +302,7 @@ impl Inbox {
         if let Some(other) = other {
             other.arrived(header, bytes)?;
             if header.kind == MessageType::CANCEL_REQUEST {
-                let frame = Frame {
-                    header,
-                    bytes,
-                    context: Some(&other.announced),
-                    gap: None,
-                };
+                let frame = Frame { header, bytes, context: Some(&other.announced), gap: None };
                 if let Ok(cancel) = CancelRequest::parse(&frame) {
                     self.cancels.announced(cancel.id, self.start + total);
                 }
@@ -355,9 +321,7 @@ impl Inbox {
         }
         let unread = &self.buffer[self.start..];
         let header = header_at(unread, self.other.as_deref())?;
-        let whole = header
-            .as_ref()
-            .map_or(true, |header| header.total() <= unread.len());
+        let whole = header.as_ref().map_or(true, |header| header.total() <= unread.len());
         whole.then_some(header)
     }
 
@@ -383,12 +347,7 @@ impl Inbox {
             }
             None => None,
         };
-        Some(Frame {
-            header,
-            bytes,
-            context,
-            gap: None,
-        })
+        Some(Frame { header, bytes, context, gap: None })
     }
 
     /// The message announced by the last [`poll`](Self::poll).
@@ -405,12 +364,9 @@ impl Inbox {
                 gap: None,
             },
             Announced::Lent(header) => self.lent_frame(header),
-            Announced::Joined(header) => Frame {
-                header,
-                bytes: &self.joined,
-                context: None,
-                gap: None,
-            },
+            Announced::Joined(header) => {
+                Frame { header, bytes: &self.joined, context: None, gap: None }
+            }
             Announced::Nothing => no_message(),
         }
     }
@@ -520,9 +476,7 @@ impl Inbox {
             _ => self.start,
         };
         behind < self.buffer.len()
-            && self
-                .cancels
-                .names(&self.buffer, behind, id, self.other.as_deref())
+            && self.cancels.names(&self.buffer, behind, id, self.other.as_deref())
     }
 
     /// Octets of memory held, whether used or spare.
@@ -545,8 +499,7 @@ impl Inbox {
     pub fn shrink_to(&mut self, octets: usize) {
         self.compact();
         self.buffer.shrink_to(octets);
-        self.joined
-            .shrink_to(octets.saturating_sub(self.buffer.capacity()));
+        self.joined.shrink_to(octets.saturating_sub(self.buffer.capacity()));
         if !self.has_gap {
             self.gap = None;
         }

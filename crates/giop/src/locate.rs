@@ -59,11 +59,7 @@ impl LocateReply {
         let mut fields = frame.fields(MessageType::LOCATE_REPLY)?;
         let id = fields.ulong()?;
         let status = LocateStatus(fields.ulong()?);
-        Ok(Self {
-            id,
-            status,
-            body: fields.position(),
-        })
+        Ok(Self { id, status, body: fields.position() })
     }
 }
 

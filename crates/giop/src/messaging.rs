@@ -233,26 +233,17 @@ pub struct FrameContext {
 impl FrameContext {
     /// Returns the context of messages that are understood alone.
     pub fn new(messaging: &'static dyn Messaging) -> Self {
-        Self {
-            messaging,
-            reply: messaging.reply_form(),
-            aliased: None,
-        }
+        Self { messaging, reply: messaging.reply_form(), aliased: None }
     }
 
     /// Returns the context of messages with an alias that stands for `aliased`.
     pub(crate) fn of_alias(messaging: &'static dyn Messaging, aliased: Aliased) -> Self {
-        Self {
-            messaging,
-            reply: messaging.reply_form(),
-            aliased: Some(aliased),
-        }
+        Self { messaging, reply: messaging.reply_form(), aliased: Some(aliased) }
     }
 
     /// Returns the context of messages of `wire` that are understood alone; `None` for GIOP.
     pub fn of(wire: Wire) -> Option<Arc<Self>> {
-        wire.messaging()
-            .map(|messaging| Arc::new(Self::new(messaging)))
+        wire.messaging().map(|messaging| Arc::new(Self::new(messaging)))
     }
 
     /// Returns the messaging.
@@ -330,16 +321,10 @@ impl Short {
     /// # Panics
     /// When there are more than [`MAX`](Self::MAX).
     pub fn new(message: &[u8]) -> Self {
-        assert!(
-            message.len() <= Self::MAX,
-            "a short message has 16 octets at most"
-        );
+        assert!(message.len() <= Self::MAX, "a short message has 16 octets at most");
         let mut octets = [0; Self::MAX];
         octets[..message.len()].copy_from_slice(message);
-        Self {
-            octets,
-            len: message.len() as u8,
-        }
+        Self { octets, len: message.len() as u8 }
     }
 }
 

@@ -41,22 +41,13 @@ impl<'a> Reply<'a> {
     /// numbers at fixed places.
     #[inline]
     fn parse_common(frame: &Frame<'a>) -> Option<Self> {
-        let Header {
-            version,
-            order,
-            kind,
-            ..
-        } = frame.header;
+        let Header { version, order, kind, .. } = frame.header;
         if kind != MessageType::REPLY || version < Version::V1_2 {
             return None;
         }
         let start: &[u8; BODY_AT] = frame.bytes.first_chunk()?;
-        let ulong = |at: usize| {
-            ulong_from(
-                order,
-                [start[at], start[at + 1], start[at + 2], start[at + 3]],
-            )
-        };
+        let ulong =
+            |at: usize| ulong_from(order, [start[at], start[at + 1], start[at + 2], start[at + 3]]);
         (ulong(CONTEXTS_AT) == 0).then(|| Self {
             id: ulong(Header::LEN),
             status: ReplyStatus(ulong(STATUS_AT)),
@@ -72,22 +63,12 @@ impl<'a> Reply<'a> {
             let id = fields.ulong()?;
             let status = ReplyStatus(fields.ulong()?);
             let contexts = frame.contexts(&mut fields)?;
-            Ok(Self {
-                id,
-                status,
-                contexts,
-                body: frame.body_after(fields.position()),
-            })
+            Ok(Self { id, status, contexts, body: frame.body_after(fields.position()) })
         } else {
             let contexts = frame.contexts(&mut fields)?;
             let id = fields.ulong()?;
             let status = ReplyStatus(fields.ulong()?);
-            Ok(Self {
-                id,
-                status,
-                contexts,
-                body: fields.position(),
-            })
+            Ok(Self { id, status, contexts, body: fields.position() })
         }
     }
 }

@@ -70,26 +70,7 @@ impl<'a> Request<'a> {
     fn parse_common(frame: &Frame<'a>) -> Option<Self> {
         let (bytes, order) = (frame.bytes, frame.header.order);
         let (start, rest) = bytes.split_first_chunk::<KEY_AT>()?;
-        let [
-            ..,
-            id0,
-            id1,
-            id2,
-            id3,
-            flags,
-            _,
-            _,
-            _,
-            0,
-            0,
-            _,
-            _,
-            l0,
-            l1,
-            l2,
-            l3,
-        ] = *start
-        else {
+        let [.., id0, id1, id2, id3, flags, _, _, _, 0, 0, _, _, l0, l1, l2, l3] = *start else {
             return None; // the two zeros are AddressingDisposition::KEY
         };
         let length = ulong_from(order, [l0, l1, l2, l3]) as usize;
@@ -157,9 +138,7 @@ impl<'a> Request<'a> {
             return None;
         }
         let fields = frame.fields(MessageType::REQUEST).ok()?;
-        Self::parse_with_principal(frame, fields)
-            .ok()
-            .map(|(_, principal)| principal)
+        Self::parse_with_principal(frame, fields).ok().map(|(_, principal)| principal)
     }
 
     fn parse_1_0(frame: &Frame<'a>, fields: Decoder<'a>) -> Result<Self, Violation> {
@@ -172,11 +151,7 @@ impl<'a> Request<'a> {
     ) -> Result<(Self, &'a [u8]), Violation> {
         let contexts = frame.contexts(&mut fields)?;
         let id = fields.ulong()?;
-        let response = if fields.octet()? == 0 {
-            Response::None
-        } else {
-            Response::WithTarget
-        };
+        let response = if fields.octet()? == 0 { Response::None } else { Response::WithTarget };
         if frame.header.version == Version::V1_1 {
             fields.octets(3)?; // reserved
         }

@@ -75,10 +75,7 @@ pub struct Contradiction;
 
 impl Outgoing {
     /// Session of the side that opened the connection.
-    pub const OF_OPENER: Self = Self {
-        ids: RequestIds::OF_OPENER,
-        told: Told::NOTHING,
-    };
+    pub const OF_OPENER: Self = Self { ids: RequestIds::OF_OPENER, told: Told::NOTHING };
 }
 
 impl Default for Outgoing {
@@ -105,18 +102,12 @@ impl RequestIds {
 impl Told {
     /// State before anything was told. Wide characters go as UTF-16 to a server that published
     /// nothing about them.
-    pub const NOTHING: Self = Self {
-        code_sets: None,
-        agreed: Dialect::GIOP_1_2,
-    };
+    pub const NOTHING: Self = Self { code_sets: None, agreed: Dialect::GIOP_1_2 };
 
     /// Returns the state in which the server was told these.
     pub fn of(code_sets: Option<CodeSetContext>) -> Self {
         let agreed = code_sets.and_then(|sets| sets.dialect(Dialect::GIOP_1_2.giop_minor).ok());
-        Self {
-            code_sets,
-            agreed: agreed.unwrap_or(Dialect::GIOP_1_2),
-        }
+        Self { code_sets, agreed: agreed.unwrap_or(Dialect::GIOP_1_2) }
     }
 
     /// Returns what the next request has to tell where the server is to know `wanted`; `None`: nothing any more.
@@ -131,10 +122,7 @@ impl Told {
     /// Returns how text is encoded in requests, and in their replies.
     #[inline]
     pub fn dialect(&self, giop_minor: u8) -> Dialect {
-        Dialect {
-            giop_minor,
-            ..self.agreed
-        }
+        Dialect { giop_minor, ..self.agreed }
     }
 }
 
@@ -147,10 +135,7 @@ impl Default for Told {
 impl Incoming {
     /// Returns the session of a connection whose text is in `dialect` until the client says something else.
     pub fn of(dialect: Dialect) -> Self {
-        Self {
-            said: None,
-            agreed: Some(dialect),
-        }
+        Self { said: None, agreed: Some(dialect) }
     }
 
     /// Returns the session once the client said these code sets.
@@ -161,10 +146,7 @@ impl Incoming {
         match self.said {
             Some(before) if before != said => Err(Contradiction),
             Some(_) => Ok(self),
-            None => Ok(Self {
-                said: Some(said),
-                agreed: said.dialect(giop_minor).ok(),
-            }),
+            None => Ok(Self { said: Some(said), agreed: said.dialect(giop_minor).ok() }),
         }
     }
 
@@ -175,10 +157,7 @@ impl Incoming {
     #[inline]
     pub fn dialect(&self, giop_minor: u8) -> Result<Dialect, SystemException> {
         match self.agreed {
-            Some(agreed) => Ok(Dialect {
-                giop_minor,
-                ..agreed
-            }),
+            Some(agreed) => Ok(Dialect { giop_minor, ..agreed }),
             None => self.disagreement(giop_minor),
         }
     }
@@ -186,9 +165,7 @@ impl Incoming {
     /// Returns why no rules follow from what the client said.
     #[cold]
     fn disagreement(self, giop_minor: u8) -> Result<Dialect, SystemException> {
-        self.said
-            .unwrap_or(CodeSetContext::DEFAULT)
-            .dialect(giop_minor)
+        self.said.unwrap_or(CodeSetContext::DEFAULT).dialect(giop_minor)
     }
 }
 

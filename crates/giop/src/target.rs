@@ -58,10 +58,7 @@ impl<'a> Target<'a> {
             AddressingDisposition::PROFILE => Ok(Self::Profile(ProfileView::read(fields)?)),
             AddressingDisposition::REFERENCE => {
                 let index = fields.ulong()?;
-                Ok(Self::Reference {
-                    index,
-                    ior: IorView::read(message, fields)?,
-                })
+                Ok(Self::Reference { index, ior: IorView::read(message, fields)? })
             }
             AddressingDisposition(other) => {
                 Err(Violation::Peer(Misbehaviour::TargetDiscriminant(other)))
@@ -132,12 +129,7 @@ impl TargetAddress<'_> {
                 .profiles
                 .get(index as usize)
                 .and_then(|profile| {
-                    ProfileView {
-                        tag: profile.tag,
-                        data: &profile.data,
-                    }
-                    .object_key()
-                    .ok()
+                    ProfileView { tag: profile.tag, data: &profile.data }.object_key().ok()
                 })
                 .unwrap_or_default(),
         }
@@ -193,10 +185,7 @@ impl<'a> ProfileView<'a> {
     fn read(fields: &mut Decoder<'a>) -> Result<Self, Violation> {
         let tag = fields.ulong()?;
         let length = fields.length(None, 1)?;
-        Ok(Self {
-            tag,
-            data: fields.octets(length)?,
-        })
+        Ok(Self { tag, data: fields.octets(length)? })
     }
 }
 
@@ -253,13 +242,7 @@ impl<'a> IorView<'a> {
             ProfileView::read(fields)?;
         }
         let message = &message[..fields.position()];
-        Ok(Self {
-            message,
-            order: fields.order(),
-            start,
-            profiles_start,
-            profiles,
-        })
+        Ok(Self { message, order: fields.order(), start, profiles_start, profiles })
     }
 
     fn decoder_at(&self, position: usize) -> Decoder<'a> {
@@ -269,8 +252,6 @@ impl<'a> IorView<'a> {
 
 impl fmt::Debug for IorView<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IorView")
-            .field("profiles", &self.profiles)
-            .finish_non_exhaustive()
+        f.debug_struct("IorView").field("profiles", &self.profiles).finish_non_exhaustive()
     }
 }

@@ -38,16 +38,7 @@ impl Form {
         header: Header::LEN as u8,
         size_at: SIZE_AT as u8,
         id_at: Header::LEN as u8,
-        reply: [
-            b'G',
-            b'I',
-            b'O',
-            b'P',
-            1,
-            2,
-            ByteOrder::NATIVE.flag() as u8,
-            MessageType::REPLY.0,
-        ],
+        reply: [b'G', b'I', b'O', b'P', 1, 2, ByteOrder::NATIVE.flag() as u8, MessageType::REPLY.0],
         mask: [u8::MAX; 8],
         // The status and the number of service contexts.
         zeros_at: Header::LEN as u8 + 4,
@@ -106,11 +97,7 @@ impl Head {
     pub const MOST: usize = 126;
 
     /// Head without octets, which [`begin`](Self::begin) is not to be asked of.
-    pub const NONE: Self = Self {
-        octets: [0; Self::MOST],
-        fields_end: 0,
-        body: 0,
-    };
+    pub const NONE: Self = Self { octets: [0; Self::MOST], fields_end: 0, body: 0 };
 
     /// Returns the head of a request of which nothing but header fields was written. `None`: it is too long.
     pub fn of(e: &Encoder<'_>, begun: Begun) -> Option<Self> {
@@ -118,11 +105,7 @@ impl Head {
         let mut octets = [0; Self::MOST];
         octets.get_mut(..written.len())?.copy_from_slice(written);
         let (fields_end, body) = begun.ends();
-        Some(Self {
-            octets,
-            fields_end: fields_end.try_into().ok()?,
-            body: body.try_into().ok()?,
-        })
+        Some(Self { octets, fields_end: fields_end.try_into().ok()?, body: body.try_into().ok()? })
     }
 
     /// Starts a request in an empty encoder, whose messages have this form: copies the head and fills in the id.

@@ -168,10 +168,7 @@ pub enum Answer {
 impl Violation {
     /// Reports whether something is larger than a limit of this side allows.
     pub fn is_limit(&self) -> bool {
-        matches!(
-            self,
-            Self::Limit { .. } | Self::Malformed(Malformed::Limit { .. })
-        )
+        matches!(self, Self::Limit { .. } | Self::Malformed(Malformed::Limit { .. }))
     }
 
     /// The answer this violation deserves (CORBA 3.4, 15.4.8 for MessageError).
@@ -185,13 +182,8 @@ impl Violation {
             // Nor would a machine that reads every number the other way.
             Self::Peer(Misbehaviour::OtherByteOrder { .. }) => Answer::Close,
             Self::Truncated { .. } | Self::Peer(_) | Self::Unsupported(_) => Answer::MessageError,
-            Self::Limit {
-                side: Side::Received,
-                ..
-            } => Answer::MessageError,
-            Self::Limit {
-                side: Side::Sent, ..
-            } => Answer::Exception(SystemException::imp_limit(
+            Self::Limit { side: Side::Received, .. } => Answer::MessageError,
+            Self::Limit { side: Side::Sent, .. } => Answer::Exception(SystemException::imp_limit(
                 minor::imp_limit::MESSAGE_TOO_LARGE,
                 CompletionStatus::No,
             )),
@@ -205,13 +197,12 @@ impl Violation {
     /// For the side that waits for an answer; `completed` is what that side knows about the execution.
     pub fn to_exception(&self, completed: CompletionStatus) -> SystemException {
         match self {
-            Self::Limit {
-                side: Side::Sent, ..
-            } => SystemException::imp_limit(minor::imp_limit::MESSAGE_TOO_LARGE, completed),
-            Self::Limit {
-                side: Side::Received,
-                ..
-            } => SystemException::imp_limit(minor::imp_limit::RECEIVED_TOO_LARGE, completed),
+            Self::Limit { side: Side::Sent, .. } => {
+                SystemException::imp_limit(minor::imp_limit::MESSAGE_TOO_LARGE, completed)
+            }
+            Self::Limit { side: Side::Received, .. } => {
+                SystemException::imp_limit(minor::imp_limit::RECEIVED_TOO_LARGE, completed)
+            }
             Self::Malformed(fault) => fault.to_exception(completed),
             _ => SystemException::comm_failure(minor::comm_failure::PROTOCOL_VIOLATION, completed),
         }
@@ -250,13 +241,7 @@ impl fmt::Display for Violation {
                 )
             }
             Self::Peer(fault) => fault.fmt(f),
-            Self::Limit {
-                what,
-                size,
-                limit,
-                setting,
-                side,
-            } => {
+            Self::Limit { what, size, limit, setting, side } => {
                 let side = match side {
                     Side::Received => "received from the peer",
                     Side::Sent => "about to be sent",
@@ -292,29 +277,22 @@ impl fmt::Display for Misbehaviour {
                  protocol",
                 start.escape_ascii()
             ),
-            Self::OtherByteOrder {
-                protocol,
-                size,
-                swapped,
-            } => write!(
+            Self::OtherByteOrder { protocol, size, swapped } => write!(
                 f,
                 "a {protocol} message announces {size} octets, or {swapped} in the other byte order: {protocol} has no \
                  byte-order mark, so both machines must have the same byte order; use giop or giop-lite-rt between these"
             ),
-            Self::Undefined {
-                protocol,
-                what,
-                value,
-            } => write!(f, "{protocol} has no {what} {value}"),
+            Self::Undefined { protocol, what, value } => {
+                write!(f, "{protocol} has no {what} {value}")
+            }
             Self::UnknownAlias { number } => write!(
                 f,
                 "a request names its object and operation by the number {number}, which no request of this connection \
                  has defined"
             ),
-            Self::ByteOrder(value) => write!(
-                f,
-                "the byte order of a GIOP 1.0 message is {value}, not 0 or 1"
-            ),
+            Self::ByteOrder(value) => {
+                write!(f, "the byte order of a GIOP 1.0 message is {value}, not 0 or 1")
+            }
             Self::Empty(kind) => write!(f, "a {kind} message has no octets after its header"),
             Self::NotFragmentable { kind, version } => {
                 write!(

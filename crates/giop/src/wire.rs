@@ -76,11 +76,9 @@ impl Wire {
     /// Returns what the protocol asks of a transport, and what it cannot carry.
     pub fn needs(self) -> Needs {
         match self {
-            Self::Giop(version) => Needs {
-                stream: true,
-                no_fragments: version < Version::V1_2,
-                ..Needs::default()
-            },
+            Self::Giop(version) => {
+                Needs { stream: true, no_fragments: version < Version::V1_2, ..Needs::default() }
+            }
             Self::Other(messaging) => messaging.needs(),
         }
     }

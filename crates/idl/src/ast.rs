@@ -52,11 +52,7 @@ impl ScopedName {
     /// Returns the name as written, without white space.
     pub(crate) fn text(&self) -> String {
         let parts: Vec<&str> = self.parts.iter().map(|part| &*part.name).collect();
-        format!(
-            "{}{}",
-            if self.absolute { "::" } else { "" },
-            parts.join("::")
-        )
+        format!("{}{}", if self.absolute { "::" } else { "" }, parts.join("::"))
     }
 }
 
@@ -76,10 +72,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    pub(crate) const NONE: &Notes = &Notes {
-        doc: None,
-        annotations: Vec::new(),
-    };
+    pub(crate) const NONE: &Notes = &Notes { doc: None, annotations: Vec::new() };
 
     /// The comment; empty if there is none.
     pub(crate) fn doc(&self) -> String {
@@ -365,8 +358,7 @@ impl Asides {
     pub(crate) fn behind(&self, members: usize) -> impl Iterator<Item = &Item> {
         let first = self.0.partition_point(|(at, _)| *at < members);
         let rest = self.0[first..].iter();
-        rest.take_while(move |(at, _)| *at == members)
-            .map(|(_, item)| item)
+        rest.take_while(move |(at, _)| *at == members).map(|(_, item)| item)
     }
 }
 

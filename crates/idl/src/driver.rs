@@ -56,10 +56,7 @@ pub fn compile_from<P: AsRef<Path>>(
     let tokens = preprocess_all(&mut sources, &mains, options, &mut diagnostics);
     let model = analyse(&tokens, &sources, options, &mut diagnostics);
     diagnostics.sort(&sources);
-    let report = Report {
-        sources: Box::new(sources),
-        diagnostics,
-    };
+    let report = Report { sources: Box::new(sources), diagnostics };
     match model {
         Some(model) => Ok(Compiled { model, report }),
         None => Err(Failed { report }),
@@ -122,10 +119,7 @@ fn load(path: &Path, sources: &mut SourceMap, out: &mut Diagnostics) -> Option<F
         Err(error) => {
             // An empty text stands in, so that there is a place to report at.
             let file = sources.add_builtin(&path.to_string_lossy(), "", None);
-            let at = Span {
-                file,
-                ..Span::default()
-            };
+            let at = Span { file, ..Span::default() };
             let path = path.to_owned();
             let reason = error.to_string();
             out.push(at, Unreadable { path, reason });
@@ -141,10 +135,7 @@ fn analyse(
     out: &mut Diagnostics,
 ) -> Option<Model> {
     let hopeless = [INCLUDE_NOT_FOUND, Unreadable::CODE];
-    if out
-        .iter()
-        .any(|found| hopeless.contains(&found.problem.code()))
-    {
+    if out.iter().any(|found| hopeless.contains(&found.problem.code())) {
         // Every name of the missing file would be reported as unknown.
         return None;
     }

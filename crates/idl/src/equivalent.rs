@@ -35,11 +35,9 @@ pub fn print(model: &Model) -> String {
 /// Returns a hash of all that [`print()`] prints: equal for IDL that differs in comments and layout alone (FNV-1a,
 /// 64 bits). It tells versions apart, and proves nothing to an adversary.
 pub fn hash(model: &Model) -> u64 {
-    print(model)
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
-            (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
+    print(model).bytes().fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
+        (hash ^ u64::from(octet)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }
 
 /// Returns the equivalent IDL as a model: without components, connectors, homes and port types.

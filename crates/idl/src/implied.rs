@@ -24,9 +24,7 @@ pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> H
     if of.is_empty() {
         return Handlers::new();
     }
-    let base = messaging(model, "ReplyHandler", || {
-        DefKind::Interface(Interface::default())
-    });
+    let base = messaging(model, "ReplyHandler", || DefKind::Interface(Interface::default()));
     let holder = messaging(model, "ExceptionHolder", exception_holder);
     let mut handlers = Handlers::new();
     let mut names = Names::of(model);
@@ -34,11 +32,8 @@ pub fn add_handlers(model: &mut Model, of: impl IntoIterator<Item = DefId>) -> H
         let DefKind::Interface(interface) = &model.def(id).kind else {
             continue;
         };
-        let bases: Vec<DefId> = interface
-            .bases
-            .iter()
-            .filter_map(|base| handlers.get(base).copied())
-            .collect();
+        let bases: Vec<DefId> =
+            interface.bases.iter().filter_map(|base| handlers.get(base).copied()).collect();
         let handler = Interface {
             bases: match bases.is_empty() {
                 true => vec![base],
@@ -94,11 +89,8 @@ pub fn print(model: &Model, of: impl IntoIterator<Item = DefId>) -> String {
     let mut model = model.clone();
     for (interface, handler) in add_handlers(&mut model, of) {
         if let DefKind::Interface(body) = &mut model.def_mut(interface).kind {
-            let sent: Vec<Export> = body
-                .exports
-                .iter()
-                .flat_map(|export| sends(export, handler))
-                .collect();
+            let sent: Vec<Export> =
+                body.exports.iter().flat_map(|export| sends(export, handler)).collect();
             body.exports.extend(sent);
         }
     }
@@ -111,11 +103,7 @@ struct Names(HashSet<(Option<DefId>, String)>);
 impl Names {
     fn of(model: &Model) -> Self {
         let taken = model.defs();
-        Names(
-            taken
-                .map(|def| (def.parent, def.name.to_ascii_lowercase()))
-                .collect(),
-        )
+        Names(taken.map(|def| (def.parent, def.name.to_ascii_lowercase())).collect())
     }
 
     /// Takes `AMI_AccountHandler`, or a longer name if that one is taken.
@@ -144,13 +132,7 @@ fn answers(of: &Interface, holder: DefId) -> Vec<Export> {
                 all.push(void(&operation.name, params));
                 all.push(excep(&operation.name, holder));
             }
-            Export::Attribute(Attribute {
-                name,
-                ty,
-                readonly,
-                annotations,
-                ..
-            }) => {
+            Export::Attribute(Attribute { name, ty, readonly, annotations, .. }) => {
                 let get = format!("get_{name}");
                 all.push(void(&get, vec![returned(ty, &in_place(annotations))]));
                 all.push(excep(&get, holder));
@@ -210,28 +192,19 @@ fn void(name: &str, params: Vec<Param>) -> Export {
 }
 
 fn returned(ty: &Type, marks: &[Annotation]) -> Param {
-    Param {
-        annotations: marks.to_vec(),
-        ..param("ami_return_val", ty.clone())
-    }
+    Param { annotations: marks.to_vec(), ..param("ami_return_val", ty.clone()) }
 }
 
 /// Returns the handler's parameter for one that came back.
 fn told(of: &Param) -> Param {
-    Param {
-        annotations: in_place(&of.annotations),
-        ..sent(of)
-    }
+    Param { annotations: in_place(&of.annotations), ..sent(of) }
 }
 
 /// Returns the annotations that say how octets are passed: a handler has them as whoever waits for
 /// the answer does.
 fn in_place(annotations: &[Annotation]) -> Vec<Annotation> {
     let marks = annotations.iter();
-    marks
-        .filter(|mark| mark.name == "in_place")
-        .cloned()
-        .collect()
+    marks.filter(|mark| mark.name == "in_place").cloned().collect()
 }
 
 fn sent(of: &Param) -> Param {
@@ -326,8 +299,7 @@ fn beside(
     let def = model.def(of);
     let in_scope = |path: &str, last: &str| {
         let end = path.len() - def.name.len();
-        path.ends_with(&def.name)
-            .then(|| format!("{}{last}", &path[..end]))
+        path.ends_with(&def.name).then(|| format!("{}{last}", &path[..end]))
     };
     let scoped_name = in_scope(&def.scoped_name, &name).unwrap_or_else(|| name.clone());
     let path = def.repository_id.strip_prefix("IDL:");

@@ -165,10 +165,7 @@ impl Show<'_> {
                 put("bases", self.names(body.base.as_slice()));
                 put("supports", self.names(&body.supports));
                 put("manages", json!(self.name(body.manages)));
-                put(
-                    "primary_key",
-                    json!(body.primary_key.map(|id| self.name(id))),
-                );
+                put("primary_key", json!(body.primary_key.map(|id| self.name(id))));
                 put("definitions", self.defs(&body.members));
                 put("factories", self.factories(&body.factories));
                 put("finders", self.factories(&body.finders));
@@ -263,10 +260,7 @@ impl Show<'_> {
             ComponentExport::Port(port) => {
                 let (kind, of) = match &port.kind {
                     PortKind::Provides(ty) => ("provides", self.ty(ty)),
-                    PortKind::Uses {
-                        ty,
-                        multiple: false,
-                    } => ("uses", self.ty(ty)),
+                    PortKind::Uses { ty, multiple: false } => ("uses", self.ty(ty)),
                     PortKind::Uses { ty, .. } => ("uses multiple", self.ty(ty)),
                     PortKind::Emits(id) => ("emits", json!({ "named": self.name(*id) })),
                     PortKind::Publishes(id) => ("publishes", json!({ "named": self.name(*id) })),
@@ -405,10 +399,7 @@ fn flag(set: bool) -> Json {
 /// An object without the keys that say nothing.
 fn compact(value: Json) -> Json {
     match value {
-        Json::Object(all) => all
-            .into_iter()
-            .filter(|(_, value)| !is_empty(value))
-            .collect(),
+        Json::Object(all) => all.into_iter().filter(|(_, value)| !is_empty(value)).collect(),
         other => other,
     }
 }

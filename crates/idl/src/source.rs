@@ -23,18 +23,12 @@ impl Span {
         if self.file != other.file {
             return self;
         }
-        Span {
-            end: other.end.max(self.end),
-            ..self
-        }
+        Span { end: other.end.max(self.end), ..self }
     }
 
     /// The empty span right behind this one: where something is missing.
     pub fn after(self) -> Span {
-        Span {
-            start: self.end,
-            ..self
-        }
+        Span { start: self.end, ..self }
     }
 }
 
@@ -59,9 +53,7 @@ pub trait Loader: Send + Sync {
     /// Returns a single path for all paths that lead to the same file. By default only `.` is left
     /// out.
     fn identity(&self, path: &Path) -> PathBuf {
-        path.components()
-            .filter(|part| *part != Component::CurDir)
-            .collect()
+        path.components().filter(|part| *part != Component::CurDir).collect()
     }
 }
 
@@ -92,10 +84,7 @@ pub struct Memory(pub BTreeMap<PathBuf, Vec<u8>>);
 
 impl Loader for Memory {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let found = self
-            .0
-            .get(path)
-            .or_else(|| self.0.get(&self.identity(path)));
+        let found = self.0.get(path).or_else(|| self.0.get(&self.identity(path)));
         found.cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
@@ -164,9 +153,7 @@ impl Default for SourceMap {
 
 impl fmt::Debug for SourceMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list()
-            .entries(self.files.iter().map(|file| &file.path))
-            .finish()
+        f.debug_list().entries(self.files.iter().map(|file| &file.path)).finish()
     }
 }
 
@@ -247,9 +234,7 @@ impl SourceMap {
 
     /// The text of a span, as written.
     pub fn snippet(&self, span: Span) -> &str {
-        self.text(span.file)
-            .get(span.start as usize..span.end as usize)
-            .unwrap_or_default()
+        self.text(span.file).get(span.start as usize..span.end as usize).unwrap_or_default()
     }
 
     /// The `#include` that brought a file in.
@@ -320,21 +305,14 @@ impl SourceMap {
         let segments = &mut self.files[file.0 as usize].segments;
         let last = segments.last().expect("a file has one segment at least");
         let name = name.map_or_else(|| Arc::clone(&last.name), Arc::from);
-        segments.push(Segment {
-            start,
-            name,
-            first_line,
-        });
+        segments.push(Segment { start, name, first_line });
     }
 
     pub(crate) fn excerpt(&self, span: Span) -> Excerpt<'_> {
         let file = &self.files[span.file.0 as usize];
         let next = file.segments.partition_point(|s| s.start <= span.start);
         let segment = &file.segments[next - 1];
-        let end = file
-            .segments
-            .get(next)
-            .map_or(file.text.len(), |s| s.start as usize);
+        let end = file.segments.get(next).map_or(file.text.len(), |s| s.start as usize);
         Excerpt {
             name: &segment.name,
             text: &file.text[segment.start as usize..end],
@@ -429,11 +407,7 @@ mod tests {
     fn locations_count_lines_and_characters() {
         let mut map = SourceMap::default();
         let file = map.add_main("a.idl", "one\n\u{e9}two\nthree");
-        let span = |start| Span {
-            file,
-            start,
-            end: start,
-        };
+        let span = |start| Span { file, start, end: start };
         assert_eq!(map.location(span(0)).to_string(), "a.idl:1:1");
         assert_eq!(map.location(span(6)).to_string(), "a.idl:2:2");
         assert_eq!(map.location(span(15)).to_string(), "a.idl:3:6");

@@ -63,10 +63,8 @@ pub(crate) enum PlainKind {
 
 impl Executors {
     pub(crate) fn of(model: &Model) -> Executors {
-        let mut all = Executors {
-            hash: oxorb_idl::equivalent::hash(model),
-            ..Executors::default()
-        };
+        let mut all =
+            Executors { hash: oxorb_idl::equivalent::hash(model), ..Executors::default() };
         for def in model.defs() {
             match &def.kind {
                 DefKind::ValueType(value) if value.event => {
@@ -169,10 +167,7 @@ fn plain(model: &Model, port: &Port, mirror: bool) -> Option<PlainKind> {
         PortKind::Provides(ty) if mirror => PlainKind::Receptacle(interface(model, ty)?),
         PortKind::Uses { ty, .. } if mirror => PlainKind::Facet(interface(model, ty)?),
         PortKind::Provides(ty) => PlainKind::Facet(interface(model, ty)?),
-        PortKind::Uses {
-            ty,
-            multiple: false,
-        } => PlainKind::Receptacle(interface(model, ty)?),
+        PortKind::Uses { ty, multiple: false } => PlainKind::Receptacle(interface(model, ty)?),
         PortKind::Uses { ty, multiple: true } => PlainKind::Multiple(interface(model, ty)?),
         PortKind::Emits(event) => PlainKind::Emitter(name(model, *event)),
         PortKind::Publishes(event) => PlainKind::Publisher(name(model, *event)),
@@ -186,10 +181,7 @@ fn interface(model: &Model, ty: &Type) -> Option<Option<String>> {
         return Some(None);
     };
     match &model.def(*id).kind {
-        DefKind::Interface(Interface {
-            kind: InterfaceKind::Local,
-            ..
-        }) => None,
+        DefKind::Interface(Interface { kind: InterfaceKind::Local, .. }) => None,
         _ => Some(Some(name(model, *id))),
     }
 }

@@ -30,12 +30,7 @@ impl Extra {
     /// A name that was asked for and that the model does not have.
     pub(crate) fn unknown(&self, model: &Model) -> Option<&str> {
         let known = |name: &str| model.defs().any(|def| def.scoped_name == name);
-        let names = self
-            .amh
-            .iter()
-            .chain(&self.ami)
-            .chain(&self.confined)
-            .chain(&self.inlined);
+        let names = self.amh.iter().chain(&self.ami).chain(&self.confined).chain(&self.inlined);
         let mut names = names.map(String::as_str);
         names.find(|name| !known(name))
     }

@@ -46,9 +46,7 @@ impl Files {
 
     /// Paths and texts, in order of path.
     pub fn iter(&self) -> impl Iterator<Item = (&Path, &str)> {
-        self.files
-            .iter()
-            .map(|(path, text)| (path.as_path(), text.as_str()))
+        self.files.iter().map(|(path, text)| (path.as_path(), text.as_str()))
     }
 
     /// Writes all files and the folders they need. A file that is already as
@@ -59,10 +57,7 @@ impl Files {
                 continue;
             }
             let place = |error: io::Error| {
-                io::Error::new(
-                    error.kind(),
-                    format!("cannot write {}: {error}", path.display()),
-                )
+                io::Error::new(error.kind(), format!("cannot write {}: {error}", path.display()))
             };
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder).map_err(place)?;
@@ -78,16 +73,11 @@ impl Files {
         for (path, text) in &self.files {
             let state = match fs::read_to_string(path) {
                 Ok(old) if old == *text => continue,
-                Ok(old) => StaleState::Differs {
-                    line: first_difference(&old, text),
-                },
+                Ok(old) => StaleState::Differs { line: first_difference(&old, text) },
                 Err(error) if error.kind() == io::ErrorKind::NotFound => StaleState::Missing,
                 Err(error) => StaleState::Unreadable(error.to_string()),
             };
-            stale.push(Stale {
-                path: path.clone(),
-                state,
-            });
+            stale.push(Stale { path: path.clone(), state });
         }
         stale
     }

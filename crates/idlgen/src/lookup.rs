@@ -22,11 +22,8 @@ pub enum OperationLookup {
 
 impl OperationLookup {
     /// All of them.
-    pub const ALL: [OperationLookup; 3] = [
-        OperationLookup::Perfect,
-        OperationLookup::Binary,
-        OperationLookup::Linear,
-    ];
+    pub const ALL: [OperationLookup; 3] =
+        [OperationLookup::Perfect, OperationLookup::Binary, OperationLookup::Linear];
 
     /// Returns its name on the command line.
     pub fn name(self) -> &'static str {
@@ -48,9 +45,7 @@ impl FromStr for OperationLookup {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = OperationLookup::ALL
-            .into_iter()
-            .find(|one| one.name() == text);
+        let found = OperationLookup::ALL.into_iter().find(|one| one.name() == text);
         found.ok_or_else(|| format!("expected perfect, binary or linear, not {text:?}"))
     }
 }

@@ -43,16 +43,11 @@ pub(crate) fn interpreted(
         .map(|id| (*id, said_of(model, *id, ANNOTATION, &choice.interpreted)))
         .collect();
     let whole = choice.whole == Marshalling::Interpreted;
-    let mut interpreted: HashSet<DefId> = said
-        .iter()
-        .filter(|(_, said)| said.unwrap_or(whole))
-        .map(|(id, _)| *id)
-        .collect();
+    let mut interpreted: HashSet<DefId> =
+        said.iter().filter(|(_, said)| said.unwrap_or(whole)).map(|(id, _)| *id).collect();
     let is_interface = |id: &DefId| matches!(model.def(*id).kind, DefKind::Interface(_));
-    let (small, fast): (Vec<DefId>, Vec<DefId>) = reach
-        .iter()
-        .filter(|id| is_interface(id))
-        .partition(|id| interpreted.contains(id));
+    let (small, fast): (Vec<DefId>, Vec<DefId>) =
+        reach.iter().filter(|id| is_interface(id)).partition(|id| interpreted.contains(id));
     let only_small = values_of(model, &small);
     let also_fast = values_of(model, &fast);
     // What no interface uses stays as it is, and with it what it is made of.

@@ -7,11 +7,7 @@ use oxorb_idl::model::{Def, DefId, DefKind, Export, Field, Model, Type, Value};
 
 /// Ids of all definitions to generate, enclosing scopes included.
 pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
-    let mut reach = Reach {
-        model,
-        found: BTreeSet::new(),
-        values_only: false,
-    };
+    let mut reach = Reach { model, found: BTreeSet::new(), values_only: false };
     for def in model.defs().filter(|def| def.in_main_file) {
         reach.def(def.id);
     }
@@ -21,11 +17,7 @@ pub(crate) fn reachable(model: &Model) -> BTreeSet<DefId> {
 /// The definitions that values are made of which travel in the calls of these interfaces, or of which these types are
 /// made: not the scopes around them, and of interfaces that references lead to nothing.
 pub(crate) fn values_of(model: &Model, ids: &[DefId]) -> BTreeSet<DefId> {
-    let mut reach = Reach {
-        model,
-        found: BTreeSet::new(),
-        values_only: true,
-    };
+    let mut reach = Reach { model, found: BTreeSet::new(), values_only: true };
     for id in ids {
         match &model.def(*id).kind {
             DefKind::Interface(interface) => {
@@ -82,10 +74,7 @@ impl Reach<'_> {
             DefKind::Interface(_) if self.values_only => {}
             DefKind::Interface(interface) => {
                 interface.bases.iter().for_each(|base| self.def(*base));
-                interface
-                    .exports
-                    .iter()
-                    .for_each(|export| self.export(export));
+                interface.exports.iter().for_each(|export| self.export(export));
             }
             DefKind::Struct(body) | DefKind::Exception(body) => {
                 body.base.iter().for_each(|base| self.def(*base));

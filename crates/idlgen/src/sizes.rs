@@ -92,27 +92,18 @@ const ROOM_ANYWAY: u64 = 64;
 const ROOM_AT_MOST: u64 = 1 << 20;
 
 fn request(model: &Model, call: &Call<'_>) -> Bounds {
-    let sent = call
-        .args
-        .iter()
-        .filter(|arg| arg.direction != Direction::Out);
+    let sent = call.args.iter().filter(|arg| arg.direction != Direction::Out);
     let bounds = total(model, sent.map(|arg| &arg.plan));
     match call.context.is_empty() {
         true => bounds,
         // A sequence of strings.
-        false => Bounds {
-            min: bounds.min + 4,
-            max: None,
-        },
+        false => Bounds { min: bounds.min + 4, max: None },
     }
 }
 
 fn reply(model: &Model, call: &Call<'_>) -> Bounds {
     let returns = call.returns.iter().map(|(_, plan)| plan);
-    let received = call
-        .args
-        .iter()
-        .filter(|arg| arg.direction != Direction::In);
+    let received = call.args.iter().filter(|arg| arg.direction != Direction::In);
     total(model, returns.chain(received.map(|arg| &arg.plan)))
 }
 
@@ -121,10 +112,7 @@ fn exceptions(model: &Model, call: &Call<'_>) -> Option<Bounds> {
         let members = Bounds::from(size(model, &Plan::Named(*id)));
         // Its count and its final zero.
         let id = model.def(*id).repository_id.len() as u64 + 5;
-        Bounds {
-            min: id + members.min,
-            max: members.max.map(|max| id + max),
-        }
+        Bounds { min: id + members.min, max: members.max.map(|max| id + max) }
     });
     each.reduce(|a, b| Bounds {
         min: a.min.min(b.min),
@@ -134,24 +122,16 @@ fn exceptions(model: &Model, call: &Call<'_>) -> Option<Bounds> {
 
 /// Adds up values one after the other, the first one at a multiple of eight.
 fn total<'p>(model: &Model, plans: impl Iterator<Item = &'p Plan>) -> Bounds {
-    let nothing = Bounds {
-        min: 0,
-        max: Some(0),
-    };
-    plans
-        .map(|plan| Bounds::from(size(model, plan)))
-        .fold(nothing, |all, next| Bounds {
-            min: all.min.saturating_add(next.min),
-            max: all.max.zip(next.max).and_then(|(a, b)| a.checked_add(b)),
-        })
+    let nothing = Bounds { min: 0, max: Some(0) };
+    plans.map(|plan| Bounds::from(size(model, plan))).fold(nothing, |all, next| Bounds {
+        min: all.min.saturating_add(next.min),
+        max: all.max.zip(next.max).and_then(|(a, b)| a.checked_add(b)),
+    })
 }
 
 impl From<Size> for Bounds {
     fn from(size: Size) -> Self {
-        Bounds {
-            min: size.min,
-            max: size.max,
-        }
+        Bounds { min: size.min, max: size.max }
     }
 }
 
@@ -178,13 +158,7 @@ impl fmt::Display for Sizes {
             ]
         });
         let lines: Vec<_> = [heads].into_iter().chain(lines).collect();
-        let width = |column: usize| {
-            lines
-                .iter()
-                .map(|line| line[column].len())
-                .max()
-                .unwrap_or(0)
-        };
+        let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
         let widths = [width(0), width(1), width(2)];
         for [operation, request, reply, exceptions] in &lines {
             let [a, b, c] = widths;

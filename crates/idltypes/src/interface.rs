@@ -150,8 +150,6 @@ impl Types {
     }
 
     fn raising(&self, signature: Signature, raises: &[DefId]) -> Result<Signature, Unsupported> {
-        raises.iter().try_fold(signature, |signature, id| {
-            Ok(signature.raising(self.of_def(*id)?))
-        })
+        raises.iter().try_fold(signature, |signature, id| Ok(signature.raising(self.of_def(*id)?)))
     }
 }

@@ -24,11 +24,7 @@ pub struct Types {
 impl Types {
     /// Reads nothing yet: types are made when they are asked for, each once.
     pub fn new(model: Model) -> Self {
-        Types {
-            model,
-            made: Mutex::default(),
-            by_id: OnceLock::new(),
-        }
+        Types { model, made: Mutex::default(), by_id: OnceLock::new() }
     }
 
     /// Returns the model that the types were made of.
@@ -80,8 +76,7 @@ impl Types {
     fn of_id(&self, id: &str) -> Option<&Def> {
         let by_id = self.by_id.get_or_init(|| {
             let defs = self.model.defs();
-            defs.map(|def| (def.repository_id.clone(), def.id))
-                .collect()
+            defs.map(|def| (def.repository_id.clone(), def.id)).collect()
         });
         by_id.get(id).map(|&id| self.model.def(id))
     }
@@ -121,10 +116,7 @@ struct Maker<'t> {
 
 impl<'t> Maker<'t> {
     fn new(types: &'t Types) -> Self {
-        Maker {
-            types,
-            open: Vec::new(),
-        }
+        Maker { types, open: Vec::new() }
     }
 
     fn of(&mut self, ty: &Type) -> Result<TypeCode, Unsupported> {

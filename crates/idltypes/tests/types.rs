@@ -26,15 +26,9 @@ fn simple_and_constructed_types() {
          wstring i; fixed<5, 2> j; Tiny k; long l[2][3]; Level m; }"
     );
     assert_eq!(shown(all, "Tiny"), "typedef sequence<octet, 4> Tiny");
-    assert_eq!(
-        shown("exception E { long why; };", "E"),
-        "exception E { long why; }"
-    );
+    assert_eq!(shown("exception E { long why; };", "E"), "exception E { long why; }");
     assert_eq!(shown("interface I {};", "I"), "interface I");
-    assert_eq!(
-        shown("abstract interface I {};", "I"),
-        "abstract interface I"
-    );
+    assert_eq!(shown("abstract interface I {};", "I"), "abstract interface I");
 }
 
 #[test]
@@ -44,10 +38,7 @@ fn unions_keep_their_labels() {
     let whole = "union U switch (E) { case a: case b: long n; default: string s; }";
     assert_eq!(shown(union, "U"), whole);
     let union = "union U switch (char) { case 'x': long n; };";
-    assert_eq!(
-        shown(union, "U"),
-        "union U switch (char) { case 'x': long n; }"
-    );
+    assert_eq!(shown(union, "U"), "union U switch (char) { case 'x': long n; }");
 }
 
 #[test]
@@ -58,28 +49,20 @@ fn types_that_contain_themselves_are_whole() {
         valuetype Node { public Node next; private long v; };
     };";
     let types = types(idl);
-    for name in [
-        "m::Tree", "m::Trees", "m::A", "m::B", "m::As", "m::Bs", "m::Node",
-    ] {
+    for name in ["m::Tree", "m::Trees", "m::A", "m::B", "m::As", "m::Bs", "m::Node"] {
         let made = types.by_name(name).unwrap();
         assert!(made.is_complete(), "{made}");
         assert_eq!(types.by_name(name).unwrap(), made);
     }
     let tree = types.by_name("m::Tree").unwrap();
-    assert_eq!(
-        tree.as_ref().at("kids[0].kids[0].v").unwrap().to_string(),
-        "long"
-    );
+    assert_eq!(tree.as_ref().at("kids[0].kids[0].v").unwrap().to_string(), "long");
 }
 
 #[test]
 fn valuetypes() {
     let idl = "valuetype B { public long x; }; valuetype V : truncatable B { private string s; };
         valuetype Text string; abstract valuetype A {}; valuetype W : A { public long y; };";
-    assert_eq!(
-        shown(idl, "V"),
-        "valuetype V : truncatable B { private string s; }"
-    );
+    assert_eq!(shown(idl, "V"), "valuetype V : truncatable B { private string s; }");
     assert_eq!(shown(idl, "Text"), "valuetype Text string");
     assert_eq!(shown(idl, "W"), "valuetype W { public long y; }");
 }
@@ -87,10 +70,7 @@ fn valuetypes() {
 #[test]
 fn what_came_after_type_codes_is_what_is_sent() {
     assert_eq!(shown("bitmask F { a, b };", "F"), "typedef unsigned long F");
-    assert_eq!(
-        shown("@bit_bound(8) bitmask F { a, b };", "F"),
-        "typedef octet F"
-    );
+    assert_eq!(shown("@bit_bound(8) bitmask F { a, b };", "F"), "typedef octet F");
     let map = "typedef map<long, string> Names;";
     let types = types(&format!("module m {{ {map} }};"));
     let map = types.by_name("m::Names").unwrap();
@@ -138,13 +118,7 @@ fn what_is_not_there_is_said() {
     let types = types("module m { struct S { long x; }; interface I; const long C = 1; };");
     let error = |name: &str| types.interface(name).unwrap_err();
     assert_eq!(error("m::X").to_string(), "there is no m::X in the IDL");
-    assert_eq!(
-        error("m::S"),
-        Unsupported::NotAnInterface("m::S".to_owned())
-    );
+    assert_eq!(error("m::S"), Unsupported::NotAnInterface("m::S".to_owned()));
     assert_eq!(error("m::I"), Unsupported::Undefined("m::I".to_owned()));
-    assert_eq!(
-        types.by_name("m::C").unwrap_err(),
-        Unsupported::NotAType("m::C".to_owned())
-    );
+    assert_eq!(types.by_name("m::C").unwrap_err(), Unsupported::NotAType("m::C".to_owned()));
 }

@@ -158,14 +158,10 @@ impl<'u> Filler<'u> {
 
     fn kind(&mut self, unit: usize, def: &'u Def, own: &TypeCode) -> Option<Kind> {
         Some(match &def.kind {
-            DefKind::Interface(Interface { kind, bases, .. }) => Kind::Interface {
-                kind: *kind,
-                bases: self.all_named(unit, bases),
-            },
-            DefKind::ForwardInterface(kind) => Kind::Interface {
-                kind: *kind,
-                bases: Vec::new(),
-            },
+            DefKind::Interface(Interface { kind, bases, .. }) => {
+                Kind::Interface { kind: *kind, bases: self.all_named(unit, bases) }
+            }
+            DefKind::ForwardInterface(kind) => Kind::Interface { kind: *kind, bases: Vec::new() },
             // As the interface that it is equivalent to, as far as that has no ports.
             DefKind::Component(Component { base, supports, .. }) => {
                 self.equivalent(unit, *base, supports)
@@ -202,10 +198,7 @@ impl<'u> Filler<'u> {
 
     fn equivalent(&mut self, unit: usize, base: Option<DefId>, supports: &[DefId]) -> Kind {
         let bases: Vec<_> = base.iter().chain(supports).copied().collect();
-        Kind::Interface {
-            kind: InterfaceKind::Unconstrained,
-            bases: self.all_named(unit, &bases),
-        }
+        Kind::Interface { kind: InterfaceKind::Unconstrained, bases: self.all_named(unit, &bases) }
     }
 
     fn members(&mut self, unit: usize, body: &'u Struct) -> Vec<Member> {
@@ -215,10 +208,7 @@ impl<'u> Filler<'u> {
     }
 
     fn member(&mut self, unit: usize, field: &Field) -> Member {
-        Member {
-            name: field.name.clone(),
-            ty: self.ty(unit, &field.ty),
-        }
+        Member { name: field.name.clone(), ty: self.ty(unit, &field.ty) }
     }
 
     fn union(&mut self, unit: usize, body: &Union) -> Kind {
@@ -236,10 +226,7 @@ impl<'u> Filler<'u> {
                 });
             }
         }
-        Kind::Union {
-            discriminator: self.ty(unit, &body.discriminator),
-            members,
-        }
+        Kind::Union { discriminator: self.ty(unit, &body.discriminator), members }
     }
 
     fn value(&mut self, unit: usize, value: &ValueType) -> ValueBody {
@@ -251,10 +238,10 @@ impl<'u> Filler<'u> {
             value.bases.iter().copied().partition(is_abstract);
         let mut initializers = Vec::new();
         for factory in &value.factories {
-            let params = factory.params.iter().map(|param| Member {
-                name: param.name.clone(),
-                ty: self.ty(unit, &param.ty),
-            });
+            let params = factory
+                .params
+                .iter()
+                .map(|param| Member { name: param.name.clone(), ty: self.ty(unit, &param.ty) });
             initializers.push(Factory {
                 name: factory.name.clone(),
                 params: params.collect(),
@@ -463,13 +450,7 @@ impl<'u> Filler<'u> {
         }
         let id = EntryId(self.entries.len());
         self.nameless.insert(key.clone(), id);
-        self.entries.push(Some(Entry {
-            key,
-            named: None,
-            ty,
-            kind,
-            contents: Vec::new(),
-        }));
+        self.entries.push(Some(Entry { key, named: None, ty, kind, contents: Vec::new() }));
         id
     }
 
@@ -522,12 +503,7 @@ fn index(mut entries: Vec<Entry>, by_name: HashMap<String, EntryId>) -> Reposito
         }
         by_key.insert(entry.key.clone(), EntryId(at));
     }
-    Repository {
-        entries,
-        by_id,
-        by_name,
-        by_key,
-    }
+    Repository { entries, by_id, by_name, by_key }
 }
 
 /// The definitions within one that is no module.
@@ -544,9 +520,7 @@ fn nested(kind: &DefKind) -> &[DefId] {
 
 /// The repository id of what stands in an interface: as its own, with a name more.
 fn inner_id(outer: &str, scoped_name: &str, name: &str) -> String {
-    let path = outer
-        .strip_prefix("IDL:")
-        .and_then(|id| id.rsplit_once(':'));
+    let path = outer.strip_prefix("IDL:").and_then(|id| id.rsplit_once(':'));
     match path {
         Some((path, _version)) => format!("IDL:{path}/{name}:1.0"),
         None => format!("IDL:{}:1.0", scoped_name.replace("::", "/")),

@@ -24,23 +24,11 @@ pub(crate) const PRIMITIVES: [(PrimitiveKind, &str, TypeCode); 22] = [
     (PrimitiveKind::PkString, "string", TypeCode::STRING),
     (PrimitiveKind::PkObjref, "Object", TypeCode::OBJECT),
     (PrimitiveKind::PkLonglong, "long long", TypeCode::LONGLONG),
-    (
-        PrimitiveKind::PkUlonglong,
-        "unsigned long long",
-        TypeCode::ULONGLONG,
-    ),
-    (
-        PrimitiveKind::PkLongdouble,
-        "long double",
-        TypeCode::LONGDOUBLE,
-    ),
+    (PrimitiveKind::PkUlonglong, "unsigned long long", TypeCode::ULONGLONG),
+    (PrimitiveKind::PkLongdouble, "long double", TypeCode::LONGDOUBLE),
     (PrimitiveKind::PkWchar, "wchar", TypeCode::WCHAR),
     (PrimitiveKind::PkWstring, "wstring", TypeCode::WSTRING),
-    (
-        PrimitiveKind::PkValueBase,
-        "ValueBase",
-        TypeCode::VALUE_BASE,
-    ),
+    (PrimitiveKind::PkValueBase, "ValueBase", TypeCode::VALUE_BASE),
 ];
 
 /// Returns a basic type as IDL writes it, and its type code.

@@ -290,9 +290,7 @@ impl Repository {
             scopes.extend(self.all_bases(container));
         }
         let all = scopes.iter().flat_map(|id| &self.entry(*id).contents);
-        all.filter(|id| self.entry(**id).kind.is(limit))
-            .copied()
-            .collect()
+        all.filter(|id| self.entry(**id).kind.is(limit)).copied().collect()
     }
 
     /// The bases of an interface or valuetype and theirs, each once, nearest first.
@@ -406,12 +404,7 @@ impl Kind {
     fn bases(&self) -> Vec<EntryId> {
         match self {
             Kind::Interface { bases, .. } => bases.clone(),
-            Kind::Value(body) => body
-                .base
-                .iter()
-                .chain(&body.abstract_bases)
-                .copied()
-                .collect(),
+            Kind::Value(body) => body.base.iter().chain(&body.abstract_bases).copied().collect(),
             _ => Vec::new(),
         }
     }

@@ -77,10 +77,7 @@ impl Store {
     pub fn remove(&self, path: &Path) -> Result<bool, Error> {
         self.change(|database| {
             let change = database.begin_write()?;
-            let found = change
-                .open_table(UNITS)?
-                .remove(key(path).as_str())?
-                .is_some();
+            let found = change.open_table(UNITS)?.remove(key(path).as_str())?.is_some();
             change.commit()?;
             Ok(found)
         })
@@ -162,8 +159,5 @@ fn key(path: &Path) -> String {
 }
 
 fn failed(path: &Path, why: impl ToString) -> Error {
-    Error::Store {
-        path: path.to_owned(),
-        why: why.to_string(),
-    }
+    Error::Store { path: path.to_owned(), why: why.to_string() }
 }

@@ -37,11 +37,7 @@ struct Known {
 
 impl Directory {
     pub(crate) fn new(path: impl Into<PathBuf>) -> Self {
-        Directory {
-            path: path.into(),
-            written: Vec::new(),
-            known: HashMap::new(),
-        }
+        Directory { path: path.into(), written: Vec::new(), known: HashMap::new() }
     }
 
     /// Writes the references that other processes connect to.
@@ -88,12 +84,8 @@ impl Directory {
 
     /// Returns the ports of other processes of which nothing is known.
     pub(crate) fn missing(&self, plan: &Plan) -> Vec<String> {
-        let unknown = wanted(plan)
-            .into_iter()
-            .filter(|port| !self.known.contains_key(port));
-        unknown
-            .map(|(instance, port)| format!("{instance}.{port}"))
-            .collect()
+        let unknown = wanted(plan).into_iter().filter(|port| !self.known.contains_key(port));
+        unknown.map(|(instance, port)| format!("{instance}.{port}")).collect()
     }
 
     /// Returns what is known, by connection.
@@ -114,8 +106,7 @@ impl Directory {
     }
 
     fn file(&self, instance: &str, port: &str) -> PathBuf {
-        self.path
-            .join(format!("{}.{}.ior", escaped(instance), escaped(port)))
+        self.path.join(format!("{}.{}.ior", escaped(instance), escaped(port)))
     }
 }
 

@@ -18,10 +18,7 @@ pub struct LaunchError {
 impl LaunchError {
     /// An error about an instance or a connection of the plan.
     pub fn new(name: impl Into<String>, place: Place, what: impl Into<String>) -> Self {
-        LaunchError {
-            name: name.into(),
-            finding: Finding::error(place, what),
-        }
+        LaunchError { name: name.into(), finding: Finding::error(place, what) }
     }
 
     /// Adds what to do about it.

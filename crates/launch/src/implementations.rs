@@ -122,11 +122,7 @@ impl Implementations {
         type_id: &'static str,
         install: Arc<Install>,
     ) -> Self {
-        let added = Entry {
-            kind,
-            type_id,
-            install,
-        };
+        let added = Entry { kind, type_id, install };
         self.entries.insert(entry.to_owned(), added);
         self
     }

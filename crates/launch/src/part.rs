@@ -48,13 +48,11 @@ pub fn part(plan: &Plan, process: &Process) -> Plan {
     for mapping in &mut part.external_property {
         mapping.delegates_to.retain(|to| has(&to.instance.id));
     }
-    part.external_property
-        .retain(|one| !one.delegates_to.is_empty());
+    part.external_property.retain(|one| !one.delegates_to.is_empty());
     for constraint in &mut part.locality_constraint {
         constraint.constrained_instance.retain(|to| has(&to.id));
     }
-    part.locality_constraint
-        .retain(|one| !one.constrained_instance.is_empty());
+    part.locality_constraint.retain(|one| !one.constrained_instance.is_empty());
     part
 }
 
@@ -80,8 +78,6 @@ pub(crate) fn stands_for_process(plan: &Plan, instance: &Instance) -> bool {
         return false;
     };
     let parameters = &plan.implementation[at].exec_parameter;
-    let kind = parameters
-        .iter()
-        .find(|one| one.name == IMPLEMENTATION_TYPE);
+    let kind = parameters.iter().find(|one| one.name == IMPLEMENTATION_TYPE);
     kind.and_then(|kind| kind.value.as_text()) == Some(LOCALITY_MANAGER)
 }

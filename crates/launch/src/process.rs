@@ -164,9 +164,7 @@ fn serve(
             None => Ok(started),
             Some(unknown) => {
                 let _ = started.orb.shutdown(true);
-                Err(problem(format!(
-                    "argument {unknown:?} is not known; {USAGE}"
-                )))
+                Err(problem(format!("argument {unknown:?} is not known; {USAGE}")))
             }
         }
     };
@@ -185,9 +183,7 @@ fn alone(
     start: impl FnOnce(Vec<String>) -> Result<Started, Problem>,
 ) -> Result<(), Problem> {
     let file = arguments.plan.clone().unwrap_or_default();
-    let plan = read(&file)?
-        .into_plan()
-        .map_err(|error| in_file(&file, &error))?;
+    let plan = read(&file)?.into_plan().map_err(|error| in_file(&file, &error))?;
     if arguments.resources.is_none() {
         let folder = file.parent().unwrap_or(Path::new(""));
         arguments.resources = plan.resources_file().map(|name| folder.join(name));
@@ -200,10 +196,7 @@ fn alone(
         None => None,
     };
     let (part, node, process) = part_of(&plan, &arguments)?;
-    others.extend(orb_arguments(
-        resources.as_ref(),
-        arguments.resources.as_deref(),
-    )?);
+    others.extend(orb_arguments(resources.as_ref(), arguments.resources.as_deref())?);
     let explain = |error: LaunchError| {
         let source = match (error.finding.source, &arguments.resources) {
             (Source::Rtcad, Some(resources)) => resources,
@@ -231,10 +224,7 @@ fn alone(
             Some(directory) => {
                 directory.publish(&provided).map_err(|error| {
                     let path = arguments.references.clone().unwrap_or_default();
-                    problem(format!(
-                        "references were not written to {}: {error}",
-                        path.display()
-                    ))
+                    problem(format!("references were not written to {}: {error}", path.display()))
                 })?;
                 let limit = arguments.wait.unwrap_or(WAIT);
                 wait_for_others(&orb, directory, &part, limit, &end)?;
@@ -274,10 +264,7 @@ fn managed(
     others: Vec<String>,
     start: impl FnOnce(Vec<String>) -> Result<Started, Problem>,
 ) -> Result<(), Problem> {
-    let Some((activator, uuid)) = arguments
-        .activator
-        .as_ref()
-        .zip(arguments.locality.as_ref())
+    let Some((activator, uuid)) = arguments.activator.as_ref().zip(arguments.locality.as_ref())
     else {
         return Err(problem(USAGE));
     };
@@ -289,13 +276,9 @@ fn managed(
     let (lost, is_lost) = channel();
     let call = || -> Result<(), Problem> {
         let failed = |error: &dyn fmt::Display| {
-            problem(format!(
-                "the activator of this process cannot be called: {error}"
-            ))
+            problem(format!("the activator of this process cannot be called: {error}"))
         };
-        let activator = orb
-            .string_to_object(activator)
-            .map_err(|error| failed(&error))?;
+        let activator = orb.string_to_object(activator).map_err(|error| failed(&error))?;
         let activator: LocalityManagerActivatorRef = activator.unchecked_narrow();
         let ending = orb.downgrade();
         let own = locality.serve(&root, move || {
@@ -305,12 +288,8 @@ fn managed(
         });
         let own = own.map_err(problem)?;
         let own = own.into();
-        activator
-            .locality_manager_callback(Some(&own), uuid)
-            .map_err(|error| failed(&error))?;
-        activator
-            .configuration_complete(uuid)
-            .map_err(|error| failed(&error))?;
+        activator.locality_manager_callback(Some(&own), uuid).map_err(|error| failed(&error))?;
+        activator.configuration_complete(uuid).map_err(|error| failed(&error))?;
         let (watched, mended) = (orb.clone(), Arc::clone(&locality));
         let watch = move || {
             if let Err(why) = watch_activator(&activator, &mended, &end) {
@@ -326,9 +305,9 @@ fn managed(
     }
     orb.run();
     match is_lost.try_recv() {
-        Ok(why) => Err(problem(format!(
-            "the activator of this process is gone, so it ended: {why}"
-        ))),
+        Ok(why) => {
+            Err(problem(format!("the activator of this process is gone, so it ended: {why}")))
+        }
         Err(_) => Ok(()),
     }
 }
@@ -470,9 +449,7 @@ fn part_of(plan: &Plan, arguments: &Arguments) -> Result<(Plan, String, String),
     match meant.as_slice() {
         [one] => Ok((part(plan, one), one.node.clone(), one.name.clone())),
         found => {
-            let known = all
-                .iter()
-                .map(|one| format!("--node {} --process {}", one.node, one.name));
+            let known = all.iter().map(|one| format!("--node {} --process {}", one.node, one.name));
             let known: Vec<String> = known.take(20).collect();
             let what = match found {
                 [] => "the plan has no such process",
@@ -511,13 +488,9 @@ fn orb_arguments(
 
 fn read(file: &Path) -> Result<Document, Problem> {
     let failed = |why: String| problem(format!("{} cannot be read: {why}", file.display()));
-    let size = std::fs::metadata(file)
-        .map_err(|error| failed(error.to_string()))?
-        .len();
+    let size = std::fs::metadata(file).map_err(|error| failed(error.to_string()))?.len();
     if size > MOST_OCTETS {
-        return Err(failed(format!(
-            "it has more than {MOST_OCTETS} octets, the limit"
-        )));
+        return Err(failed(format!("it has more than {MOST_OCTETS} octets, the limit")));
     }
     let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
     let format = Format::of_file(&file.to_string_lossy()).ok_or_else(|| {
@@ -530,11 +503,9 @@ fn read(file: &Path) -> Result<Document, Problem> {
 fn in_file(file: &Path, what: &dyn fmt::Display) -> Problem {
     let what = what.to_string();
     let lines =
-        what.lines().map(
-            |line| match line.starts_with(|first: char| first.is_ascii_digit()) {
-                true => format!("{}:{line}", file.display()),
-                false => format!("{}: {line}", file.display()),
-            },
-        );
+        what.lines().map(|line| match line.starts_with(|first: char| first.is_ascii_digit()) {
+            true => format!("{}:{line}", file.display()),
+            false => format!("{}: {line}", file.display()),
+        });
     Problem(lines.collect::<Vec<_>>().join("\n"))
 }

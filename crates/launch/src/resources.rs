@@ -17,10 +17,8 @@ const RESOURCES: &str = "org.oxorb.ServerResources";
 /// Text that TOML cannot hold.
 pub fn attach_resources(plan: &mut Plan, resources: &ServerResources) -> Result<(), Error> {
     let text = Document::from(resources.clone()).write(Format::Toml)?;
-    plan.info_property
-        .retain(|property| property.name != RESOURCES);
-    plan.info_property
-        .push(Property::of(RESOURCES, Any::string(text)));
+    plan.info_property.retain(|property| property.name != RESOURCES);
+    plan.info_property.push(Property::of(RESOURCES, Any::string(text)));
     Ok(())
 }
 
@@ -35,10 +33,7 @@ pub(crate) fn resources_of(plan: &Plan) -> Result<Option<ServerResources>, Launc
     match read {
         Ok(Document::Resources(resources)) => Ok(Some(*resources)),
         Ok(other) => {
-            let what = format!(
-                "{RESOURCES} holds a {} and no ServerResources",
-                other.kind()
-            );
+            let what = format!("{RESOURCES} holds a {} and no ServerResources", other.kind());
             Err(LaunchError::new("", property.place, what))
         }
         Err(error) => {

@@ -13,12 +13,10 @@ pub(crate) fn write(path: impl AsRef<Path>, text: &str) -> io::Result<()> {
     // Follows no link, and takes no file that is there.
     let mut file = fs::File::create_new(&name)?;
     let written = file.write_all(text.as_bytes());
-    written
-        .and_then(|()| fs::rename(&name, path))
-        .inspect_err(|_| {
-            // What is not in place must not stay.
-            let _ = fs::remove_file(&name);
-        })
+    written.and_then(|()| fs::rename(&name, path)).inspect_err(|_| {
+        // What is not in place must not stay.
+        let _ = fs::remove_file(&name);
+    })
 }
 
 /// Removes a file if it still has the text that was written.

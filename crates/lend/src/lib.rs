@@ -84,12 +84,7 @@ pub struct Lease {
 impl Lease {
     /// Lends a part of a memory. The `ticket` goes back to the memory when the lease is dropped.
     pub fn new(memory: Arc<dyn Memory>, first: usize, octets: usize, ticket: u64) -> Self {
-        Self {
-            memory,
-            first,
-            octets,
-            ticket,
-        }
+        Self { memory, first, octets, ticket }
     }
 
     /// Returns the number of octets.
@@ -153,9 +148,7 @@ impl Drop for Lease {
 
 impl fmt::Debug for Lease {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lease")
-            .field("octets", &self.octets)
-            .finish_non_exhaustive()
+        f.debug_struct("Lease").field("octets", &self.octets).finish_non_exhaustive()
     }
 }
 

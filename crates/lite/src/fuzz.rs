@@ -26,10 +26,7 @@ pub fn session(data: &[u8]) {
 }
 
 fn receive_as(messaging: &'static dyn Messaging, read: u8, stream: &[u8]) {
-    let limits = Limits {
-        max_message: 4 << 10,
-        ..Limits::default()
-    };
+    let limits = Limits { max_message: 4 << 10, ..Limits::default() };
     let mut inbox = Inbox::new(&limits).speaking(Wire::Other(messaging));
     for octets in stream.chunks(usize::from(read) + 1) {
         let mut rest = octets;

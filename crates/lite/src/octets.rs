@@ -47,11 +47,7 @@ pub(crate) fn octets<'a>(
 
 #[cold]
 fn truncated(message: &[u8], what: &'static str, at: usize, needed: usize) -> Violation {
-    Violation::Truncated {
-        what,
-        needed,
-        left: message.len().saturating_sub(at),
-    }
+    Violation::Truncated { what, needed, left: message.len().saturating_sub(at) }
 }
 
 /// Checks the kind of a message.

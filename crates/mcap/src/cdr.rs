@@ -20,12 +20,10 @@ pub const fn cdr_header(little_endian: bool) -> [u8; HEADER] {
 pub fn split_cdr(message: &[u8]) -> Result<(bool, &[u8]), Error> {
     match message.split_first_chunk::<HEADER>() {
         Some(([0, order @ (0 | 1), ..], cdr)) => Ok((*order == 1, cdr)),
-        Some(([high, low, ..], _)) => Err(Error::NotPlainCdr {
-            representation: Some(u16::from_be_bytes([*high, *low])),
-        }),
-        None => Err(Error::NotPlainCdr {
-            representation: None,
-        }),
+        Some(([high, low, ..], _)) => {
+            Err(Error::NotPlainCdr { representation: Some(u16::from_be_bytes([*high, *low])) })
+        }
+        None => Err(Error::NotPlainCdr { representation: None }),
     }
 }
 

@@ -61,38 +61,24 @@ impl fmt::Display for Error {
                  `mcap compress --compression none` of the MCAP tools converts it"
             ),
             Self::RecordTooLarge { octets, limit } => {
-                write!(
-                    f,
-                    "a record of {octets} octets is larger than the limit of {limit}"
-                )
+                write!(f, "a record of {octets} octets is larger than the limit of {limit}")
             }
             Self::DescriptionsTooLarge { limit } => {
-                write!(
-                    f,
-                    "its topics and schemas are larger than the limit of {limit} octets"
-                )
+                write!(f, "its topics and schemas are larger than the limit of {limit} octets")
             }
             Self::UnknownTopic(id) => {
-                write!(
-                    f,
-                    "a message belongs to channel {id}, which no record before it declares"
-                )
+                write!(f, "a message belongs to channel {id}, which no record before it declares")
             }
             Self::UnknownSchema { topic, schema } => {
-                write!(
-                    f,
-                    "topic {topic:?} has schema {schema}, which no record before it declares"
-                )
+                write!(f, "topic {topic:?} has schema {schema}, which no record before it declares")
             }
-            Self::NotPlainCdr {
-                representation: Some(representation),
-            } => write!(
+            Self::NotPlainCdr { representation: Some(representation) } => write!(
                 f,
                 "the message has representation {representation:#06x}, and only plain CDR (0x0000, 0x0001) is read"
             ),
-            Self::NotPlainCdr {
-                representation: None,
-            } => f.write_str("the message is shorter than the 4 octets of a CDR header"),
+            Self::NotPlainCdr { representation: None } => {
+                f.write_str("the message is shorter than the 4 octets of a CDR header")
+            }
             Self::BadRecord(kind) => {
                 write!(
                     f,
@@ -101,10 +87,7 @@ impl fmt::Display for Error {
             }
             Self::BadChunk => f.write_str("the lengths within a chunk contradict each other"),
             Self::ForeignInChunk(kind) => {
-                write!(
-                    f,
-                    "a chunk holds a record of kind {kind:#04x}, which has no place there"
-                )
+                write!(f, "a chunk holds a record of kind {kind:#04x}, which has no place there")
             }
             Self::Damaged => f.write_str("a chunk was damaged: its checksum (CRC-32) differs"),
             Self::Io(error) => error.fmt(f),

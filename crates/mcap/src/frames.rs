@@ -67,12 +67,7 @@ const METHOD: u64 = 64;
 impl<R: Read> Frames<R> {
     /// Reads records that follow the magic octets.
     pub(crate) fn new(file: R, limits: Limits) -> Self {
-        Frames {
-            file,
-            limits,
-            chunk: None,
-            body: Vec::new(),
-        }
+        Frames { file, limits, chunk: None, body: Vec::new() }
     }
 
     /// Reads the next record, or passes the start of a chunk.
@@ -130,12 +125,8 @@ impl<R: Read> Frames<R> {
         if stored != size {
             return Err(Error::BadChunk.into());
         }
-        self.chunk = Some(Chunk {
-            records: stored,
-            padding,
-            crc,
-            hasher: crc32fast::Hasher::new(),
-        });
+        self.chunk =
+            Some(Chunk { records: stored, padding, crc, hasher: crc32fast::Hasher::new() });
         Ok(())
     }
 
@@ -173,10 +164,7 @@ impl<R: Read> Frames<R> {
     fn limit(&self, octets: u64) -> Result<(), Error> {
         match octets <= self.limits.record as u64 {
             true => Ok(()),
-            false => Err(Error::RecordTooLarge {
-                octets,
-                limit: self.limits.record,
-            }),
+            false => Err(Error::RecordTooLarge { octets, limit: self.limits.record }),
         }
     }
 }

@@ -4,10 +4,7 @@ use crate::{Limits, Playback, split_cdr};
 
 /// Reads `data` as a recording to its end.
 pub fn play(data: &[u8]) {
-    let limits = Limits {
-        record: 4 << 10,
-        descriptions: 4 << 10,
-    };
+    let limits = Limits { record: 4 << 10, descriptions: 4 << 10 };
     let Ok(mut playback) = Playback::with_limits(data, limits) else {
         return;
     };

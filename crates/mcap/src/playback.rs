@@ -22,10 +22,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 64 MiB each.
     fn default() -> Self {
-        Limits {
-            record: 64 << 20,
-            descriptions: 64 << 20,
-        }
+        Limits { record: 64 << 20, descriptions: 64 << 20 }
     }
 }
 
@@ -190,10 +187,7 @@ impl<R: Read> Playback<R> {
             id => match self.schemas.get(&id) {
                 Some(schema) => Some(schema.clone()),
                 None => {
-                    return Err(Error::UnknownSchema {
-                        topic: channel.topic,
-                        schema: id,
-                    });
+                    return Err(Error::UnknownSchema { topic: channel.topic, schema: id });
                 }
             },
         };
@@ -227,8 +221,6 @@ fn charge(described: &mut usize, octets: usize, limits: &Limits) -> Result<(), E
     *described = described.saturating_add(octets);
     match *described <= limits.descriptions {
         true => Ok(()),
-        false => Err(Error::DescriptionsTooLarge {
-            limit: limits.descriptions,
-        }),
+        false => Err(Error::DescriptionsTooLarge { limit: limits.descriptions }),
     }
 }

@@ -63,9 +63,10 @@ impl<W: Write + Seek> Recorder<W> {
         if self.topics.len() >= MOST_TOPICS {
             return Err(McapError::TooManyChannels.into());
         }
-        let of_schema = topic.schema.as_deref().map_or(0, |schema| {
-            schema.name.len() + schema.encoding.len() + schema.data.len()
-        });
+        let of_schema = topic
+            .schema
+            .as_deref()
+            .map_or(0, |schema| schema.name.len() + schema.encoding.len() + schema.data.len());
         let of_topic = octets_of(topic);
         let limit = Limits::default().descriptions;
         if self.described + of_schema + of_topic > limit {
@@ -73,17 +74,13 @@ impl<W: Write + Seek> Recorder<W> {
         }
         let schema = match topic.schema.as_deref() {
             None => 0,
-            Some(schema) => self
-                .writer
-                .add_schema(&schema.name, &schema.encoding, &schema.data)?,
+            Some(schema) => self.writer.add_schema(&schema.name, &schema.encoding, &schema.data)?,
         };
         if schema > self.schemas {
             self.schemas = schema;
             self.described += of_schema;
         }
-        let id = self
-            .writer
-            .add_channel(schema, &topic.name, &topic.encoding, &topic.metadata)?;
+        let id = self.writer.add_channel(schema, &topic.name, &topic.encoding, &topic.metadata)?;
         self.sequences.resize(usize::from(id) + 1, 0);
         self.described += of_topic;
         self.topics.insert(topic.clone(), id);
@@ -114,12 +111,8 @@ impl<W: Write + Seek> Recorder<W> {
         for part in parts {
             self.message.extend_from_slice(part);
         }
-        let header = MessageHeader {
-            channel_id: topic,
-            sequence: *sequence,
-            log_time,
-            publish_time,
-        };
+        let header =
+            MessageHeader { channel_id: topic, sequence: *sequence, log_time, publish_time };
         self.writer.write_to_known_channel(&header, &self.message)?;
         *sequence = sequence.wrapping_add(1);
         Ok(())
@@ -157,8 +150,6 @@ fn octets_of(topic: &Topic) -> usize {
 
 impl<W: Write + Seek> fmt::Debug for Recorder<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder")
-            .field("topics", &self.topics.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Recorder").field("topics", &self.topics.len()).finish_non_exhaustive()
     }
 }

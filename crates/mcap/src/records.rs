@@ -66,13 +66,7 @@ impl<'b> Body<'b> {
             let (name, value) = (entries.string()?, entries.string()?);
             metadata.insert(name, value);
         }
-        Ok(Channel {
-            id,
-            schema,
-            topic,
-            encoding,
-            metadata,
-        })
+        Ok(Channel { id, schema, topic, encoding, metadata })
     }
 
     /// Reads a message; the octets returned are its data.

@@ -33,9 +33,7 @@ fn record(messages: &[Written], flush_every: usize) -> (Vec<u8>, Vec<(usize, usi
     for (at, (name, log_time, publish_time, data)) in messages.iter().enumerate() {
         let id = recorder.topic(&topic(NAMES[*name])).unwrap();
         let parts: [&[u8]; 2] = [&cdr_header(true), data];
-        recorder
-            .write(id, *log_time, *publish_time, &parts)
-            .unwrap();
+        recorder.write(id, *log_time, *publish_time, &parts).unwrap();
         if (at + 1) % flush_every == 0 {
             recorder.flush().unwrap();
             flushed.push((LENGTH.get(), at + 1));
@@ -135,15 +133,7 @@ const FOOTER: usize = 9 + 20 + 8;
 const MAGIC: [u8; 8] = *b"\x89MCAP0\r\n";
 
 fn sample() -> Vec<u8> {
-    record(
-        &[
-            (0, 1, 2, vec![1; 9]),
-            (1, 3, 4, vec![2; 5]),
-            (0, 5, 6, vec![]),
-        ],
-        2,
-    )
-    .0
+    record(&[(0, 1, 2, vec![1; 9]), (1, 3, 4, vec![2; 5]), (0, 5, 6, vec![])], 2).0
 }
 
 /// Seeds of the fuzz target `mcap`; `BLESS=1` writes them.
@@ -151,10 +141,7 @@ fn sample() -> Vec<u8> {
 fn fuzz_entry_point_takes_its_seeds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/mcap");
     let complete = sample();
-    let seeds = [
-        ("complete", &complete[..]),
-        ("cut_off", &complete[..complete.len() / 3]),
-    ];
+    let seeds = [("complete", &complete[..]), ("cut_off", &complete[..complete.len() / 3])];
     for (name, seed) in seeds {
         if std::env::var_os("BLESS").is_some() {
             std::fs::create_dir_all(&folder).unwrap();
@@ -180,10 +167,7 @@ fn put_record(file: &mut Vec<u8>, opcode: u8, octets: u64, body: &[u8]) {
 /// A length costs nothing until the octets are there.
 #[test]
 fn lengths_that_are_not_there_cost_no_memory() {
-    let limits = Limits {
-        record: 1 << 30,
-        ..Limits::default()
-    };
+    let limits = Limits { record: 1 << 30, ..Limits::default() };
     // A message, a schema, an unknown record; then a chunk's length, and lengths within records.
     let mut files: Vec<Vec<u8>> = Vec::new();
     for opcode in [3, 4, 5, 0x90] {
@@ -204,38 +188,24 @@ fn lengths_that_are_not_there_cost_no_memory() {
             let mut playback = Playback::with_limits(file.as_slice(), limits).unwrap();
             let _ = playback.next_message();
         });
-        assert!(
-            made.octets < 1 << 20,
-            "{} octets for {:?}",
-            made.octets,
-            &file[8..30]
-        );
+        assert!(made.octets < 1 << 20, "{} octets for {:?}", made.octets, &file[8..30]);
     }
 }
 
 #[test]
 fn limits_are_named_where_they_are_exceeded() {
     let refused = |file: &[u8], record: usize, descriptions: usize| {
-        let limits = Limits {
-            record,
-            descriptions,
-        };
+        let limits = Limits { record, descriptions };
         let mut playback = Playback::with_limits(file, limits)?;
         while playback.next_message()?.is_some() {}
         Ok::<(), Error>(())
     };
     let large = record(&[(0, 1, 2, vec![1; 200])], 1).0;
     let error = refused(&large, 100, 1000).unwrap_err();
-    assert!(
-        matches!(error, Error::RecordTooLarge { limit: 100, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, Error::RecordTooLarge { limit: 100, .. }), "{error}");
     let described = record(&[(0, 1, 2, vec![])], 1).0;
     let error = refused(&described, 100, 60).unwrap_err();
-    assert!(
-        matches!(error, Error::DescriptionsTooLarge { limit: 60 }),
-        "{error}"
-    );
+    assert!(matches!(error, Error::DescriptionsTooLarge { limit: 60 }), "{error}");
 }
 
 #[test]
@@ -251,10 +221,7 @@ fn what_cannot_be_read_is_said() {
     let mut file = MAGIC.to_vec();
     put_record(&mut file, 6, chunk.len() as u64, &chunk);
     let compressed = why(&file);
-    assert!(
-        compressed.contains("zstd") && compressed.contains("mcap compress"),
-        "{compressed}"
-    );
+    assert!(compressed.contains("zstd") && compressed.contains("mcap compress"), "{compressed}");
     // A message of channel 9.
     let mut message = vec![9, 0];
     message.extend_from_slice(&[0; 20]);
@@ -263,10 +230,7 @@ fn what_cannot_be_read_is_said() {
     assert!(why(&file).contains("channel 9"));
     // A changed octet of a message's body, in a chunk with a checksum.
     let mut file = record(&[(0, 1, 2, vec![0xA5; 64])], 1).0;
-    let at = file
-        .windows(8)
-        .position(|octets| octets == [0xA5; 8])
-        .unwrap();
+    let at = file.windows(8).position(|octets| octets == [0xA5; 8]).unwrap();
     file[at] ^= 1;
     assert!(why(&file).contains("CRC"));
 }
@@ -275,34 +239,26 @@ fn what_cannot_be_read_is_said() {
 /// without chunks, in other encodings, are read here.
 #[test]
 fn the_authors_of_the_format_read_it_and_are_read() {
-    let messages: Vec<Written> = (0..50)
-        .map(|n| (n as usize % 3, n, n / 2, vec![n as u8; n as usize]))
-        .collect();
+    let messages: Vec<Written> =
+        (0..50).map(|n| (n as usize % 3, n, n / 2, vec![n as u8; n as usize])).collect();
     let (file, _) = record(&messages, 7);
     let theirs = mcap::MessageStream::new(&file).unwrap().map(|message| {
         let message = message.unwrap();
         let schema = message.channel.schema.clone().unwrap();
-        assert_eq!(
-            (&*schema.name, &*schema.encoding),
-            ("Plant::Level", "omgidl")
-        );
+        assert_eq!((&*schema.name, &*schema.encoding), ("Plant::Level", "omgidl"));
         assert_eq!(message.channel.message_encoding, "cdr");
         let name = NAMES.iter().position(|name| *name == message.channel.topic);
         let data = message.data[4..].to_vec();
         (name.unwrap(), message.log_time, message.publish_time, data)
     });
     assert_eq!(theirs.collect::<Vec<_>>(), messages);
-    let summary = mcap::Summary::read(&file)
-        .unwrap()
-        .expect("it was finished");
+    let summary = mcap::Summary::read(&file).unwrap().expect("it was finished");
     assert_eq!(summary.stats.unwrap().message_count, 50);
     assert_eq!(summary.chunk_indexes.len(), 8);
 
     let plain = mcap::WriteOptions::new().use_chunks(false);
     let mut writer = plain.create(Cursor::new(Vec::new())).unwrap();
-    let channel = writer
-        .add_channel(0, "/log", "json", &BTreeMap::new())
-        .unwrap();
+    let channel = writer.add_channel(0, "/log", "json", &BTreeMap::new()).unwrap();
     let header = mcap::records::MessageHeader {
         channel_id: channel,
         sequence: 3,
@@ -315,9 +271,6 @@ fn the_authors_of_the_format_read_it_and_are_read() {
     let mut playback = Playback::new(file.as_slice()).unwrap();
     let message = playback.next_message().unwrap().unwrap();
     assert_eq!((message.sequence, message.data), (3, &b"{}"[..]));
-    assert_eq!(
-        (&*message.topic.name, &message.topic.schema),
-        ("/log", &None)
-    );
+    assert_eq!((&*message.topic.name, &message.topic.schema), ("/log", &None));
     assert!(playback.next_message().unwrap().is_none());
 }

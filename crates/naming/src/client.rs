@@ -48,9 +48,7 @@ pub struct Names {
 impl Names {
     /// Names below a context.
     pub fn new(context: impl Into<NamingContextRef>) -> Names {
-        Names {
-            root: context.into(),
-        }
+        Names { root: context.into() }
     }
 
     /// Names of the service that the ORB knows as initial reference `NameService`: `-ORBInitRef`,
@@ -170,8 +168,7 @@ impl Names {
         let failed = |problem| NamingError::new("make the context", &name, problem);
         let made = self.call(&name, |at, rest| at.bind_new_context(rest));
         let made = made.map_err(failed)?;
-        made.map(Names::new)
-            .ok_or_else(|| failed(Problem::System(NOT_WANTED)))
+        made.map(Names::new).ok_or_else(|| failed(Problem::System(NOT_WANTED)))
     }
 
     /// Makes a context of this name, and those on the way, unless they are there: one call for each, and two if
@@ -185,10 +182,7 @@ impl Names {
         for part in (1..=name.components().len()).filter_map(|end| name.first(end)) {
             made = match self.make_context(&part) {
                 // Whether what is there is a context shows at the next component.
-                Err(NamingError {
-                    problem: Problem::AlreadyBound,
-                    ..
-                }) => None,
+                Err(NamingError { problem: Problem::AlreadyBound, .. }) => None,
                 made => Some(made?),
             };
         }
@@ -239,10 +233,7 @@ impl Names {
     /// What the call raises. What happens later is in the items.
     pub fn list(&self) -> oxorb::Result<Entries> {
         let (fetched, iterator) = self.root.list(PORTION)?;
-        Ok(Entries {
-            fetched: fetched.into_iter(),
-            iterator,
-        })
+        Ok(Entries { fetched: fetched.into_iter(), iterator })
     }
 }
 
@@ -276,10 +267,7 @@ impl Iterator for Entries {
                 let Some(component) = binding.binding_name.into_iter().next_back() else {
                     continue;
                 };
-                return Some(Ok(Entry {
-                    component,
-                    is_context,
-                }));
+                return Some(Ok(Entry { component, is_context }));
             }
             match self.iterator.as_ref()?.next_n(PORTION) {
                 // A server that says there are more and sends none would keep us here.
@@ -326,12 +314,7 @@ impl NamingError {
             Problem::System(exception) => failure(*exception),
             _ => None,
         };
-        NamingError {
-            operation,
-            name: name.to_string().into(),
-            problem,
-            detail,
-        }
+        NamingError { operation, name: name.to_string().into(), problem, detail }
     }
 }
 

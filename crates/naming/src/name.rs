@@ -134,13 +134,7 @@ fn escape(part: &str, text: &mut String) {
 }
 
 fn parse(text: &str) -> Result<Vec<NameComponent>, InvalidName> {
-    let wrong = |at, why| {
-        Err(InvalidName {
-            text: text.to_owned(),
-            at,
-            why,
-        })
-    };
+    let wrong = |at, why| Err(InvalidName { text: text.to_owned(), at, why });
     let mut components = Vec::new();
     let mut current = Component::default();
     let mut characters = text.char_indices();
@@ -186,10 +180,7 @@ impl Component {
         match kind {
             None if id.is_empty() => Err(Malformed::EmptyComponent),
             Some(kind) if kind.is_empty() && !id.is_empty() => Err(Malformed::TrailingDot),
-            kind => Ok(NameComponent {
-                id,
-                kind: kind.unwrap_or_default(),
-            }),
+            kind => Ok(NameComponent { id, kind: kind.unwrap_or_default() }),
         }
     }
 }
@@ -270,32 +261,14 @@ mod tests {
 
     #[test]
     fn the_examples_of_the_specification() {
-        assert_eq!(
-            parts("a/b.c/.d"),
-            [pair("a", ""), pair("b", "c"), pair("", "d")]
-        );
-        assert_eq!(
-            parts("a/./c.d/."),
-            [pair("a", ""), pair("", ""), pair("c", "d"), pair("", "")]
-        );
-        assert_eq!(
-            parts(r"a\/b/c\.d\\.e"),
-            [pair("a/b", ""), pair(r"c.d\", "e")]
-        );
+        assert_eq!(parts("a/b.c/.d"), [pair("a", ""), pair("b", "c"), pair("", "d")]);
+        assert_eq!(parts("a/./c.d/."), [pair("a", ""), pair("", ""), pair("c", "d"), pair("", "")]);
+        assert_eq!(parts(r"a\/b/c\.d\\.e"), [pair("a/b", ""), pair(r"c.d\", "e")]);
     }
 
     #[test]
     fn what_is_written_is_read_again() {
-        for text in [
-            "a",
-            ".",
-            ".k",
-            "a.k",
-            r"\\\/\..\\\/\.",
-            "ä/ö.ü",
-            "./.",
-            "a b/c d",
-        ] {
+        for text in ["a", ".", ".k", "a.k", r"\\\/\..\\\/\.", "ä/ö.ü", "./.", "a b/c d"] {
             assert_eq!(text.parse::<Name>().unwrap().to_string(), text);
         }
     }

@@ -30,10 +30,7 @@ pub enum Problem {
 
 impl Problem {
     pub(crate) fn not_found(why: NotFoundReason, rest: &[NameComponent]) -> Problem {
-        Problem::NotFound(NotFound {
-            why,
-            rest_of_name: rest.to_vec(),
-        })
+        Problem::NotFound(NotFound { why, rest_of_name: rest.to_vec() })
     }
 }
 
@@ -44,10 +41,8 @@ impl From<SystemException> for Problem {
 }
 
 /// UNKNOWN for an exception that the operation does not declare, but that a peer raised.
-const UNDECLARED: SystemException = SystemException::unknown(
-    minor::unknown::UNLISTED_USER_EXCEPTION,
-    CompletionStatus::Yes,
-);
+const UNDECLARED: SystemException =
+    SystemException::unknown(minor::unknown::UNLISTED_USER_EXCEPTION, CompletionStatus::Yes);
 
 /// Conversions both ways between [`Problem`] and the exceptions of an operation.
 macro_rules! raises {

@@ -153,9 +153,7 @@ impl FromStr for Host {
         };
         if text.starts_with(['/', '@']) {
             let named = text.len() > 1 && !text.contains(['|', '\0']);
-            return named
-                .then(|| Host::Socket(text.to_owned()))
-                .ok_or_else(wrong);
+            return named.then(|| Host::Socket(text.to_owned())).ok_or_else(wrong);
         }
         if let Some(uid) = text.strip_prefix("uid:") {
             return uid.parse().map(Host::User).map_err(|_| wrong());
@@ -163,10 +161,7 @@ impl FromStr for Host {
         let (name, port) = match text.strip_prefix('[') {
             Some(behind) => {
                 let (name, port) = behind.split_once(']').ok_or_else(wrong)?;
-                (
-                    name,
-                    port.strip_prefix(':').or(port.is_empty().then_some("")),
-                )
+                (name, port.strip_prefix(':').or(port.is_empty().then_some("")))
             }
             None => match text.split_once(':') {
                 Some((_, port)) if port.contains(':') => return Err(wrong()),
@@ -182,10 +177,7 @@ impl FromStr for Host {
         if name.is_empty() || !name.chars().all(plain) {
             return Err(wrong());
         }
-        Ok(Host::Network {
-            name: name.to_owned(),
-            port,
-        })
+        Ok(Host::Network { name: name.to_owned(), port })
     }
 }
 

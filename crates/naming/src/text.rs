@@ -13,10 +13,7 @@ pub(crate) fn outgoing(name: Vec<NameComponent>) -> Vec<NameComponent> {
 
 /// Returns a component that the client can receive.
 pub(crate) fn outgoing_component(component: NameComponent) -> NameComponent {
-    NameComponent {
-        id: escape::outgoing(component.id),
-        kind: escape::outgoing(component.kind),
-    }
+    NameComponent { id: escape::outgoing(component.id), kind: escape::outgoing(component.kind) }
 }
 
 /// Returns the name that the client means.

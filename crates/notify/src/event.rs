@@ -181,9 +181,7 @@ impl Body {
                 let header = &event.header;
                 let lists = [&header.variable_header, &event.filterable_data];
                 let listed = lists.into_iter().flatten();
-                let listed: usize = listed
-                    .map(|one| one.name.len() + octets_of(&one.value))
-                    .sum();
+                let listed: usize = listed.map(|one| one.name.len() + octets_of(&one.value)).sum();
                 let fixed = &header.fixed_header;
                 listed
                     + fixed.event_type.domain_name.len()
@@ -208,11 +206,7 @@ fn octets_of(any: &Any) -> usize {
 impl Header {
     /// Returns the header as mapping filters want it.
     pub(crate) fn mapped(&self, priority: Option<i16>, timeout: Option<i64>) -> Header {
-        Header {
-            priority: priority.or(self.priority),
-            timeout: timeout.or(self.timeout),
-            ..*self
-        }
+        Header { priority: priority.or(self.priority), timeout: timeout.or(self.timeout), ..*self }
     }
 
     fn of(event: &StructuredEvent) -> Header {
@@ -259,10 +253,7 @@ impl Times {
 
     /// Returns the times for an event that arrived at a moment of `TimeBase`.
     pub(crate) fn of_arrival(&self, arrival: i64) -> Times {
-        Times {
-            age: self.utc.saturating_sub(arrival).max(0),
-            ..*self
-        }
+        Times { age: self.utc.saturating_sub(arrival).max(0), ..*self }
     }
 
     fn moment(&self, utc: i64) -> u64 {
@@ -285,10 +276,7 @@ fn structured(any: &Any) -> StructuredEvent {
     StructuredEvent {
         header: EventHeader {
             fixed_header: FixedEventHeader {
-                event_type: TypeName {
-                    domain_name: String::new(),
-                    type_name: "%ANY".to_owned(),
-                },
+                event_type: TypeName { domain_name: String::new(), type_name: "%ANY".to_owned() },
                 event_name: String::new(),
             },
             variable_header: Vec::new(),

@@ -126,10 +126,8 @@ impl NotifyService {
             let keeper = Keeper::start(orb, store, limits.0, limits.1);
             let keeper = keeper.map_err(|error| Error::Threads(Box::new(error)))?;
             let contents = keeper.contents(orb);
-            let contents = contents.map_err(|error| Error::Store {
-                path: path.clone(),
-                why: error.to_string(),
-            })?;
+            let contents = contents
+                .map_err(|error| Error::Store { path: path.clone(), why: error.to_string() })?;
             stored = Some((keeper, contents));
         }
         let (keeper, contents) = stored.unzip();
@@ -153,11 +151,7 @@ impl NotifyService {
                 service.stop();
             }
         });
-        Ok(NotifyService {
-            factory,
-            service,
-            orb: orb.clone(),
-        })
+        Ok(NotifyService { factory, service, orb: orb.clone() })
     }
 
     /// Returns the factory of channels.

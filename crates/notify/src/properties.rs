@@ -72,14 +72,7 @@ struct Row {
 }
 
 const fn row(text: &'static str, kind: Kind, levels: u8, low: i64, high: i64, default: i64) -> Row {
-    Row {
-        text,
-        kind,
-        levels,
-        low,
-        high,
-        default,
-    }
+    Row { text, kind, levels, low, high, default }
 }
 
 /// Greatest interval: 24 hours.
@@ -150,18 +143,12 @@ pub(crate) struct Values {
 
 impl Values {
     pub(crate) fn new(level: Level) -> Values {
-        Values {
-            level,
-            values: [None; COUNT],
-        }
+        Values { level, values: [None; COUNT] }
     }
 
     /// Returns a copy for an object one level below.
     pub(crate) fn inherited(&self, level: Level) -> Values {
-        Values {
-            level,
-            values: self.values,
-        }
+        Values { level, values: self.values }
     }
 
     /// Returns the value that was set, or the default.
@@ -276,10 +263,7 @@ fn check(
         name: property.name.clone(),
         available_range,
     };
-    let none = || PropertyRange {
-        low_val: Any::default(),
-        high_val: Any::default(),
-    };
+    let none = || PropertyRange { low_val: Any::default(), high_val: Any::default() };
     let Some(name) = named(&property.name) else {
         return Err(error(QoSErrorCode::BadProperty, none()));
     };
@@ -311,10 +295,7 @@ fn check(
 fn range(name: Name, support: Support) -> PropertyRange {
     let kind = TABLE[name as usize].kind;
     let (low, high) = support.range(name);
-    PropertyRange {
-        low_val: value(kind, low),
-        high_val: value(kind, high),
-    }
+    PropertyRange { low_val: value(kind, low), high_val: value(kind, high) }
 }
 
 /// Reads a property of an event; `None` if it has another type or range.
@@ -341,12 +322,7 @@ fn value(kind: Kind, value: i64) -> Any {
         Kind::Short => Any::new(value as i16),
         Kind::Long => Any::new(value as i32),
         Kind::Time => Any::new(value as u64),
-        Kind::Utc => Any::new(UtcT {
-            time: value as u64,
-            inacclo: 0,
-            inacchi: 0,
-            tdf: 0,
-        }),
+        Kind::Utc => Any::new(UtcT { time: value as u64, inacclo: 0, inacchi: 0, tdf: 0 }),
         Kind::Boolean => Any::new(value != 0),
     }
 }
@@ -356,28 +332,17 @@ mod tests {
     use super::*;
 
     fn property(name: &str, value: Any) -> Property {
-        Property {
-            name: name.to_owned(),
-            value,
-        }
+        Property { name: name.to_owned(), value }
     }
 
-    const SUPPORT: Support = Support {
-        persistent: false,
-        parent_persistent: true,
-        batch: 100,
-        queue: 50,
-    };
+    const SUPPORT: Support =
+        Support { persistent: false, parent_persistent: true, batch: 100, queue: 50 };
 
     fn code(level: Level, name: &str, value: Any) -> Option<QoSErrorCode> {
         let mut values = Values::new(level);
         let before = values.clone();
         let good = property(
-            if level == Level::Administration {
-                "MaxConsumers"
-            } else {
-                "MaximumBatchSize"
-            },
+            if level == Level::Administration { "MaxConsumers" } else { "MaximumBatchSize" },
             Any::new(5_i32),
         );
         let set = values.set(&[good, property(name, value)], SUPPORT);
@@ -400,42 +365,17 @@ mod tests {
             (Proxy, "Priority", Any::new(-32768_i16), Some(BadValue)),
             (Proxy, "Priority", Any::new(7_i32), Some(BadType)),
             (Proxy, "Pirority", Any::new(7_i16), Some(BadProperty)),
-            (
-                Proxy,
-                "EventReliability",
-                Any::new(0_i16),
-                Some(UnavailableProperty),
-            ),
-            (
-                Channel,
-                "EventReliability",
-                Any::new(1_i16),
-                Some(UnsupportedValue),
-            ),
+            (Proxy, "EventReliability", Any::new(0_i16), Some(UnavailableProperty)),
+            (Channel, "EventReliability", Any::new(1_i16), Some(UnsupportedValue)),
             (Channel, "EventReliability", Any::new(2_i16), Some(BadValue)),
             (Channel, "MaxConsumers", Any::new(2_i32), Some(BadProperty)),
             (Administration, "MaxConsumers", Any::new(2_i32), None),
-            (
-                Administration,
-                "MaxConsumers",
-                Any::new(-2_i32),
-                Some(BadValue),
-            ),
-            (
-                Administration,
-                "Priority",
-                Any::new(2_i16),
-                Some(BadProperty),
-            ),
+            (Administration, "MaxConsumers", Any::new(-2_i32), Some(BadValue)),
+            (Administration, "Priority", Any::new(2_i16), Some(BadProperty)),
             (Admin, "OrderPolicy", Any::new(4_i16), Some(BadValue)),
             (Admin, "DiscardPolicy", Any::new(4_i16), None),
             (Admin, "Timeout", Any::new(10_u64), None),
-            (
-                Admin,
-                "MaxEventsPerConsumer",
-                Any::new(51_i32),
-                Some(UnsupportedValue),
-            ),
+            (Admin, "MaxEventsPerConsumer", Any::new(51_i32), Some(UnsupportedValue)),
             (Admin, "PacingInterval", Any::new(u64::MAX), Some(BadValue)),
         ];
         for (level, name, value, expected) in table {

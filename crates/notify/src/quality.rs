@@ -104,10 +104,7 @@ impl Quality {
     }
 
     fn support_of(&self, owner: &dyn Owner) -> Support {
-        Support {
-            parent_persistent: owner.has_persistent_parent(),
-            ..self.support
-        }
+        Support { parent_persistent: owner.has_persistent_parent(), ..self.support }
     }
 }
 
@@ -173,10 +170,7 @@ mod tests {
     }
 
     fn property(name: &str, value: i32) -> [Property; 1] {
-        [Property {
-            name: name.to_owned(),
-            value: Any::new(value),
-        }]
+        [Property { name: name.to_owned(), value: Any::new(value) }]
     }
 
     #[test]
@@ -187,10 +181,7 @@ mod tests {
                     ("MaximumBatchSize", Name::MaximumBatchSize),
                     ("MaxEventsPerConsumer", Name::MaxEventsPerConsumer),
                 ],
-                _ => [
-                    ("MaxConsumers", Name::MaxConsumers),
-                    ("MaxSuppliers", Name::MaxSuppliers),
-                ],
+                _ => [("MaxConsumers", Name::MaxConsumers), ("MaxSuppliers", Name::MaxSuppliers)],
             };
             let support = Support::of(&crate::Limits::default(), true);
             let quality = Quality::new(support, level, Values::new(level));
@@ -203,12 +194,7 @@ mod tests {
             });
             quality.belongs_to(Arc::downgrade(&owner));
             thread::scope(|scope| {
-                scope.spawn(|| {
-                    quality
-                        .set(&property(failing.0, 7))
-                        .map_err(drop)
-                        .unwrap_err()
-                });
+                scope.spawn(|| quality.set(&property(failing.0, 7)).map_err(drop).unwrap_err());
                 begins.recv().unwrap();
                 assert!(quality.set(&property(other.0, 9)).is_ok());
                 let _ = done.send(());

@@ -18,10 +18,7 @@ pub(crate) struct Types(RwLock<Vec<EventType>>);
 impl Types {
     /// Returns a list of all types.
     pub(crate) fn all() -> Types {
-        Types::of(vec![EventType {
-            domain_name: "*".to_owned(),
-            type_name: "%ALL".to_owned(),
-        }])
+        Types::of(vec![EventType { domain_name: "*".to_owned(), type_name: "%ALL".to_owned() }])
     }
 
     pub(crate) fn of(list: Vec<EventType>) -> Types {
@@ -33,10 +30,7 @@ impl Types {
     }
 
     pub(crate) fn list(&self) -> Vec<EventType> {
-        self.0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn cover(&self, event: &Event) -> bool {
@@ -149,10 +143,7 @@ pub(crate) struct Told {
 
 impl Told {
     pub(crate) fn new(wanted: bool) -> Told {
-        Told {
-            wanted: AtomicBool::new(wanted),
-            types: Mutex::default(),
-        }
+        Told { wanted: AtomicBool::new(wanted), types: Mutex::default() }
     }
 
     pub(crate) fn want(&self, wanted: bool) {

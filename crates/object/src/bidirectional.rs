@@ -46,10 +46,7 @@ pub fn parse_listen_points(data: &[u8]) -> Result<Vec<IiopEndpoint>, Malformed> 
     )?;
     let mut points = Vec::with_capacity(count);
     for _ in 0..count {
-        points.push(IiopEndpoint {
-            host: d.string()?.into_owned(),
-            port: d.ushort()?,
-        });
+        points.push(IiopEndpoint { host: d.string()?.into_owned(), port: d.ushort()? });
     }
     Ok(points)
 }
@@ -112,11 +109,7 @@ pub fn parse_listen_addresses(data: &[u8]) -> Result<Vec<String>, Malformed> {
 fn limit(what: &'static str, size: usize, limit: usize) -> Result<(), Malformed> {
     match size <= limit {
         true => Ok(()),
-        false => Err(Malformed::Limit {
-            what,
-            size: size as u64,
-            limit: limit as u64,
-        }),
+        false => Err(Malformed::Limit { what, size: size as u64, limit: limit as u64 }),
     }
 }
 
@@ -137,24 +130,15 @@ mod tests {
             0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 10, b'1', b'2', b'7', b'.', b'0', b'.', b'0', b'.',
             b'1', 0, 0x1F, 0x90,
         ];
-        let expected = IiopEndpoint {
-            host: "127.0.0.1".to_owned(),
-            port: 8080,
-        };
+        let expected = IiopEndpoint { host: "127.0.0.1".to_owned(), port: 8080 };
         assert_eq!(parse_listen_points(&data), Ok(vec![expected]));
     }
 
     #[test]
     fn too_many_and_too_short_are_refused() {
-        let point = IiopEndpoint {
-            host: String::new(),
-            port: 1,
-        };
+        let point = IiopEndpoint { host: String::new(), port: 1 };
         let offer = listen_points(&vec![point; MAX_LISTEN_POINTS + 1]);
-        assert!(matches!(
-            parse_listen_points(&offer),
-            Err(Malformed::Limit { size: 65, .. })
-        ));
+        assert!(matches!(parse_listen_points(&offer), Err(Malformed::Limit { size: 65, .. })));
         assert!(parse_listen_points(&offer[..20]).is_err());
         assert!(parse_listen_points(&[]).is_err());
     }

@@ -99,14 +99,8 @@ impl CodeSetComponentInfo {
             CharSet::Iso8859_1 => (ISO_8859_1, UTF_8),
         };
         Self {
-            for_char_data: CodeSetComponent {
-                native,
-                conversion: vec![other],
-            },
-            for_wchar_data: CodeSetComponent {
-                native: UTF_16,
-                conversion: vec![UCS_2],
-            },
+            for_char_data: CodeSetComponent { native, conversion: vec![other] },
+            for_wchar_data: CodeSetComponent { native: UTF_16, conversion: vec![UCS_2] },
         }
     }
 
@@ -124,15 +118,9 @@ impl CodeSetComponentInfo {
         let mut component = || {
             let native = d.ulong()?;
             let count = d.length(None, 4)?;
-            Ok(CodeSetComponent {
-                native,
-                conversion: d.ulongs(count)?.into_owned(),
-            })
+            Ok(CodeSetComponent { native, conversion: d.ulongs(count)?.into_owned() })
         };
-        Ok(Self {
-            for_char_data: component()?,
-            for_wchar_data: component()?,
-        })
+        Ok(Self { for_char_data: component()?, for_wchar_data: component()? })
     }
 }
 
@@ -176,20 +164,14 @@ pub fn negotiate_as(
         Choice::None => ISO_8859_1,
         Choice::Incompatible => {
             let minor = minor::codeset_incompatible::NEGOTIATION;
-            return Err(SystemException::codeset_incompatible(
-                minor,
-                CompletionStatus::No,
-            ));
+            return Err(SystemException::codeset_incompatible(minor, CompletionStatus::No));
         }
     };
     let wchar_data = match choose(&ours.for_wchar_data, &server.for_wchar_data, UTF_16) {
         Choice::Set(set) => set,
         Choice::None | Choice::Incompatible => 0,
     };
-    Ok(CodeSetContext {
-        char_data,
-        wchar_data,
-    })
+    Ok(CodeSetContext { char_data, wchar_data })
 }
 
 /// The content of the CodeSets service context: what a client chose for a connection.
@@ -203,10 +185,7 @@ pub struct CodeSetContext {
 
 impl CodeSetContext {
     /// Code sets without a negotiation: ISO 8859-1, and no wide characters.
-    pub const DEFAULT: Self = Self {
-        char_data: ISO_8859_1,
-        wchar_data: 0,
-    };
+    pub const DEFAULT: Self = Self { char_data: ISO_8859_1, wchar_data: 0 };
 
     /// The rules for data on a connection that uses these sets.
     ///
@@ -224,11 +203,7 @@ impl CodeSetContext {
             0x0001_0100..=0x0001_0102 => WcharSet::Ucs2,
             _ => return Err(unsupported()),
         };
-        Ok(Dialect {
-            giop_minor,
-            chars,
-            wchars,
-        })
+        Ok(Dialect { giop_minor, chars, wchars })
     }
 
     /// The data of the service context, twelve octets.
@@ -246,10 +221,7 @@ impl CodeSetContext {
     /// [`Malformed::Cdr`] when it is malformed.
     pub fn parse(data: &[u8]) -> Result<Self, Malformed> {
         let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
-        Ok(Self {
-            char_data: d.ulong()?,
-            wchar_data: d.ulong()?,
-        })
+        Ok(Self { char_data: d.ulong()?, wchar_data: d.ulong()? })
     }
 }
 
@@ -274,11 +246,7 @@ fn choose(client: &CodeSetComponent, server: &CodeSetComponent, fallback: u32) -
         return Choice::Set(common);
     }
     // Unicode shares characters with every set we can name.
-    if name(server.native).is_some() {
-        Choice::Set(fallback)
-    } else {
-        Choice::Incompatible
-    }
+    if name(server.native).is_some() { Choice::Set(fallback) } else { Choice::Incompatible }
 }
 
 fn unsupported() -> SystemException {

@@ -186,19 +186,13 @@ impl TaggedComponent {
     /// Returns the component that names the ORB which made the reference.
     pub fn orb_type(value: u32) -> Self {
         let data = encapsulate(|e| e.ulong(value));
-        Self {
-            tag: tag::ORB_TYPE,
-            data,
-        }
+        Self { tag: tag::ORB_TYPE, data }
     }
 
     /// The code sets this side can use.
     pub fn code_sets(info: &CodeSetComponentInfo) -> Self {
         let data = encapsulate(|e| info.write(e));
-        Self {
-            tag: tag::CODE_SETS,
-            data,
-        }
+        Self { tag: tag::CODE_SETS, data }
     }
 
     /// Returns the component with an alternate address of the same object.
@@ -207,10 +201,7 @@ impl TaggedComponent {
             write_text(e, &endpoint.host);
             e.ushort(endpoint.port);
         });
-        Self {
-            tag: tag::ALTERNATE_IIOP_ADDRESS,
-            data,
-        }
+        Self { tag: tag::ALTERNATE_IIOP_ADDRESS, data }
     }
 
     /// Addresses with the priority of the lane behind each, the profile's own first (TAO).
@@ -223,10 +214,7 @@ impl TaggedComponent {
                 e.short(*priority);
             }
         });
-        Self {
-            tag: tag::TAO_ENDPOINTS,
-            data,
-        }
+        Self { tag: tag::TAO_ENDPOINTS, data }
     }
 
     /// Paths of UNIX sockets with the priority of the lane behind each, the profile's own first: what
@@ -239,10 +227,7 @@ impl TaggedComponent {
                 e.short(priority);
             }
         });
-        Self {
-            tag: tag::TAO_ENDPOINTS,
-            data,
-        }
+        Self { tag: tag::TAO_ENDPOINTS, data }
     }
 
     /// Reads TAO_TAG_ENDPOINTS of a UIOP profile. Allocates for what it holds.
@@ -262,10 +247,7 @@ impl TaggedComponent {
             write_text(e, host);
             write_text(e, path);
         });
-        Self {
-            tag: tag::OMNIORB_UNIX,
-            data,
-        }
+        Self { tag: tag::OMNIORB_UNIX, data }
     }
 
     /// A UNIX socket of the same server, for clients that find it by its name to be the one of this
@@ -275,19 +257,13 @@ impl TaggedComponent {
             write_text(e, name);
             identity.write(e);
         });
-        Self {
-            tag: tag::OXORB_SOCKET,
-            data,
-        }
+        Self { tag: tag::OXORB_SOCKET, data }
     }
 
     /// The most octets that the server takes in a datagram (OxORB).
     pub fn oxorb_datagram(most: u32) -> Self {
         let data = encapsulate(|e| e.ulong(most));
-        Self {
-            tag: tag::OXORB_DATAGRAM,
-            data,
-        }
+        Self { tag: tag::OXORB_DATAGRAM, data }
     }
 
     /// A UNIX socket of the same server, for clients that find it by its name to be the one of this identity, and bring
@@ -297,10 +273,7 @@ impl TaggedComponent {
             write_text(e, place);
             identity.write(e);
         });
-        Self {
-            tag: tag::OXORB_SHM_SOCKET,
-            data,
-        }
+        Self { tag: tag::OXORB_SHM_SOCKET, data }
     }
 
     /// Reads what the component says. Allocates for what it holds.
@@ -328,10 +301,7 @@ impl TaggedComponent {
             tag::TAO_ENDPOINTS => Component::TaoEndpoints(tao_endpoints(&mut inside()?)?),
             tag::OMNIORB_UNIX => {
                 let mut d = inside()?;
-                Component::OmniorbUnix {
-                    host: text(&mut d)?,
-                    path: text(&mut d)?,
-                }
+                Component::OmniorbUnix { host: text(&mut d)?, path: text(&mut d)? }
             }
             tag::OXORB_SOCKET => {
                 let mut d = inside()?;
@@ -368,10 +338,7 @@ pub(crate) fn read(d: &mut Decoder<'_>) -> cdr::Result<Vec<TaggedComponent>> {
     for _ in 0..count {
         let tag = d.ulong()?;
         let length = d.length(None, 1)?;
-        components.push(TaggedComponent {
-            tag,
-            data: d.octets(length)?.to_vec(),
-        });
+        components.push(TaggedComponent { tag, data: d.octets(length)?.to_vec() });
     }
     Ok(components)
 }
@@ -407,10 +374,7 @@ pub(crate) fn encapsulate_in(order: ByteOrder, f: impl FnOnce(&mut Encoder<'_>))
 }
 
 fn address(d: &mut Decoder<'_>) -> cdr::Result<IiopEndpoint> {
-    Ok(IiopEndpoint {
-        host: text(d)?,
-        port: d.ushort()?,
-    })
+    Ok(IiopEndpoint { host: text(d)?, port: d.ushort()? })
 }
 
 fn policies(d: &mut Decoder<'_>) -> cdr::Result<Vec<(u32, Vec<u8>)>> {

@@ -135,13 +135,7 @@ impl<'a> ServiceContexts<'a> {
     /// Returns the empty list.
     #[inline]
     pub fn none(order: ByteOrder) -> Self {
-        Self {
-            message: &[],
-            order,
-            in_pieces: false,
-            start: 0,
-            count: 0,
-        }
+        Self { message: &[], order, in_pieces: false, start: 0, count: 0 }
     }
 
     /// Reads the list at `fields`, a decoder of `message`, and leaves `fields` after it. `in_pieces`
@@ -167,13 +161,7 @@ impl<'a> ServiceContexts<'a> {
             false => fields.position(),
             true => message.len(),
         };
-        Ok(Self {
-            message: &message[..end],
-            order: fields.order(),
-            in_pieces,
-            start,
-            count,
-        })
+        Ok(Self { message: &message[..end], order: fields.order(), in_pieces, start, count })
     }
 }
 
@@ -201,10 +189,7 @@ const MIN_CONTEXT: usize = 8;
 fn read_one<'a>(fields: &mut Decoder<'a>) -> oxorb_cdr::Result<ServiceContext<'a>> {
     let id = fields.ulong()?;
     let length = fields.length(None, 1)?;
-    Ok(ServiceContext {
-        id,
-        data: fields.octets(length)?,
-    })
+    Ok(ServiceContext { id, data: fields.octets(length)? })
 }
 
 #[cold]

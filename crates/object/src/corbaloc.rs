@@ -54,10 +54,7 @@ impl Corbaloc {
             )
             .to_profile()
         };
-        Some(Ior {
-            type_id: String::new(),
-            profiles: addresses.iter().map(profile).collect(),
-        })
+        Some(Ior { type_id: String::new(), profiles: addresses.iter().map(profile).collect() })
     }
 
     /// The URL of a reference: its IIOP addresses and the first profile's key. `None` when it has no IIOP profile.
@@ -70,19 +67,13 @@ impl Corbaloc {
         for profile in profiles.filter(|profile| profile.object_key == key) {
             let version = profile.version.min(Version::V1_2);
             addresses.extend(
-                profile
-                    .endpoints()
-                    .into_iter()
-                    .map(|endpoint| Address { version, endpoint }),
+                profile.endpoints().into_iter().map(|endpoint| Address { version, endpoint }),
             );
         }
         if addresses.is_empty() {
             return None;
         }
-        Some(Self {
-            location: Location::Iiop(addresses),
-            key,
-        })
+        Some(Self { location: Location::Iiop(addresses), key })
     }
 }
 
@@ -168,10 +159,7 @@ impl FromStr for Address {
 
     /// Reads `[<major>.<minor>@]<host>[:<port>]`.
     fn from_str(text: &str) -> Result<Self, Error> {
-        parse_place(text).map_err(|why| Error::Address {
-            address: text.to_owned(),
-            why,
-        })
+        parse_place(text).map_err(|why| Error::Address { address: text.to_owned(), why })
     }
 }
 
@@ -278,22 +266,12 @@ fn parse_location_and_key(text: &str) -> Result<Corbaloc, Error> {
         Some((addresses, key)) => (addresses, unescape(key)?),
         None => (text, Vec::new()),
     };
-    let key = if key.is_empty() {
-        DEFAULT_KEY.to_owned()
-    } else {
-        key
-    };
+    let key = if key.is_empty() { DEFAULT_KEY.to_owned() } else { key };
     if addresses.eq_ignore_ascii_case("rir:") {
-        return Ok(Corbaloc {
-            location: Location::InitialReference,
-            key,
-        });
+        return Ok(Corbaloc { location: Location::InitialReference, key });
     }
-    let location = addresses
-        .split(',')
-        .map(parse_address)
-        .collect::<Result<_, _>>()
-        .map(Location::Iiop)?;
+    let location =
+        addresses.split(',').map(parse_address).collect::<Result<_, _>>().map(Location::Iiop)?;
     Ok(Corbaloc { location, key })
 }
 
@@ -301,10 +279,7 @@ fn parse_location_and_key(text: &str) -> Result<Corbaloc, Error> {
 fn parse_address(text: &str) -> Result<Address, Error> {
     let Some((protocol, address)) = text.split_once(':') else {
         let why = "it names no protocol, not even an empty one";
-        return Err(Error::Address {
-            address: text.to_owned(),
-            why,
-        });
+        return Err(Error::Address { address: text.to_owned(), why });
     };
     match protocol {
         "" => address.parse(),
@@ -317,10 +292,9 @@ fn parse_address(text: &str) -> Result<Address, Error> {
 /// Reads `[<major>.<minor>@]<host>[:<port>]`; otherwise says what is wrong with it.
 fn parse_place(text: &str) -> Result<Address, &'static str> {
     let (version, place) = match text.split_once('@') {
-        Some((version, place)) => (
-            parse_version(version).ok_or("its version is not <major>.<minor>")?,
-            place,
-        ),
+        Some((version, place)) => {
+            (parse_version(version).ok_or("its version is not <major>.<minor>")?, place)
+        }
         None => (Version::V1_0, text),
     };
     if version.major != 1 {
@@ -345,14 +319,11 @@ fn parse_place(text: &str) -> Result<Address, &'static str> {
     }
     let port = match port {
         None | Some("") => DEFAULT_PORT,
-        Some(digits) => number(digits)
-            .filter(|&port| port != 0)
-            .ok_or("its port is not 1 to 65535")?,
+        Some(digits) => {
+            number(digits).filter(|&port| port != 0).ok_or("its port is not 1 to 65535")?
+        }
     };
-    Ok(Address {
-        version,
-        endpoint: IiopEndpoint { host, port },
-    })
+    Ok(Address { version, endpoint: IiopEndpoint { host, port } })
 }
 
 /// Takes `<IPv6 address>][:<port>]` apart. A zone may follow the address as `%zone` or, properly escaped, `%25zone`.
@@ -378,10 +349,7 @@ fn split_bracketed(text: &str) -> Result<(String, Option<&str>), &'static str> {
 
 fn parse_version(text: &str) -> Option<Version> {
     let (major, minor) = text.split_once('.')?;
-    Some(Version {
-        major: number(major)?,
-        minor: number(minor)?,
-    })
+    Some(Version { major: number(major)?, minor: number(minor)? })
 }
 
 /// A decimal number without sign.
@@ -458,9 +426,7 @@ fn unescape(text: &str) -> Result<Vec<u8>, Error> {
             .and_then(|&[high, low]| Some((hex::digit(high)?, hex::digit(low)?)));
         let Some((high, low)) = digits else {
             let escape = String::from_utf8_lossy(&tail[..tail.len().min(2)]);
-            return Err(Error::Escape {
-                escape: format!("%{escape}"),
-            });
+            return Err(Error::Escape { escape: format!("%{escape}") });
         };
         octets.push(high << 4 | low);
         rest = &tail[2..];

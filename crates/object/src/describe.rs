@@ -171,20 +171,11 @@ fn profile(profile: &TaggedProfile) -> Profile {
             PlaceProfile::parse(profile).map(unix)
         }
         _ if profile_tag::is_placed(tag) => PlaceProfile::parse(profile).map(placed),
-        _ => Ok(Content::Opaque {
-            hex: to_hex(&profile.data),
-        }),
+        _ => Ok(Content::Opaque { hex: to_hex(&profile.data) }),
     };
-    let content = content.unwrap_or_else(|error| Content::Malformed {
-        error,
-        hex: to_hex(&profile.data),
-    });
-    Profile {
-        tag,
-        name: profile_tag::name(tag),
-        size: profile.data.len(),
-        content,
-    }
+    let content =
+        content.unwrap_or_else(|error| Content::Malformed { error, hex: to_hex(&profile.data) });
+    Profile { tag, name: profile_tag::name(tag), size: profile.data.len(), content }
 }
 
 fn iiop(profile: IiopProfile) -> Content {
@@ -199,10 +190,7 @@ fn iiop(profile: IiopProfile) -> Content {
 fn addressed(profile: IiopProfile, tag: u32) -> Content {
     Content::Addressed {
         version: profile.version,
-        address: IiopEndpoint {
-            host: profile.host,
-            port: profile.port,
-        },
+        address: IiopEndpoint { host: profile.host, port: profile.port },
         key: key(&profile.object_key),
         components: explain(&profile.components, tag),
     }
@@ -215,10 +203,7 @@ fn group(profile: UipmcProfile) -> Content {
         version: Version::V1_2,
         key: key(named.map_or(&[], |it| &it.data)),
         components: explain(&profile.components, profile_tag::UIPMC),
-        address: IiopEndpoint {
-            host: profile.address,
-            port: profile.port,
-        },
+        address: IiopEndpoint { host: profile.address, port: profile.port },
     }
 }
 
@@ -261,18 +246,12 @@ fn placed(profile: PlaceProfile) -> Content {
 fn multiple_components(data: &[u8]) -> Result<Content, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let components = components::read(&mut d)?;
-    Ok(Content::Components(explain(
-        &components,
-        profile_tag::MULTIPLE_COMPONENTS,
-    )))
+    Ok(Content::Components(explain(&components, profile_tag::MULTIPLE_COMPONENTS)))
 }
 
 /// Explains the components of a profile with this tag.
 fn explain(components: &[TaggedComponent], profile: u32) -> Vec<ExplainedComponent> {
-    components
-        .iter()
-        .map(|component| explain_one(component, profile))
-        .collect()
+    components.iter().map(|component| explain_one(component, profile)).collect()
 }
 
 fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent {
@@ -314,10 +293,7 @@ fn named_group(group: Group) -> Vec<Field> {
 /// The highest format of `writeObject` streams: an encapsulated octet.
 fn stream_format(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     let version = Decoder::encapsulated(data, Dialect::GIOP_1_2)?.octet()?;
-    Ok(vec![Field {
-        label: "stream format",
-        value: format!("up to {version}"),
-    }])
+    Ok(vec![Field { label: "stream format", value: format!("up to {version}") }])
 }
 
 /// An address and the priority of the lane behind it, if there is one.
@@ -348,11 +324,7 @@ fn fields(component: Component) -> Vec<Field> {
             .map(|(kind, value)| field("policy", format!("type {kind}, value {}", to_hex(value))))
             .collect(),
         Component::AlternateIiopAddress(endpoint) => vec![field("address", endpoint.to_string())],
-        Component::SslSecTrans {
-            supports,
-            requires,
-            port,
-        } => vec![
+        Component::SslSecTrans { supports, requires, port } => vec![
             field("TLS port", port.to_string()),
             field("supports", association_options(supports)),
             field("requires", association_options(requires)),
@@ -389,24 +361,15 @@ fn shared_memory(sizes: &str) -> Field {
         Some((ring, blocks)) => format!("rings of {ring} octets, blocks of {blocks}"),
         None => format!("rings of {sizes} octets"),
     };
-    Field {
-        label: "memory",
-        value: format!("{text}, in each direction"),
-    }
+    Field { label: "memory", value: format!("{text}, in each direction") }
 }
 
 fn identity_fields(identity: &SocketIdentity) -> Vec<Field> {
     let field = |label, value| Field { label, value };
     let SocketIdentity { device, inode, .. } = identity;
     vec![
-        field(
-            "host",
-            format!("{} (since its start)", identity.host_text()),
-        ),
-        field(
-            "server",
-            format!("uid {} of user namespace {}", identity.uid, identity.users),
-        ),
+        field("host", format!("{} (since its start)", identity.host_text())),
+        field("server", format!("uid {} of user namespace {}", identity.uid, identity.users)),
         field("within", format!("device {device:#x}, inode {inode}")),
     ]
 }
@@ -430,23 +393,11 @@ fn code_set_fields(
     let named_set = |&set: &u32| named(code_sets::name(set), set);
     let mut fields = vec![Field {
         label: native,
-        value: if sets.native == 0 {
-            "none".to_owned()
-        } else {
-            named_set(&sets.native)
-        },
+        value: if sets.native == 0 { "none".to_owned() } else { named_set(&sets.native) },
     }];
     if !sets.conversion.is_empty() {
-        let value = sets
-            .conversion
-            .iter()
-            .map(named_set)
-            .collect::<Vec<_>>()
-            .join(", ");
-        fields.push(Field {
-            label: conversion,
-            value,
-        });
+        let value = sets.conversion.iter().map(named_set).collect::<Vec<_>>().join(", ");
+        fields.push(Field { label: conversion, value });
     }
     fields
 }
@@ -469,17 +420,9 @@ fn association_options(bits: u16) -> String {
     ];
     let set: Vec<_> = (0..16)
         .filter(|bit| bits >> bit & 1 == 1)
-        .map(|bit| {
-            NAMES
-                .get(bit)
-                .map_or_else(|| format!("bit {bit}"), |&name| name.to_owned())
-        })
+        .map(|bit| NAMES.get(bit).map_or_else(|| format!("bit {bit}"), |&name| name.to_owned()))
         .collect();
-    if set.is_empty() {
-        "nothing".to_owned()
-    } else {
-        set.join(", ")
-    }
+    if set.is_empty() { "nothing".to_owned() } else { set.join(", ") }
 }
 
 fn named(name: Option<&str>, value: u32) -> String {
@@ -490,10 +433,7 @@ fn named(name: Option<&str>, value: u32) -> String {
 }
 
 fn key(octets: &[u8]) -> Key {
-    let maker = KEYS
-        .iter()
-        .find(|(start, _)| octets.starts_with(start))
-        .map(|(_, maker)| *maker);
+    let maker = KEYS.iter().find(|(start, _)| octets.starts_with(start)).map(|(_, maker)| *maker);
     Key {
         octets: octets.len(),
         text: octets.escape_ascii().to_string(),

@@ -13,11 +13,7 @@ pub fn ior(data: &[u8]) {
         if let Ok(ior) = text.parse::<Ior>() {
             let reference = describe::reference(&ior);
             assert_eq!(reference.profiles.len(), ior.profiles.len());
-            assert_eq!(
-                ior.to_string().parse().as_ref(),
-                Ok(&ior),
-                "a reference survives as text"
-            );
+            assert_eq!(ior.to_string().parse().as_ref(), Ok(&ior), "a reference survives as text");
         }
     }
 }
@@ -32,10 +28,7 @@ pub fn corbaloc(data: &[u8]) {
             assert_eq!(url.to_string().parse().as_ref(), Ok(&url));
             if let Some(ior) = url.to_ior() {
                 assert!(!ior.is_nil());
-                assert_eq!(
-                    crate::Corbaloc::from_ior(&ior).map(|url| url.key),
-                    Some(url.key)
-                );
+                assert_eq!(crate::Corbaloc::from_ior(&ior).map(|url| url.key), Some(url.key));
             }
         }
         Ok(Url::Corbaname(url)) => assert_eq!(url.to_string().parse().as_ref(), Ok(&url)),

@@ -35,23 +35,14 @@ impl Group {
         let major = d.octet()?;
         d.octet()?; // minor
         if major != 1 {
-            return Err(Malformed::Profile {
-                tag: profile_tag::UIPMC,
-            });
+            return Err(Malformed::Profile { tag: profile_tag::UIPMC });
         }
-        Ok(Self {
-            domain: ior::text(&mut d)?,
-            id: d.ulonglong()?,
-            version: d.ulong().unwrap_or(0),
-        })
+        Ok(Self { domain: ior::text(&mut d)?, id: d.ulonglong()?, version: d.ulong().unwrap_or(0) })
     }
 
     /// Returns the component, big-endian.
     pub fn to_component(&self) -> TaggedComponent {
-        TaggedComponent {
-            tag: tag::GROUP,
-            data: self.encode(ByteOrder::Big),
-        }
+        TaggedComponent { tag: tag::GROUP, data: self.encode(ByteOrder::Big) }
     }
 
     /// Returns the octets of the component in a byte order.
@@ -104,9 +95,7 @@ impl UipmcProfile {
     pub fn group(&self) -> Result<Group, Malformed> {
         let mut all = self.components.iter();
         let found = all.find(|component| component.tag == tag::GROUP);
-        let found = found.ok_or(Malformed::Profile {
-            tag: profile_tag::UIPMC,
-        })?;
+        let found = found.ok_or(Malformed::Profile { tag: profile_tag::UIPMC })?;
         Group::parse(&found.data)
     }
 
@@ -119,10 +108,7 @@ impl UipmcProfile {
             e.ushort(self.port);
             components::write(e, &self.components);
         });
-        TaggedProfile {
-            tag: profile_tag::UIPMC,
-            data,
-        }
+        TaggedProfile { tag: profile_tag::UIPMC, data }
     }
 
     /// Returns the octets of the TAG_GROUP in a profile, if it has one: they stand for an object key. Allocates nothing.
@@ -153,11 +139,7 @@ mod tests {
     use super::*;
 
     fn group() -> Group {
-        Group {
-            domain: "dom".to_owned(),
-            id: 0x0102_0304_0506_0708,
-            version: 9,
-        }
+        Group { domain: "dom".to_owned(), id: 0x0102_0304_0506_0708, version: 9 }
     }
 
     #[test]
@@ -166,13 +148,7 @@ mod tests {
             let octets = group().encode(order);
             assert_eq!(Group::parse(&octets).unwrap(), group());
             let bare = Group::parse(&octets[..octets.len() - 4]).unwrap();
-            assert_eq!(
-                bare,
-                Group {
-                    version: 0,
-                    ..group()
-                }
-            );
+            assert_eq!(bare, Group { version: 0, ..group() });
             for cut in 0..octets.len() - 4 {
                 assert!(Group::parse(&octets[..cut]).is_err(), "{cut}");
             }
@@ -198,10 +174,7 @@ mod tests {
         let found = UipmcProfile::find_group(&written.data).unwrap();
         assert_eq!(found, Some(&octets[..]));
         for cut in 0..written.data.len() {
-            assert!(
-                UipmcProfile::find_group(&written.data[..cut]).is_err(),
-                "{cut}"
-            );
+            assert!(UipmcProfile::find_group(&written.data[..cut]).is_err(), "{cut}");
         }
     }
 }

@@ -63,10 +63,7 @@ impl IiopProfile {
     pub fn parse_alike(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
-        let version = Version {
-            major: d.octet()?,
-            minor: d.octet()?,
-        };
+        let version = Version { major: d.octet()?, minor: d.octet()? };
         if version.major != 1 {
             return Err(Malformed::Profile { tag });
         }
@@ -74,18 +71,8 @@ impl IiopProfile {
         let port = d.ushort()?;
         let key = d.length(None, 1)?;
         let object_key = d.octets(key)?.to_vec();
-        let components = if version.minor >= 1 {
-            components::read(&mut d)?
-        } else {
-            Vec::new()
-        };
-        Ok(Self {
-            version,
-            host,
-            port,
-            object_key,
-            components,
-        })
+        let components = if version.minor >= 1 { components::read(&mut d)? } else { Vec::new() };
+        Ok(Self { version, host, port, object_key, components })
     }
 
     /// The profile as part of a reference, big-endian. Components are left out in version 1.0, which has none.
@@ -100,20 +87,14 @@ impl IiopProfile {
                 components::write(e, &self.components);
             }
         });
-        TaggedProfile {
-            tag: profile_tag::INTERNET_IOP,
-            data,
-        }
+        TaggedProfile { tag: profile_tag::INTERNET_IOP, data }
     }
 
     /// Returns the addresses in this profile that any call may use: its own, those of TAG_ALTERNATE_IIOP_ADDRESS, and those
     /// of TAO_TAG_ENDPOINTS unless they are [lanes](Self::lanes). Addresses with port 0, which stand for "not over plain
     /// TCP", are left out, and so are repetitions.
     pub fn endpoints(&self) -> Vec<IiopEndpoint> {
-        let own = IiopEndpoint {
-            host: self.host.clone(),
-            port: self.port,
-        };
+        let own = IiopEndpoint { host: self.host.clone(), port: self.port };
         let mut all = vec![own];
         let alternate = self.components.iter();
         all.extend(alternate.filter_map(TaggedComponent::alternate_address));
@@ -151,9 +132,7 @@ impl IiopProfile {
 
     /// The first component with this tag.
     pub fn component(&self, tag: u32) -> Option<&TaggedComponent> {
-        self.components
-            .iter()
-            .find(|component| component.tag == tag)
+        self.components.iter().find(|component| component.tag == tag)
     }
 }
 

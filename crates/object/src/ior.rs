@@ -31,10 +31,7 @@ pub struct Ior {
 impl Ior {
     /// The reference to no object.
     pub const fn nil() -> Self {
-        Self {
-            type_id: String::new(),
-            profiles: Vec::new(),
-        }
+        Self { type_id: String::new(), profiles: Vec::new() }
     }
 
     /// Whether it refers to no object.
@@ -44,9 +41,7 @@ impl Ior {
 
     /// The IIOP profiles that can be read, in order; others are passed over.
     pub fn iiop_profiles(&self) -> impl Iterator<Item = IiopProfile> {
-        self.profiles
-            .iter()
-            .filter_map(|profile| IiopProfile::parse(profile).ok())
+        self.profiles.iter().filter_map(|profile| IiopProfile::parse(profile).ok())
     }
 
     /// The octets that the stringified form has as digits: an encapsulation, big-endian. For keeping references.
@@ -105,10 +100,7 @@ impl<'de> Decode<'de> for Ior {
         for _ in 0..count {
             let tag = d.ulong()?;
             let length = d.length(None, 1)?;
-            profiles.push(TaggedProfile {
-                tag,
-                data: d.octets(length)?.to_vec(),
-            });
+            profiles.push(TaggedProfile { tag, data: d.octets(length)?.to_vec() });
         }
         Ok(Self { type_id, profiles })
     }

@@ -47,11 +47,7 @@ pub struct Minor {
 
 /// The row of a code. Searches the table; not for the request path.
 pub fn find(kind: SystemExceptionKind, minor: u32) -> Option<&'static Minor> {
-    table()
-        .iter()
-        .copied()
-        .flatten()
-        .find(|row| row.kind == kind && row.code == minor)
+    table().iter().copied().flatten().find(|row| row.kind == kind && row.code == minor)
 }
 
 /// Returns the meaning of a code, in a few words.
@@ -85,14 +81,8 @@ pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
     if minor & VENDOR_MASK != TAO {
         return None;
     }
-    let place = TAO_PLACES
-        .get((minor >> 7 & 0x1f) as usize)
-        .copied()
-        .unwrap_or("unknown place");
-    let errno = TAO_ERRNOS
-        .get((minor & 0x7f) as usize)
-        .copied()
-        .unwrap_or("unknown error");
+    let place = TAO_PLACES.get((minor >> 7 & 0x1f) as usize).copied().unwrap_or("unknown place");
+    let errno = TAO_ERRNOS.get((minor & 0x7f) as usize).copied().unwrap_or("unknown error");
     Some((place, errno))
 }
 
@@ -244,10 +234,7 @@ mod tests {
             explain_tao(TAO | 2 << 7 | 5),
             Some(("while sending a request", "ECONNREFUSED"))
         );
-        assert_eq!(
-            explain_tao(TAO | 0xfff),
-            Some(("unknown place", "unknown error"))
-        );
+        assert_eq!(explain_tao(TAO | 0xfff), Some(("unknown place", "unknown error")));
         assert_eq!(explain_tao(OMG | 1), None);
     }
 
@@ -265,10 +252,7 @@ mod tests {
             "OMG 99: the OMG has assigned no such code to NO_RESPONSE"
         );
         assert_eq!(shown(K::Marshal, 0x1234_5678), "0x12345678");
-        assert_eq!(
-            shown(K::Transient, OMG | 2),
-            "OMG 2: no usable profile in the reference"
-        );
+        assert_eq!(shown(K::Transient, OMG | 2), "OMG 2: no usable profile in the reference");
         assert_eq!(
             shown(K::Transient, TAO | 2 << 7 | 5),
             "TAO 261: while sending a request, ECONNREFUSED"

@@ -44,10 +44,7 @@ impl PlaceProfile {
     pub fn parse(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
-        let version = Version {
-            major: d.octet()?,
-            minor: d.octet()?,
-        };
+        let version = Version { major: d.octet()?, minor: d.octet()? };
         if version.major != 1 {
             return Err(Malformed::Profile { tag });
         }
@@ -58,13 +55,7 @@ impl PlaceProfile {
             0 => Vec::new(),
             _ => components::read(&mut d)?,
         };
-        Ok(Self {
-            tag,
-            version,
-            place,
-            object_key,
-            components,
-        })
+        Ok(Self { tag, version, place, object_key, components })
     }
 
     /// Returns the profile as part of a reference, big-endian. Components are left out in version
@@ -79,9 +70,6 @@ impl PlaceProfile {
                 components::write(e, &self.components);
             }
         });
-        TaggedProfile {
-            tag: self.tag,
-            data,
-        }
+        TaggedProfile { tag: self.tag, data }
     }
 }

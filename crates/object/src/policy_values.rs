@@ -132,11 +132,7 @@ impl PolicyValueWriter {
     /// An empty list.
     pub fn new() -> Self {
         // Big endian, as all encapsulations that we publish: octet 0, and the count at 4.
-        Self {
-            octets: [0; Self::CAPACITY],
-            length: 8,
-            count: 0,
-        }
+        Self { octets: [0; Self::CAPACITY], length: 8, count: 0 }
     }
 
     /// Whether nothing was added.
@@ -238,10 +234,7 @@ mod tests {
                 continue;
             };
             let values: Vec<_> = read.collect();
-            assert!(
-                values.len() <= 1 && values.iter().all(Result::is_err),
-                "{end}"
-            );
+            assert!(values.len() <= 1 && values.iter().all(Result::is_err), "{end}");
         }
     }
 }

@@ -65,11 +65,7 @@ pub struct TooMany {
 
 impl fmt::Display for TooMany {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the list has {} items, and may have {} at most",
-            self.given, self.most
-        )
+        write!(f, "the list has {} items, and may have {} at most", self.given, self.most)
     }
 }
 
@@ -91,16 +87,10 @@ impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
     /// [`TooMany`]: there are more than `MAX`.
     pub fn new(list: &[T]) -> Result<Self, TooMany> {
         let mut items = [T::default(); MAX];
-        let too_many = TooMany {
-            given: list.len(),
-            most: MAX,
-        };
+        let too_many = TooMany { given: list.len(), most: MAX };
         let places = items.get_mut(..list.len()).ok_or(too_many)?;
         places.copy_from_slice(list);
-        Ok(Few {
-            items,
-            count: list.len(),
-        })
+        Ok(Few { items, count: list.len() })
     }
 
     /// The items.
@@ -121,10 +111,7 @@ impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
 
 impl<T: Copy + Default, const MAX: usize> Default for Few<T, MAX> {
     fn default() -> Self {
-        Few {
-            items: [T::default(); MAX],
-            count: 0,
-        }
+        Few { items: [T::default(); MAX], count: 0 }
     }
 }
 
@@ -204,10 +191,7 @@ impl RtPolicyValue {
                     _ => return Ok(None),
                 };
                 let server_priority = d.short()?;
-                Some(RtPolicyValue::Model(PriorityModelPolicy {
-                    model,
-                    server_priority,
-                }))
+                Some(RtPolicyValue::Model(PriorityModelPolicy { model, server_priority }))
             }
             policy_type::CLIENT_PROTOCOL => {
                 read_protocols(&mut open()?)?.map(RtPolicyValue::ClientProtocols)
@@ -237,10 +221,7 @@ pub fn policies_component(policies: &[RtPolicyValue]) -> TaggedComponent {
             write_octets(e, &policy.encode());
         }
     });
-    TaggedComponent {
-        tag: crate::components::tag::POLICIES,
-        data,
-    }
+    TaggedComponent { tag: crate::components::tag::POLICIES, data }
 }
 
 /// The octets of the service context RTCorbaPriorityRange (id 11): the band of a connection (RT-CORBA 1.2, 5.14).
@@ -272,10 +253,7 @@ mod tests {
     /// encapsulation for each value.
     #[test]
     fn tag_policies_is_laid_out_as_by_tao() {
-        let bands = [
-            PriorityBand { low: 0, high: 9 },
-            PriorityBand { low: 10, high: 99 },
-        ];
+        let bands = [PriorityBand { low: 0, high: 9 }, PriorityBand { low: 10, high: 99 }];
         let component = policies_component(&[
             RtPolicyValue::Bands(PriorityBands::new(&bands).unwrap()),
             RtPolicyValue::Model(PriorityModelPolicy {
@@ -291,10 +269,7 @@ mod tests {
             0, 0, 0, 40, 0, 0, 0, 10, // model, 10 octets:
             0, 0, 0, 0, 0, 0, 0, 0, 1, 2,
         ];
-        assert_eq!(
-            (component.tag, component.data.as_slice()),
-            (2, &expected[..])
-        );
+        assert_eq!((component.tag, component.data.as_slice()), (2, &expected[..]));
     }
 
     #[test]
@@ -304,10 +279,7 @@ mod tests {
             dont_route: true,
             ..TcpProtocolProperties::default()
         };
-        let unix = UnixDomainProtocolProperties {
-            send_buffer_size: 3,
-            recv_buffer_size: -1,
-        };
+        let unix = UnixDomainProtocolProperties { send_buffer_size: 3, recv_buffer_size: -1 };
         let memory = SharedMemoryProtocolProperties {
             preallocate_buffer_size: 1 << 20,
             keep_alive: false,
@@ -355,10 +327,7 @@ mod tests {
             mmap_filename: "ab".to_owned(),
             ..SharedMemoryProtocolProperties::default()
         };
-        let unix = UnixDomainProtocolProperties {
-            send_buffer_size: 4,
-            recv_buffer_size: 5,
-        };
+        let unix = UnixDomainProtocolProperties { send_buffer_size: 4, recv_buffer_size: 5 };
         let value = RtPolicyValue::ClientProtocols(vec![
             Protocol::with(profile_tag::TAO_UIOP, unix),
             Protocol::with(profile_tag::TAO_SHMIOP, memory),
@@ -376,10 +345,7 @@ mod tests {
     #[test]
     fn what_is_unknown_is_passed_over_and_what_is_cut_off_an_error() {
         assert_eq!(RtPolicyValue::decode(31, &[9]), Ok(None));
-        assert_eq!(
-            RtPolicyValue::decode(40, &[0, 0, 0, 0, 0, 0, 0, 2, 0, 0]),
-            Ok(None)
-        );
+        assert_eq!(RtPolicyValue::decode(40, &[0, 0, 0, 0, 0, 0, 0, 2, 0, 0]), Ok(None));
         let unknown_protocol = [0, 0, 0, 0, 0, 0, 0, 1, 9, 9, 9, 9];
         assert_eq!(RtPolicyValue::decode(43, &unknown_protocol), Ok(None));
         let too_many = vec![Protocol::new(profile_tag::TAO_DIOP); MAX_PROTOCOLS + 1];

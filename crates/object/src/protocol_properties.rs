@@ -141,18 +141,12 @@ pub struct Protocol {
 impl Protocol {
     /// Returns a protocol, by the tag of its profiles, without properties.
     pub const fn new(protocol_type: u32) -> Self {
-        Self {
-            protocol_type,
-            transport: ProtocolProperties::None,
-        }
+        Self { protocol_type, transport: ProtocolProperties::None }
     }
 
     /// Returns a protocol, by the tag of its profiles, with properties.
     pub fn with(protocol_type: u32, properties: impl Into<ProtocolProperties>) -> Self {
-        Self {
-            protocol_type,
-            transport: properties.into(),
-        }
+        Self { protocol_type, transport: properties.into() }
     }
 
     /// Returns the properties of TCP, if those are given.
@@ -267,10 +261,7 @@ pub(crate) fn read_protocol(d: &mut Decoder<'_>) -> cdr::Result<Option<Protocol>
         profile_tag::TAO_DIOP => ProtocolProperties::None,
         _ => return Ok(None),
     };
-    Ok(Some(Protocol {
-        protocol_type,
-        transport,
-    }))
+    Ok(Some(Protocol { protocol_type, transport }))
 }
 
 fn read_name(d: &mut Decoder<'_>) -> cdr::Result<String> {

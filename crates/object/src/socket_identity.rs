@@ -63,18 +63,9 @@ impl SocketIdentity {
 
 impl fmt::Display for SocketIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            users,
-            uid,
-            device,
-            inode,
-            ..
-        } = self;
+        let Self { users, uid, device, inode, .. } = self;
         let host = self.host_text();
-        write!(
-            f,
-            "host={host},users={users:x},uid={uid},in={device:x}:{inode:x}"
-        )
+        write!(f, "host={host},users={users:x},uid={uid},in={device:x}:{inode:x}")
     }
 }
 
@@ -104,8 +95,7 @@ impl FromStr for SocketIdentity {
         };
         let read: Option<Self> = read();
         // One text for each: addresses are compared as text.
-        read.filter(|it| it.to_string() == text)
-            .ok_or(NotAnIdentity)
+        read.filter(|it| it.to_string() == text).ok_or(NotAnIdentity)
     }
 }
 
@@ -141,11 +131,7 @@ mod tests {
             "host=00000000000000000000000000000001,users=a,uid=0,in=0",
             "host=00000000000000000000000000000001,users=a,uid=4294967296,in=0:0",
         ] {
-            assert_eq!(
-                wrong.parse::<SocketIdentity>(),
-                Err(NotAnIdentity),
-                "{wrong}"
-            );
+            assert_eq!(wrong.parse::<SocketIdentity>(), Err(NotAnIdentity), "{wrong}");
         }
     }
 }

@@ -34,12 +34,7 @@ pub struct SystemException {
 impl SystemException {
     /// Any of the forty.
     pub const fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
-        Self {
-            kind,
-            minor,
-            completed,
-            note: Note::NONE,
-        }
+        Self { kind, minor, completed, note: Note::NONE }
     }
 
     /// `IDL:omg.org/CORBA/<NAME>:1.0`.
@@ -103,10 +98,7 @@ impl<'de> Decode<'de> for SystemException {
             1 => CompletionStatus::No,
             2 => CompletionStatus::Maybe,
             other => {
-                return Err(cdr::Error {
-                    kind: ErrorKind::BadEnumerator(other),
-                    at,
-                });
+                return Err(cdr::Error { kind: ErrorKind::BadEnumerator(other), at });
             }
         };
         let id = core::str::from_utf8(id.strip_suffix(&[0]).unwrap_or(id)).unwrap_or_default();

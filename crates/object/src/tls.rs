@@ -43,10 +43,7 @@ impl TaggedComponent {
     /// Returns TAG_SSL_SEC_TRANS: the TLS port at the profile's host.
     pub fn ssl_sec_trans(supports: u16, requires: u16, port: u16) -> Self {
         let data = components::encapsulate(|e| ssl(e, supports, requires, port));
-        Self {
-            tag: tag::SSL_SEC_TRANS,
-            data,
-        }
+        Self { tag: tag::SSL_SEC_TRANS, data }
     }
 
     /// Returns TAO's TAG_SSL_ENDPOINTS: the TLS ports of the addresses of TAO_TAG_ENDPOINTS after the first.
@@ -57,10 +54,7 @@ impl TaggedComponent {
                 ssl(e, supports, requires, *port);
             }
         });
-        Self {
-            tag: tag::TAO_SSL_ENDPOINTS,
-            data,
-        }
+        Self { tag: tag::TAO_SSL_ENDPOINTS, data }
     }
 
     /// Reads the ports of TAO's TAG_SSL_ENDPOINTS. Allocates for what it holds.
@@ -107,10 +101,7 @@ impl TaggedComponent {
             e.ulong(0);
             e.ulong(0);
         });
-        Self {
-            tag: tag::CSI_SEC_MECH_LIST,
-            data,
-        }
+        Self { tag: tag::CSI_SEC_MECH_LIST, data }
     }
 
     /// Reads the first mechanism of TAG_CSI_SEC_MECH_LIST that is over TLS; `None`: none is. Allocates for what it holds.
@@ -131,10 +122,7 @@ impl TaggedComponent {
                 let (supports, own) = (d.ushort()?, d.ushort()?);
                 let count = d.length(None, 7)?;
                 let one = |_| -> cdr::Result<_> {
-                    Ok(IiopEndpoint {
-                        host: text(&mut d)?,
-                        port: d.ushort()?,
-                    })
+                    Ok(IiopEndpoint { host: text(&mut d)?, port: d.ushort()? })
                 };
                 let addresses = (0..count.min(MAX)).map(one);
                 return Ok(Some(TlsMechanism {
@@ -184,10 +172,7 @@ mod tests {
     use super::*;
 
     fn mechanism() -> TlsMechanism {
-        let at = |host: &str, port| IiopEndpoint {
-            host: host.to_owned(),
-            port,
-        };
+        let at = |host: &str, port| IiopEndpoint { host: host.to_owned(), port };
         TlsMechanism {
             supports: 0x66,
             requires: 0x06,
@@ -202,11 +187,7 @@ mod tests {
         let ports = TaggedComponent::tao_ssl_endpoints(0x66, 6, &[1, 65535]);
         assert_eq!(ports.ssl_ports(), Ok(vec![1, 65535]));
         let one = TaggedComponent::ssl_sec_trans(0x66, 0x06, 2810);
-        let read = components::Component::SslSecTrans {
-            supports: 0x66,
-            requires: 6,
-            port: 2810,
-        };
+        let read = components::Component::SslSecTrans { supports: 0x66, requires: 6, port: 2810 };
         assert_eq!(one.decode(), Ok(read));
     }
 
@@ -214,10 +195,7 @@ mod tests {
     fn cut_and_changed_components_are_errors_or_something_else() {
         let component = TaggedComponent::csi_tls(&mechanism());
         for end in 0..component.data.len() {
-            let cut = TaggedComponent {
-                tag: component.tag,
-                data: component.data[..end].to_vec(),
-            };
+            let cut = TaggedComponent { tag: component.tag, data: component.data[..end].to_vec() };
             let _ = cut.tls_mechanism();
         }
         let mut changed = component;
@@ -234,11 +212,7 @@ mod tests {
     fn a_mechanism_without_tls_is_passed_over() {
         let mut component = TaggedComponent::csi_tls(&mechanism());
         // The tag of its transport: NULL.
-        let at = component
-            .data
-            .windows(4)
-            .position(|it| it == [0, 0, 0, 36])
-            .unwrap();
+        let at = component.data.windows(4).position(|it| it == [0, 0, 0, 36]).unwrap();
         component.data[at + 3] = 34;
         assert_eq!(component.tls_mechanism(), Ok(None));
     }

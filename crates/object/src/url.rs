@@ -37,23 +37,13 @@ pub enum Url {
 /// [`ReferenceError`] says what is wrong with which part.
 pub fn parse_reference(text: &str) -> Result<Url, ReferenceError> {
     let text = text.trim();
-    let scheme = text
-        .split_once(':')
-        .map(|(scheme, _)| scheme.to_ascii_lowercase());
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
     match scheme.as_deref() {
         Some("ior") => text.parse().map(Url::Ior).map_err(ReferenceError::Ior),
-        Some("corbaloc") => text
-            .parse()
-            .map(Url::Corbaloc)
-            .map_err(ReferenceError::Corbaloc),
-        Some("corbaname") => text
-            .parse()
-            .map(Url::Corbaname)
-            .map_err(ReferenceError::Corbaloc),
+        Some("corbaloc") => text.parse().map(Url::Corbaloc).map_err(ReferenceError::Corbaloc),
+        Some("corbaname") => text.parse().map(Url::Corbaname).map_err(ReferenceError::Corbaloc),
         Some("file") => file(text),
-        _ => Err(ReferenceError::Scheme {
-            text: shortened(text),
-        }),
+        _ => Err(ReferenceError::Scheme { text: shortened(text) }),
     }
 }
 
@@ -117,11 +107,7 @@ impl fmt::Display for ReferenceError {
 fn file(text: &str) -> Result<Url, ReferenceError> {
     let path = corbaloc::strip_scheme(text, "file:").unwrap_or_default();
     let path = path.strip_prefix("//").unwrap_or(path);
-    if path.is_empty() {
-        Err(ReferenceError::NoPath)
-    } else {
-        Ok(Url::File(path.into()))
-    }
+    if path.is_empty() { Err(ReferenceError::NoPath) } else { Ok(Url::File(path.into())) }
 }
 
 /// Enough of a text to recognise it in a message.

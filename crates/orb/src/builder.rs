@@ -115,10 +115,7 @@ impl Builder {
     fn take_omniorb_file(&mut self, path: &str) {
         let read = self.options.take_omniorb_file(path);
         self.note(read.map_err(|problem| {
-            SetupError::Setting(SettingError {
-                setting: format!("-ORBConfigFile {path}"),
-                problem,
-            })
+            SetupError::Setting(SettingError { setting: format!("-ORBConfigFile {path}"), problem })
         }));
     }
 
@@ -159,9 +156,7 @@ impl Builder {
     /// Adds an initial reference.
     #[must_use]
     pub fn init_ref(mut self, name: &str, url: &str) -> Self {
-        self.options
-            .init_refs
-            .push((name.to_owned(), url.to_owned()));
+        self.options.init_refs.push((name.to_owned(), url.to_owned()));
         self
     }
 
@@ -332,13 +327,9 @@ impl Builder {
 
     /// Whether settings and threadpools go together.
     fn check(&self) -> Result<(), SetupError> {
-        self.options
-            .check_protocols()
-            .map_err(SetupError::Setting)?;
+        self.options.check_protocols().map_err(SetupError::Setting)?;
         self.options.check().map_err(SetupError::Incompatible)?;
-        self.options
-            .prepare_security()
-            .map_err(SetupError::Setting)?;
+        self.options.prepare_security().map_err(SetupError::Setting)?;
         if let Some(scheduler) = &self.options.realtime.scheduler {
             let enforceable = scheduler.table.enforceable();
             enforceable.map_err(SetupError::Schedule)?;

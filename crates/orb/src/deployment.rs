@@ -93,7 +93,5 @@ pub fn __serve(
     arguments: &artifact::Arguments<'_>,
     implementations: impl FnOnce() -> Implementations,
 ) -> i32 {
-    artifact::serve(arguments, |args| {
-        run_locality_with_args(implementations(), args)
-    })
+    artifact::serve(arguments, |args| run_locality_with_args(implementations(), args))
 }

@@ -69,12 +69,7 @@ impl Orb {
         if listens && core.options().realtime.admission.is_some() {
             serve(&root_poa, Admission::NAME, Arc::new(Admission))?;
         }
-        Ok(Orb {
-            core,
-            root_poa,
-            threadpools,
-            args,
-        })
+        Ok(Orb { core, root_poa, threadpools, args })
     }
 
     /// The adapter that exists from the start: transient objects with ids made
@@ -98,8 +93,7 @@ impl Orb {
     /// registers it as an initial reference.
     pub fn bind(&self, name: &str, object: &impl Interface) {
         self.root_poa.bind_name(name, object);
-        self.core
-            .register_initial_reference(name, object.reference());
+        self.core.register_initial_reference(name, object.reference());
     }
 
     /// Takes a name of [`bind`](Self::bind) away, as key and as initial reference; returns whether it

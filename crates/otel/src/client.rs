@@ -35,9 +35,7 @@ impl ClientTracing {
         if current.span().span_context().is_valid() {
             return current;
         }
-        let served = request
-            .slot(self.slot)
-            .and_then(|any| any.get::<String>().ok()?);
+        let served = request.slot(self.slot).and_then(|any| any.get::<String>().ok()?);
         match served.as_deref().and_then(context::from_text) {
             Some(span) => current.with_remote_span_context(span),
             None => current,

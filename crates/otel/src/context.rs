@@ -36,23 +36,14 @@ pub(crate) fn from_text(text: &str) -> Option<SpanContext> {
 }
 
 fn traceparent(span: &SpanContext) -> String {
-    format!(
-        "00-{}-{}-{:02x}",
-        span.trace_id(),
-        span.span_id(),
-        span.trace_flags().to_u8()
-    )
+    format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8())
 }
 
 /// Later versions may add fields; those of version 00 stay where they are (trace context, 3.2.4).
 fn parse(parent: &str, state: &str) -> Option<SpanContext> {
     let mut fields = parent.split('-');
-    let (version, trace, span, flags) = (
-        fields.next()?,
-        fields.next()?,
-        fields.next()?,
-        fields.next()?,
-    );
+    let (version, trace, span, flags) =
+        (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let lengths = [version, trace, span, flags].map(str::len);
     let lower_hex = |text: &str| text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     if lengths != [2, 32, 16, 2]

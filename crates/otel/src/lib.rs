@@ -55,10 +55,7 @@ fn request_slot() -> Result<Slot, SystemException> {
 
 /// The name of a span: interface and operation.
 fn span_name(interface: &str, operation: &str) -> String {
-    match interface
-        .strip_prefix("IDL:")
-        .and_then(|id| id.rsplit_once(':'))
-    {
+    match interface.strip_prefix("IDL:").and_then(|id| id.rsplit_once(':')) {
         Some((name, _)) => format!("{name}/{operation}"),
         None => operation.to_owned(),
     }

@@ -36,9 +36,7 @@ impl ServerInterceptor for ServerTracing {
         &self,
         request: &mut ServerRequest<'_>,
     ) -> Result<(), Interrupt> {
-        let parent = request
-            .request_service_context(TRACE_CONTEXT)
-            .and_then(context::decode);
+        let parent = request.request_service_context(TRACE_CONTEXT).and_then(context::decode);
         let parent = match parent {
             Some(span) => Context::new().with_remote_span_context(span),
             None => Context::new(),
@@ -112,9 +110,7 @@ pub fn request_context() -> Context {
     if current.span().span_context().is_valid() {
         return current;
     }
-    let text = request_slot()
-        .ok()
-        .and_then(|slot| slot.get()?.get::<String>().ok()?);
+    let text = request_slot().ok().and_then(|slot| slot.get()?.get::<String>().ok()?);
     match text.as_deref().and_then(context::from_text) {
         Some(span) => current.with_remote_span_context(span),
         None => current,

@@ -48,26 +48,18 @@ fn orb() -> Orb {
 
 fn hop(orb: &Orb, next: Option<&ObjectRef>) -> String {
     let next = next.map(|next| orb.string_to_object(&next.to_ior()).unwrap());
-    let local = orb
-        .root_poa()
-        .activate_servant(Arc::new(Hop(next)))
-        .unwrap();
+    let local = orb.root_poa().activate_servant(Arc::new(Hop(next))).unwrap();
     local.to_string()
 }
 
 fn named<'s>(spans: &'s [SpanData], name: &str, kind: SpanKind) -> Vec<&'s SpanData> {
-    spans
-        .iter()
-        .filter(|span| span.name == name && span.span_kind == kind)
-        .collect()
+    spans.iter().filter(|span| span.name == name && span.span_kind == kind).collect()
 }
 
 #[test]
 fn one_trace_leads_through_all_hops() {
     let exporter = InMemorySpanExporter::default();
-    let provider = SdkTracerProvider::builder()
-        .with_simple_exporter(exporter.clone())
-        .build();
+    let provider = SdkTracerProvider::builder().with_simple_exporter(exporter.clone()).build();
     global::set_tracer_provider(provider);
 
     let (client, middle, end) = (orb(), orb(), orb());
@@ -80,11 +72,7 @@ fn one_trace_leads_through_all_hops() {
     let served = named(&spans, "test/Hop/relay", SpanKind::Server);
     assert_eq!((calls.len(), served.len()), (2, 2), "{spans:#?}");
     let trace = calls[0].span_context.trace_id();
-    assert!(
-        spans
-            .iter()
-            .all(|span| span.span_context.trace_id() == trace)
-    );
+    assert!(spans.iter().all(|span| span.span_context.trace_id() == trace));
     // Each server span is the child of a client span, and the second call the child of the first request.
     let outer_call = calls
         .iter()
@@ -98,14 +86,9 @@ fn one_trace_leads_through_all_hops() {
         .iter()
         .find(|request| request.parent_span_id == outer_call.span_context.span_id())
         .expect("the first request");
-    assert_eq!(
-        inner_call.parent_span_id,
-        outer_request.span_context.span_id()
-    );
+    assert_eq!(inner_call.parent_span_id, outer_request.span_context.span_id());
     assert!(
-        served
-            .iter()
-            .any(|request| request.parent_span_id == inner_call.span_context.span_id())
+        served.iter().any(|request| request.parent_span_id == inner_call.span_context.span_id())
     );
 
     exporter.reset();

@@ -121,20 +121,14 @@ impl PerfectHash {
                 taken[cell(*hash, displacements[bucket], cells)] = *place;
             }
         }
-        Some(PerfectHash {
-            seed,
-            displacements: displacements.into(),
-            cells: taken.into(),
-        })
+        Some(PerfectHash { seed, displacements: displacements.into(), cells: taken.into() })
     }
 
     /// The only place in the list where `name` can be. Compare: another name may lead there, too.
     #[inline]
     pub fn find(&self, name: &[u8]) -> Option<usize> {
         let hash = hash(name, self.seed);
-        let displacement = *self
-            .displacements
-            .get(bucket(hash, self.displacements.len()))?;
+        let displacement = *self.displacements.get(bucket(hash, self.displacements.len()))?;
         let place = *self.cells.get(cell(hash, displacement, self.cells.len()))?;
         (place as usize).checked_sub(1)
     }
@@ -148,12 +142,9 @@ impl PerfectHash {
 fn duplicate<N: AsRef<[u8]>>(names: &[N]) -> Option<Duplicate> {
     let mut sorted: Vec<usize> = (0..names.len()).collect();
     sorted.sort_by(|one, two| names[*one].as_ref().cmp(names[*two].as_ref()));
-    let twice = sorted
-        .windows(2)
-        .find(|pair| names[pair[0]].as_ref() == names[pair[1]].as_ref())?;
-    Some(Duplicate {
-        places: (twice[0], twice[1]),
-    })
+    let twice =
+        sorted.windows(2).find(|pair| names[pair[0]].as_ref() == names[pair[1]].as_ref())?;
+    Some(Duplicate { places: (twice[0], twice[1]) })
 }
 
 #[inline]
@@ -208,11 +199,7 @@ mod tests {
     #[test]
     fn every_name_is_found_however_many_there_are() {
         for many in [0, 1, 2, 3, 7, 8, 9, 100, 500, 10_000] {
-            check(
-                &(0..many)
-                    .map(|n| format!("operation{n}"))
-                    .collect::<Vec<_>>(),
-            );
+            check(&(0..many).map(|n| format!("operation{n}")).collect::<Vec<_>>());
         }
     }
 
@@ -224,10 +211,7 @@ mod tests {
 
     #[test]
     fn a_name_that_occurs_twice_is_reported() {
-        assert_eq!(
-            PerfectHash::build(&["one", "two", "one"]),
-            Err(Duplicate { places: (0, 2) })
-        );
+        assert_eq!(PerfectHash::build(&["one", "two", "one"]), Err(Duplicate { places: (0, 2) }));
     }
 
     #[test]

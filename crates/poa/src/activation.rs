@@ -42,8 +42,7 @@ impl Poa {
         id: impl Into<ObjectId>,
         servant: S,
     ) -> Result<I, PoaError> {
-        self.activate_servant_with_id(&id.into(), I::servant(servant))
-            .map(I::from_ref)
+        self.activate_servant_with_id(&id.into(), I::servant(servant)).map(I::from_ref)
     }
 
     /// [`activate`](Self::activate) for a servant without static type.
@@ -128,10 +127,7 @@ impl Poa {
     /// OBJ_ADAPTER 4 with [`ServantRetention::NonRetain`], which wants a locator;
     /// BAD_INV_ORDER 6 the second time.
     pub fn set_servant_activator(&self, activator: impl ServantActivator) -> Result<(), PoaError> {
-        self.set_manager(
-            ServantManager::Activator(Arc::new(activator)),
-            ServantRetention::Retain,
-        )
+        self.set_manager(ServantManager::Activator(Arc::new(activator)), ServantRetention::Retain)
     }
 
     /// Sets the servant locator, which gives a servant for each request (`set_servant_manager`).
@@ -142,10 +138,7 @@ impl Poa {
     /// OBJ_ADAPTER 4 with [`ServantRetention::Retain`], which wants an activator;
     /// BAD_INV_ORDER 6 the second time.
     pub fn set_servant_locator(&self, locator: impl ServantLocator) -> Result<(), PoaError> {
-        self.set_manager(
-            ServantManager::Locator(Arc::new(locator)),
-            ServantRetention::NonRetain,
-        )
+        self.set_manager(ServantManager::Locator(Arc::new(locator)), ServantRetention::NonRetain)
     }
 
     /// The servant activator, if one is set (`get_servant_manager`).
@@ -206,9 +199,7 @@ impl Poa {
             return Err(PoaError::System(NO_SERVANT_MANAGER));
         }
         let place = &self.inner.servant_manager;
-        place
-            .set(manager)
-            .map_err(|_| PoaError::System(SERVANT_MANAGER_SET))
+        place.set(manager).map_err(|_| PoaError::System(SERVANT_MANAGER_SET))
     }
 
     fn wants_manager(&self) -> Result<(), PoaError> {
@@ -297,9 +288,7 @@ impl PoaInner {
     /// Itself, as its objects hold it.
     fn weak(&self) -> Option<Weak<PoaInner>> {
         let adapter = self.adapter.upgrade()?;
-        adapter
-            .poa_of(self.number, self.incarnation)
-            .map(|poa| Arc::downgrade(&poa))
+        adapter.poa_of(self.number, self.incarnation).map(|poa| Arc::downgrade(&poa))
     }
 
     pub(crate) fn default_servant(&self) -> Option<Arc<dyn Servant>> {
@@ -340,21 +329,12 @@ impl PoaInner {
     /// The id in a key, if it is a key of this POA.
     pub(crate) fn id_in(&self, key: Key<'_>) -> Option<ObjectId> {
         match key {
-            Key::Active {
-                incarnation,
-                poa,
-                slot,
-                generation,
-            } => {
+            Key::Active { incarnation, poa, slot, generation } => {
                 let ours = incarnation == self.incarnation && poa == self.number;
                 let id = Place { slot, generation }.to_id();
                 (ours && self.policies.active_keys()).then(|| ObjectId::from(id.as_slice()))
             }
-            Key::Transient {
-                incarnation,
-                poa,
-                id,
-            } => {
+            Key::Transient { incarnation, poa, id } => {
                 let ours = incarnation == self.incarnation && poa == self.number;
                 ours.then(|| ObjectId::from(id))
             }
@@ -370,22 +350,13 @@ impl PoaInner {
     pub(crate) fn key_of(&self, id: &[u8]) -> Vec<u8> {
         let (incarnation, poa) = (self.incarnation, self.number);
         match (self.policies.lifespan, self.place_of(id)) {
-            (crate::Lifespan::Transient, Some(Place { slot, generation })) => Key::Active {
-                incarnation,
-                poa,
-                slot,
-                generation,
-            },
-            (crate::Lifespan::Transient, None) => Key::Transient {
-                incarnation,
-                poa,
-                id,
-            },
-            (crate::Lifespan::Persistent, _) => Key::Persistent {
-                hash: self.path_hash,
-                path: &self.path,
-                id,
-            },
+            (crate::Lifespan::Transient, Some(Place { slot, generation })) => {
+                Key::Active { incarnation, poa, slot, generation }
+            }
+            (crate::Lifespan::Transient, None) => Key::Transient { incarnation, poa, id },
+            (crate::Lifespan::Persistent, _) => {
+                Key::Persistent { hash: self.path_hash, path: &self.path, id }
+            }
         }
         .to_octets()
     }

@@ -370,9 +370,8 @@ impl Adapter for RootAdapter {
             },
         };
         let found = self.look_into(key, |pass, key| {
-            let path: Option<Vec<&str>> = crate::key::names(&pass.poa.path)
-                .map(|name| Some(name?.0))
-                .collect();
+            let path: Option<Vec<&str>> =
+                crate::key::names(&pass.poa.path).map(|name| Some(name?.0)).collect();
             Some((path?.join("/"), pass.find_active(key)?))
         });
         if let Some((poa, object)) = found {

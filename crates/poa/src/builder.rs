@@ -216,9 +216,7 @@ impl PoaBuilder {
         if self.activator.is_some() {
             created.set_activator(self.activator);
         }
-        parent
-            .adapter
-            .observe(|observer| observer.established(&created));
+        parent.adapter.observe(|observer| observer.established(&created));
         created.settle_factory();
         Ok(created)
     }

@@ -30,8 +30,7 @@ impl Poa {
         &self,
         make: impl FnOnce() -> S + Send + 'static,
     ) -> Result<I, PoaError> {
-        self.activate_servant(self.confine::<I, S>(make)?)
-            .map(I::from_ref)
+        self.activate_servant(self.confine::<I, S>(make)?).map(I::from_ref)
     }
 
     /// [`activate_confined`](Self::activate_confined) under an id of the application's choice.
@@ -43,8 +42,7 @@ impl Poa {
         id: impl Into<ObjectId>,
         make: impl FnOnce() -> S + Send + 'static,
     ) -> Result<I, PoaError> {
-        self.activate_servant_with_id(&id.into(), self.confine::<I, S>(make)?)
-            .map(I::from_ref)
+        self.activate_servant_with_id(&id.into(), self.confine::<I, S>(make)?).map(I::from_ref)
     }
 
     /// Makes a servant in the only thread of the POA's lane, and returns a handle that leads any

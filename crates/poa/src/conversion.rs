@@ -21,8 +21,7 @@ impl Poa {
     /// # Errors
     /// As [`servant_to_reference`](Self::servant_to_reference).
     pub fn this<I: ServedBy<Arc<S>>, S>(&self, servant: &Arc<S>) -> Result<I, PoaError> {
-        self.servant_to_reference(I::servant(Arc::clone(servant)))
-            .map(I::from_ref)
+        self.servant_to_reference(I::servant(Arc::clone(servant))).map(I::from_ref)
     }
 
     /// The reference of the object that a servant incarnates
@@ -121,9 +120,7 @@ impl Poa {
         if let Some(object) = self.inner.objects.find(place, id.as_bytes()) {
             return Ok(Arc::clone(&object.servant));
         }
-        self.inner
-            .default_servant()
-            .ok_or(PoaError::ObjectNotActive)
+        self.inner.default_servant().ok_or(PoaError::ObjectNotActive)
     }
 
     /// The reference of an active object (`id_to_reference`).
@@ -169,8 +166,7 @@ impl Poa {
         &self,
         id: impl Into<ObjectId>,
     ) -> Result<I, PoaError> {
-        self.create_reference_of(id, I::REPOSITORY_ID)
-            .map(I::from_ref)
+        self.create_reference_of(id, I::REPOSITORY_ID).map(I::from_ref)
     }
 
     /// [`create_reference_with_id`](Self::create_reference_with_id) for a type that
@@ -247,10 +243,8 @@ impl Poa {
     }
 }
 
-const FACTORY_SETTLED: SystemException = SystemException::bad_inv_order(
-    minor::bad_inv_order::INTERCEPTION_POINT,
-    CompletionStatus::No,
-);
+const FACTORY_SETTLED: SystemException =
+    SystemException::bad_inv_order(minor::bad_inv_order::INTERCEPTION_POINT, CompletionStatus::No);
 
 fn id_of(object: &ActiveObject) -> ObjectId {
     ObjectId::from(&*object.id_octets())

@@ -54,9 +54,7 @@ impl std::error::Error for NoContext {}
 
 impl Current {
     pub(crate) fn of(adapter: &Arc<RootAdapter>) -> Self {
-        Current {
-            adapter: Arc::clone(adapter),
-        }
+        Current { adapter: Arc::clone(adapter) }
     }
 
     /// The POA of the object (`get_POA`).
@@ -215,9 +213,7 @@ pub(crate) fn is_for(adapter: &RootAdapter, poa: &PoaInner, id: &[u8]) -> bool {
     let frame = FRAME.with(Here::get);
     frame.adapter == address(adapter)
         && frame.rest.incarnation == poa.incarnation
-        && frame
-            .object_id(poa)
-            .is_some_and(|here| here.as_bytes() == id)
+        && frame.object_id(poa).is_some_and(|here| here.as_bytes() == id)
 }
 
 /// Writes the object whose request this thread runs, as access rules do. Allocates nothing where the text has room.
@@ -243,13 +239,7 @@ fn push(adapter: &RootAdapter, poa: u32, incarnation: u64, place: Place, extra: 
             Some(before) => before.rest.changes + u32::from(before.adapter != adapter),
         };
         here.adapter.set(adapter);
-        here.rest.set(Rest {
-            incarnation,
-            poa,
-            place,
-            extra,
-            changes,
-        });
+        here.rest.set(Rest { incarnation, poa, place, extra, changes });
         Entered(before)
     })
 }
@@ -272,15 +262,7 @@ fn push_extra(
         extras.used += 1;
         extras.used as u32
     });
-    EnteredExtra {
-        _frame: push(
-            adapter,
-            poa.number,
-            poa.incarnation,
-            Place::default(),
-            number,
-        ),
-    }
+    EnteredExtra { _frame: push(adapter, poa.number, poa.incarnation, Place::default(), number) }
 }
 
 impl Drop for Entered {
@@ -296,10 +278,7 @@ impl Drop for Entered {
 impl Here {
     /// Returns what the thread is doing.
     fn get(&self) -> Frame {
-        Frame {
-            adapter: self.adapter.get(),
-            rest: self.rest.get(),
-        }
+        Frame { adapter: self.adapter.get(), rest: self.rest.get() }
     }
 
     #[cold]
@@ -381,8 +360,6 @@ fn address(adapter: &RootAdapter) -> usize {
 
 impl fmt::Debug for Current {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Current")
-            .field("object_id", &self.object_id().ok())
-            .finish()
+        f.debug_struct("Current").field("object_id", &self.object_id().ok()).finish()
     }
 }

@@ -91,25 +91,12 @@ impl RootAdapter {
     fn call_key(&self, key: Key<'_>, upcall: Upcall<'_>) -> Outcome {
         probe::stamp(Stage::KeyParsed);
         let admission = match key {
-            Key::Active {
-                incarnation,
-                poa,
-                slot,
-                generation,
-            } => {
+            Key::Active { incarnation, poa, slot, generation } => {
                 let place = Place { slot, generation };
-                let key = ActiveKey {
-                    incarnation,
-                    poa,
-                    place,
-                };
+                let key = ActiveKey { incarnation, poa, place };
                 return self.call_active(key, upcall);
             }
-            Key::Transient {
-                incarnation,
-                poa,
-                id,
-            } => {
+            Key::Transient { incarnation, poa, id } => {
                 let pass = self.numbered(poa, incarnation);
                 if let Some(pass) = open(&pass)
                     && let Some(object) = pass.poa.objects.with_id(id)
@@ -359,12 +346,9 @@ impl RootAdapter {
     /// The POA of a key, if it is there.
     pub(crate) fn present(&self, key: Key<'_>) -> Option<Admission> {
         match key {
-            Key::Active {
-                incarnation, poa, ..
+            Key::Active { incarnation, poa, .. } | Key::Transient { incarnation, poa, .. } => {
+                self.numbered(poa, incarnation)
             }
-            | Key::Transient {
-                incarnation, poa, ..
-            } => self.numbered(poa, incarnation),
             Key::Persistent { hash, path, .. } => self.at_path(hash, path),
         }
     }
@@ -376,12 +360,9 @@ impl RootAdapter {
         until: Instant,
     ) -> Result<Admission, SystemException> {
         match key {
-            Key::Active {
-                incarnation, poa, ..
+            Key::Active { incarnation, poa, .. } | Key::Transient { incarnation, poa, .. } => {
+                self.numbered(poa, incarnation).ok_or(NO_POA)
             }
-            | Key::Transient {
-                incarnation, poa, ..
-            } => self.numbered(poa, incarnation).ok_or(NO_POA),
             Key::Persistent { hash, path, .. } => {
                 if let Some(pass) = self.at_path(hash, path) {
                     return Ok(pass);
@@ -502,9 +483,7 @@ fn call_reached(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
 #[cold]
 fn target(adapter: &RootAdapter, servant: &dyn Servant) -> Target {
     let current = adapter.shared().map(|adapter| Current::of(&adapter));
-    let object_id = current
-        .as_ref()
-        .and_then(|current| current.object_id().ok());
+    let object_id = current.as_ref().and_then(|current| current.object_id().ok());
     let poa = current.as_ref().and_then(|current| current.poa().ok());
     Target {
         interface: servant.repository_id().to_owned(),

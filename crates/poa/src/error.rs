@@ -63,10 +63,9 @@ impl PoaError {
         match self {
             PoaError::UnknownId => Some(OBJECT_ID),
             PoaError::Destroyed => Some(NO_POA),
-            PoaError::NameTooLong(_) => Some(SystemException::bad_param(
-                minor::bad_param::OBJECT_ID,
-                CompletionStatus::No,
-            )),
+            PoaError::NameTooLong(_) => {
+                Some(SystemException::bad_param(minor::bad_param::OBJECT_ID, CompletionStatus::No))
+            }
             PoaError::System(exception) => Some(*exception),
             _ => None,
         }

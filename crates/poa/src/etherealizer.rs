@@ -76,12 +76,7 @@ fn run(adapter: &Arc<RootAdapter>) {
 }
 
 fn etherealize(adapter: &Arc<RootAdapter>, job: Job) {
-    let Job {
-        poa,
-        id,
-        servant,
-        cleanup,
-    } = job;
+    let Job { poa, id, servant, cleanup } = job;
     if let Some(ServantManager::Activator(activator)) = poa.servant_manager.get() {
         let remaining = poa.objects.activations(&*servant) > 0;
         let handle = Poa::of(adapter, &poa);

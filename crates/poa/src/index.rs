@@ -43,10 +43,7 @@ const LOOKS: usize = 16;
 
 impl HashIndex {
     pub(crate) fn new() -> Self {
-        HashIndex {
-            table: ArcSwap::from_pointee(Table::new(SMALLEST)),
-            version: AtomicU64::new(0),
-        }
+        HashIndex { table: ArcSwap::from_pointee(Table::new(SMALLEST)), version: AtomicU64::new(0) }
     }
 
     /// The first slot with this hash in which `look` sees what is wanted. No
@@ -171,11 +168,7 @@ mod tests {
 
     /// Every slot holds its own number; hashes collide a lot.
     fn find(index: &HashIndex, wanted: u32) -> Option<u32> {
-        index
-            .find(u64::from(wanted % 7), |slot| {
-                (slot == wanted).then_some(slot)
-            })
-            .unwrap()
+        index.find(u64::from(wanted % 7), |slot| (slot == wanted).then_some(slot)).unwrap()
     }
 
     #[test]
@@ -215,9 +208,6 @@ mod tests {
                 assert!(matches!(found, Ok(Some(3)) | Err(Contended)), "{found:?}");
             }
         });
-        assert_eq!(
-            index.find(3, |slot| (slot == 3).then_some(())),
-            Ok(Some(()))
-        );
+        assert_eq!(index.find(3, |slot| (slot == 3).then_some(())), Ok(Some(())));
     }
 }

@@ -27,24 +27,11 @@ const ACTIVE_LEN: usize = SLOTTED_KEY_LEN;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key<'k> {
     /// An index into the POA table, one into its objects: nothing to search.
-    Active {
-        incarnation: u64,
-        poa: u32,
-        slot: u32,
-        generation: u32,
-    },
+    Active { incarnation: u64, poa: u32, slot: u32, generation: u32 },
     /// A transient object with an id of the application.
-    Transient {
-        incarnation: u64,
-        poa: u32,
-        id: &'k [u8],
-    },
+    Transient { incarnation: u64, poa: u32, id: &'k [u8] },
     /// Found by POA path and object id, in this and later processes.
-    Persistent {
-        hash: u64,
-        path: &'k [u8],
-        id: &'k [u8],
-    },
+    Persistent { hash: u64, path: &'k [u8], id: &'k [u8] },
 }
 
 /// The key of an active object, taken apart.
@@ -100,10 +87,7 @@ impl ActiveKey {
         ActiveKey {
             incarnation,
             poa: poa as u32,
-            place: Place {
-                slot: (place >> 32) as u32,
-                generation: place as u32,
-            },
+            place: Place { slot: (place >> 32) as u32, generation: place as u32 },
         }
     }
 }
@@ -148,11 +132,7 @@ impl<'k> Key<'k> {
                 let (hash, rest) = rest.split_first_chunk()?;
                 let (length, rest) = rest.split_first_chunk()?;
                 let (path, id) = rest.split_at_checked(u16::from_le_bytes(*length).into())?;
-                Some(Key::Persistent {
-                    hash: u64::from_le_bytes(*hash),
-                    path,
-                    id,
-                })
+                Some(Key::Persistent { hash: u64::from_le_bytes(*hash), path, id })
             }
             _ => None,
         }
@@ -163,23 +143,14 @@ impl<'k> Key<'k> {
         let mut key = Vec::with_capacity(ACTIVE_LEN);
         key.extend_from_slice(MAGIC);
         match self {
-            Key::Active {
-                incarnation,
-                poa,
-                slot,
-                generation,
-            } => {
+            Key::Active { incarnation, poa, slot, generation } => {
                 key.push(b'a');
                 key.extend_from_slice(&incarnation.to_le_bytes());
                 key.extend_from_slice(&poa.to_le_bytes());
                 key.extend_from_slice(&slot.to_le_bytes());
                 key.extend_from_slice(&generation.to_le_bytes());
             }
-            Key::Transient {
-                incarnation,
-                poa,
-                id,
-            } => {
+            Key::Transient { incarnation, poa, id } => {
                 key.push(b't');
                 key.extend_from_slice(&incarnation.to_le_bytes());
                 key.extend_from_slice(&poa.to_le_bytes());
@@ -213,9 +184,8 @@ pub(crate) fn names(path: &[u8]) -> impl Iterator<Item = Option<(&str, &[u8])>> 
     let mut at = 0;
     std::iter::from_fn(move || {
         let length = usize::from(*path.get(at)?);
-        let name = path
-            .get(at + 1..at + 1 + length)
-            .and_then(|name| std::str::from_utf8(name).ok());
+        let name =
+            path.get(at + 1..at + 1 + length).and_then(|name| std::str::from_utf8(name).ok());
         at += 1 + length;
         Some(name.map(|name| (name, &path[..at])))
     })
@@ -236,27 +206,10 @@ mod tests {
     fn every_kind_survives() {
         let path = path_with(&path_with(b"", "bank").unwrap(), "accounts").unwrap();
         for key in [
-            Key::Active {
-                incarnation: 1,
-                poa: 2,
-                slot: 3,
-                generation: 4,
-            },
-            Key::Transient {
-                incarnation: u64::MAX,
-                poa: 7,
-                id: b"seven",
-            },
-            Key::Persistent {
-                hash: path_hash(&path),
-                path: &path,
-                id: b"",
-            },
-            Key::Persistent {
-                hash: path_hash(b""),
-                path: b"",
-                id: b"\x02ab",
-            },
+            Key::Active { incarnation: 1, poa: 2, slot: 3, generation: 4 },
+            Key::Transient { incarnation: u64::MAX, poa: 7, id: b"seven" },
+            Key::Persistent { hash: path_hash(&path), path: &path, id: b"" },
+            Key::Persistent { hash: path_hash(b""), path: b"", id: b"\x02ab" },
         ] {
             assert_eq!(Key::parse(&key.to_octets()), Some(key));
         }
@@ -264,12 +217,8 @@ mod tests {
 
     #[test]
     fn both_ways_of_reading_the_key_of_an_active_object_agree() {
-        let key = Key::Active {
-            incarnation: u64::MAX - 1,
-            poa: 2,
-            slot: u32::MAX - 3,
-            generation: 4,
-        };
+        let key =
+            Key::Active { incarnation: u64::MAX - 1, poa: 2, slot: u32::MAX - 3, generation: 4 };
         let octets = key.to_octets();
         let (active, slot) = ActiveKey::parse(&octets).unwrap();
         assert_eq!((Key::from(active), slot), (key, NO_SLOT));
@@ -281,33 +230,18 @@ mod tests {
         for end in 0..octets.len() {
             assert_eq!(ActiveKey::parse(&octets[..end]), None);
         }
-        let other = Key::Transient {
-            incarnation: 1,
-            poa: 2,
-            id: b"12345678",
-        };
+        let other = Key::Transient { incarnation: 1, poa: 2, id: b"12345678" };
         assert_eq!(ActiveKey::parse(&other.to_octets()), None);
     }
 
     #[test]
     fn no_prefix_of_a_key_is_a_panic() {
-        let whole = Key::Active {
-            incarnation: 1,
-            poa: 2,
-            slot: 3,
-            generation: 4,
-        }
-        .to_octets();
+        let whole = Key::Active { incarnation: 1, poa: 2, slot: 3, generation: 4 }.to_octets();
         for end in 0..whole.len() {
             assert_eq!(Key::parse(&whole[..end]), None);
         }
         let path = path_with(b"", "bank").unwrap();
-        let whole = Key::Persistent {
-            hash: path_hash(&path),
-            path: &path,
-            id: b"",
-        }
-        .to_octets();
+        let whole = Key::Persistent { hash: path_hash(&path), path: &path, id: b"" }.to_octets();
         for end in 0..whole.len() {
             assert_eq!(Key::parse(&whole[..end]), None);
         }

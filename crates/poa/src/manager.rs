@@ -148,12 +148,7 @@ impl PoaManager {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 break Err(DISCARDED);
             };
-            change = self
-                .0
-                .changed
-                .wait_timeout(change, left)
-                .expect(UNPOISONED)
-                .0;
+            change = self.0.changed.wait_timeout(change, left).expect(UNPOISONED).0;
         };
         change.held -= 1;
         admitted
@@ -235,10 +230,7 @@ impl PoaManager {
         let until = Instant::now() + limit.unwrap_or(Duration::from_secs(30));
         for poa in poas {
             // What was published now may be in use; what was published before may not.
-            if !poa
-                .life
-                .wait_quiet(1, until, || self.state() != state || poa.is_destroyed())
-            {
+            if !poa.life.wait_quiet(1, until, || self.state() != state || poa.is_destroyed()) {
                 return Err(PoaError::System(TIMED_OUT));
             }
         }
@@ -272,10 +264,7 @@ impl Eq for PoaManager {}
 
 impl fmt::Debug for PoaManager {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PoaManager")
-            .field("id", &self.id())
-            .field("state", &self.state())
-            .finish()
+        f.debug_struct("PoaManager").field("id", &self.id()).field("state", &self.state()).finish()
     }
 }
 

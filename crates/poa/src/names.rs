@@ -41,11 +41,7 @@ impl Names {
     /// Makes requests to a group lead to a key; false: they lead to another one.
     pub(crate) fn bind_group(&mut self, group: &Group, key: &[u8]) -> bool {
         let octets = [ByteOrder::Big, ByteOrder::Little].map(|order| group.encode(order));
-        if self
-            .keys
-            .get(&octets[0][..])
-            .is_some_and(|known| **known != *key)
-        {
+        if self.keys.get(&octets[0][..]).is_some_and(|known| **known != *key) {
             return false;
         }
         octets.iter().for_each(|octets| self.bind(octets, key));
@@ -56,10 +52,7 @@ impl Names {
     /// Makes requests to a group lead nowhere; returns whether they led to this key.
     pub(crate) fn unbind_group(&mut self, group: &Group, key: &[u8]) -> bool {
         let octets = [ByteOrder::Big, ByteOrder::Little].map(|order| group.encode(order));
-        let was = self
-            .keys
-            .get(&octets[0][..])
-            .is_some_and(|known| **known == *key);
+        let was = self.keys.get(&octets[0][..]).is_some_and(|known| **known == *key);
         if was {
             octets.iter().for_each(|octets| {
                 self.unbind(octets);

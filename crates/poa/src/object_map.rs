@@ -184,9 +184,7 @@ impl ObjectMap {
 
     /// Finds an object by its place or, for keys whose object is not where they say, by its id.
     pub(crate) fn find(&self, place: Option<Place>, id: &[u8]) -> Option<Found> {
-        place
-            .and_then(|place| self.at(place))
-            .or_else(|| self.with_id(id))
+        place.and_then(|place| self.at(place)).or_else(|| self.with_id(id))
     }
 
     /// An object that was deactivated while requests ran, and at least one
@@ -213,9 +211,7 @@ impl ObjectMap {
     /// Returns the number of objects that a servant incarnates.
     pub(crate) fn activations(&self, servant: &dyn Servant) -> usize {
         let edit = self.edit();
-        edit.identities
-            .get(&servant.identity())
-            .map_or(0, |identity| identity.objects)
+        edit.identities.get(&servant.identity()).map_or(0, |identity| identity.objects)
     }
 
     /// A place that an object may be put at later, by its id.
@@ -278,10 +274,8 @@ impl ObjectMap {
         if let (Ids::Hash(index), Some(_)) = (&self.ids, id) {
             index.insert(hash, place.slot);
         }
-        let known = edit.identities.entry(identity).or_insert(Identity {
-            slot: place.slot,
-            objects: 0,
-        });
+        let known =
+            edit.identities.entry(identity).or_insert(Identity { slot: place.slot, objects: 0 });
         known.slot = place.slot;
         known.objects += 1;
         Ok(place)
@@ -317,11 +311,7 @@ impl ObjectMap {
             _ => self.used.load(Ordering::Acquire),
         };
         for slot in 0..slots {
-            let end = if etherealize {
-                End::Cleanup
-            } else {
-                End::Silent
-            };
+            let end = if etherealize { End::Cleanup } else { End::Silent };
             ended.extend(self.vacate(&mut edit, slot, end));
         }
         drop(edit);
@@ -378,10 +368,7 @@ impl ObjectMap {
 
     fn issue(&self, slot: u32) -> Place {
         let issued = &self.slots.at(slot).expect("made before").issued;
-        Place {
-            slot,
-            generation: issued.fetch_add(1, Ordering::AcqRel),
-        }
+        Place { slot, generation: issued.fetch_add(1, Ordering::AcqRel) }
     }
 
     /// Puts a slot on the list of free ones, unless it has been used up.
@@ -536,16 +523,9 @@ mod tests {
     #[test]
     fn ids_are_unique_and_free_again_after_removal() {
         let known: [Box<[u8]>; 2] = [(*b"six").into(), (*b"seven").into()];
-        for map in [
-            ObjectMap::hashed(),
-            ObjectMap::linear(),
-            ObjectMap::perfect(&known).unwrap(),
-        ] {
+        for map in [ObjectMap::hashed(), ObjectMap::linear(), ObjectMap::perfect(&known).unwrap()] {
             insert(&map, Some(b"seven")).unwrap();
-            assert!(matches!(
-                insert(&map, Some(b"seven")),
-                Err(PoaError::ObjectAlreadyActive)
-            ));
+            assert!(matches!(insert(&map, Some(b"seven")), Err(PoaError::ObjectAlreadyActive)));
             assert!(map.with_id(b"seven").is_some());
             assert!(map.with_id(b"six").is_none());
             assert!(map.with_id(b"eight").is_none());
@@ -561,10 +541,7 @@ mod tests {
     fn a_perfect_map_knows_its_ids_and_no_others() {
         let known: [Box<[u8]>; 2] = [(*b"six").into(), (*b"seven").into()];
         let map = ObjectMap::perfect(&known).unwrap();
-        assert!(matches!(
-            insert(&map, Some(b"eight")),
-            Err(PoaError::UnknownId)
-        ));
+        assert!(matches!(insert(&map, Some(b"eight")), Err(PoaError::UnknownId)));
         assert!(ObjectMap::perfect(&[(*b"six").into(), (*b"six").into()]).is_none());
     }
 

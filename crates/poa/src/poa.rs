@@ -192,10 +192,7 @@ impl PoaInner {
 
 impl Poa {
     pub(crate) fn of(adapter: &Arc<RootAdapter>, inner: &Arc<PoaInner>) -> Poa {
-        Poa {
-            adapter: Arc::clone(adapter),
-            inner: Arc::clone(inner),
-        }
+        Poa { adapter: Arc::clone(adapter), inner: Arc::clone(inner) }
     }
 
     /// The name it was created with (`the_name`).
@@ -243,9 +240,7 @@ impl Poa {
     pub fn children(&self) -> Vec<Poa> {
         let children = self.inner.children.lock().expect(UNPOISONED);
         let children = children.values();
-        children
-            .map(|child| Poa::of(&self.adapter, child))
-            .collect()
+        children.map(|child| Poa::of(&self.adapter, child)).collect()
     }
 
     /// Tells servants of this ORB which of their objects is called.
@@ -271,10 +266,7 @@ impl Poa {
         policies: Policies,
         manager: PoaManager,
     ) -> Result<Poa, PoaError> {
-        self.new_poa(name)
-            .policies(policies)
-            .manager(manager)
-            .create()
+        self.new_poa(name).policies(policies).manager(manager).create()
     }
 
     /// Begins a child, with more choice than [`create_poa`](Self::create_poa).
@@ -403,8 +395,7 @@ impl Poa {
     /// Takes a plain name away; returns whether it was bound. Requests for it are OBJECT_NOT_EXIST
     /// from then on, and the object lives on under its other references.
     pub fn unbind_name(&self, name: &str) -> bool {
-        self.adapter
-            .change_names(|names| names.unbind(name.as_bytes()))
+        self.adapter.change_names(|names| names.unbind(name.as_bytes()))
     }
 
     /// Makes objects of this POA of all keys that nobody here made and no name is bound to: each such
@@ -445,8 +436,7 @@ impl Poa {
     /// # Ok::<(), oxorb_poa::PoaError>(())
     /// ```
     pub fn take_foreign_keys(&self) {
-        self.adapter
-            .change_names(|names| names.set_foreign(Some(&self.inner)));
+        self.adapter.change_names(|names| names.set_foreign(Some(&self.inner)));
     }
 
     /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
@@ -472,10 +462,7 @@ impl Poa {
 
     /// A manager of this ORB by name (`POAManagerFactory::find`).
     pub fn find_poa_manager(&self, id: &str) -> Option<PoaManager> {
-        self.adapter
-            .managers()
-            .into_iter()
-            .find(|manager| manager.id() == id)
+        self.adapter.managers().into_iter().find(|manager| manager.id() == id)
     }
 
     /// All managers of this ORB that anybody uses (`POAManagerFactory::list`).

@@ -229,10 +229,7 @@ pub struct InvalidPolicy {
 impl fmt::Display for InvalidPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let InvalidPolicy { index, rule } = self;
-        write!(
-            f,
-            "the policies contradict each other: {rule} (InvalidPolicy, index {index})"
-        )
+        write!(f, "the policies contradict each other: {rule} (InvalidPolicy, index {index})")
     }
 }
 
@@ -289,10 +286,7 @@ impl Policies {
         let mut policies = Policies::default();
         for (index, policy) in list.iter().enumerate() {
             let kind = std::mem::discriminant(policy);
-            if list[..index]
-                .iter()
-                .any(|earlier| std::mem::discriminant(earlier) == kind)
-            {
+            if list[..index].iter().any(|earlier| std::mem::discriminant(earlier) == kind) {
                 return Err(InvalidPolicy {
                     index: index as u16,
                     rule: "a policy may be given once",
@@ -376,10 +370,7 @@ impl Policies {
 
     /// Returns the protocols over which references lead to its objects.
     pub(crate) fn over(&self) -> Over {
-        Over {
-            protocols: self.realtime.server_protocols,
-            secure_only: self.secure_only,
-        }
+        Over { protocols: self.realtime.server_protocols, secure_only: self.secure_only }
     }
 
     /// Whether keys say where the object is.
@@ -413,12 +404,7 @@ const RULES: [Rule; 8] = [
         text: "servant_retention: NonRetain needs request_processing: DefaultServant or \
                ServantManager",
         broken: |p| !p.retains() && p.request_processing == RequestProcessing::ActiveObjectMapOnly,
-        party: |p| {
-            matches!(
-                p,
-                Policy::ServantRetention(_) | Policy::RequestProcessing(_)
-            )
-        },
+        party: |p| matches!(p, Policy::ServantRetention(_) | Policy::RequestProcessing(_)),
     },
     Rule {
         text: "request_processing: DefaultServant needs id_uniqueness: Multiple",
@@ -439,12 +425,7 @@ const RULES: [Rule; 8] = [
     Rule {
         text: "implicit_activation: Yes needs servant_retention: Retain",
         broken: |p| p.implicit_activation == ImplicitActivation::Yes && !p.retains(),
-        party: |p| {
-            matches!(
-                p,
-                Policy::ServantRetention(_) | Policy::ImplicitActivation(_)
-            )
-        },
+        party: |p| matches!(p, Policy::ServantRetention(_) | Policy::ImplicitActivation(_)),
     },
     Rule {
         text: "lookup: Perfect needs id_assignment: User",

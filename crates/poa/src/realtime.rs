@@ -50,12 +50,7 @@ impl RealTime {
     /// `None` for POAs that have none of these policies.
     pub(crate) fn of(policies: &Policies, lanes: Option<ThreadpoolLanes>) -> Option<Box<Self>> {
         let wanted = !policies.realtime.is_empty();
-        wanted.then(|| {
-            Box::new(RealTime {
-                lanes,
-                priorities: Mutex::default(),
-            })
-        })
+        wanted.then(|| Box::new(RealTime { lanes, priorities: Mutex::default() }))
     }
 
     fn lane_priorities(&self) -> Option<&[Priority]> {
@@ -76,12 +71,7 @@ impl PoaInner {
     /// The priority that an object was given, if it was.
     pub(crate) fn own_priority(&self, id: &[u8]) -> Option<Priority> {
         let realtime = self.realtime.as_ref()?;
-        realtime
-            .priorities
-            .lock()
-            .expect(UNPOISONED)
-            .get(id)
-            .copied()
+        realtime.priorities.lock().expect(UNPOISONED).get(id).copied()
     }
 
     /// An object has left: the next one of this id has a priority of its own.
@@ -92,10 +82,8 @@ impl PoaInner {
     }
 
     pub(crate) fn model(&self) -> Option<(PriorityModel, Priority)> {
-        let PriorityModelPolicy {
-            model,
-            server_priority,
-        } = self.policies.realtime.priority_model?;
+        let PriorityModelPolicy { model, server_priority } =
+            self.policies.realtime.priority_model?;
         Some((model, Priority::new(server_priority).ok()?))
     }
 
@@ -183,8 +171,7 @@ impl Pass {
                 priority
             }
         };
-        orb.raise_thread_as(priority, scheduled_as)
-            .map(|raised| Some(Urgent::Raised(raised)))
+        orb.raise_thread_as(priority, scheduled_as).map(|raised| Some(Urgent::Raised(raised)))
     }
 
     /// Returns the priority by which a request of this importance is scheduled: as much above or below `base`, within the band
@@ -329,12 +316,9 @@ impl Pass {
 
     pub(crate) fn find_active(&self, key: Key<'_>) -> Option<Found> {
         match key {
-            Key::Active {
-                slot, generation, ..
-            } => self
-                .poa
-                .objects
-                .at(crate::object_map::Place { slot, generation }),
+            Key::Active { slot, generation, .. } => {
+                self.poa.objects.at(crate::object_map::Place { slot, generation })
+            }
             Key::Transient { id, .. } | Key::Persistent { id, .. } => self.poa.objects.with_id(id),
         }
     }
@@ -350,9 +334,7 @@ fn transformed(orb: &Orb, priority: Priority, key: Key<'_>) -> Result<Priority, 
         CompletionStatus::No,
     );
     let inbound = match key {
-        Key::Active {
-            slot, generation, ..
-        } => {
+        Key::Active { slot, generation, .. } => {
             let id = crate::object_map::Place { slot, generation }.to_id();
             transform.inbound(priority, &id)
         }
@@ -376,8 +358,7 @@ impl Poa {
         servant: S,
         priority: Priority,
     ) -> Result<I, PoaError> {
-        self.activate_servant_with_priority(I::servant(servant), priority)
-            .map(I::from_ref)
+        self.activate_servant_with_priority(I::servant(servant), priority).map(I::from_ref)
     }
 
     /// [`activate_with_id`](Self::activate_with_id) with a priority (`activate_object_with_id_and_priority`).
@@ -392,8 +373,7 @@ impl Poa {
     ) -> Result<I, PoaError> {
         let id = id.into();
         self.give_priority(&id, priority)?;
-        self.activate_servant_with_id(&id, I::servant(servant))
-            .map(I::from_ref)
+        self.activate_servant_with_id(&id, I::servant(servant)).map(I::from_ref)
     }
 
     /// [`activate_servant`](Self::activate_servant) with a priority.
@@ -510,9 +490,9 @@ impl Poa {
             (None, None) => true,
             (None, Some(priority)) => lane == priority,
             (Some(bands), None) => bands.iter().any(|band| band.contains(lane.get())),
-            (Some(bands), Some(priority)) => bands
-                .iter()
-                .any(|band| band.contains(priority.get()) && band.contains(lane.get())),
+            (Some(bands), Some(priority)) => {
+                bands.iter().any(|band| band.contains(priority.get()) && band.contains(lane.get()))
+            }
         };
         let reference = orb.create_lane_reference(pool, wanted, type_id, key, &components, over);
         reference.map_err(|error| PoaError::System(error.into()))
@@ -523,9 +503,7 @@ impl Poa {
         let realtime = &self.inner.policies.realtime;
         let mut values = Vec::new();
         values.extend(
-            realtime
-                .client_protocols
-                .map(|list| RtPolicyValue::ClientProtocols(list.to_vec())),
+            realtime.client_protocols.map(|list| RtPolicyValue::ClientProtocols(list.to_vec())),
         );
         values.extend(realtime.priority_bands.map(RtPolicyValue::Bands));
         if let Some(policy) = realtime.priority_model {

@@ -79,12 +79,7 @@ pub(crate) fn check(
     lanes: Option<&ThreadpoolLanes>,
     orb: Option<&Orb>,
 ) -> Result<(), InvalidPolicy> {
-    let candidate = Candidate {
-        policies: &policies.realtime,
-        thread: policies.thread,
-        lanes,
-        orb,
-    };
+    let candidate = Candidate { policies: &policies.realtime, thread: policies.thread, lanes, orb };
     let broken = RULES.iter().filter(|rule| (rule.broken)(&candidate));
     let indices = broken.map(|rule| {
         let party = list.iter().position(|policy| (rule.party)(policy));
@@ -122,11 +117,7 @@ const RULES: [Rule; 14] = [
     },
     Rule {
         text: "priority_model: priorities go from 0 to 32767",
-        broken: |c| {
-            c.policies
-                .priority_model
-                .is_some_and(|policy| policy.server_priority < 0)
-        },
+        broken: |c| c.policies.priority_model.is_some_and(|policy| policy.server_priority < 0),
         party: is_model,
     },
     Rule {
@@ -146,11 +137,7 @@ const RULES: [Rule; 14] = [
     },
     Rule {
         text: "priority_bands: there is no band in the list",
-        broken: |c| {
-            c.policies
-                .priority_bands
-                .is_some_and(|bands| bands.is_empty())
-        },
+        broken: |c| c.policies.priority_bands.is_some_and(|bands| bands.is_empty()),
         party: is_bands,
     },
     Rule {
@@ -189,8 +176,7 @@ const RULES: [Rule; 14] = [
         broken: |c| {
             c.has_lanes()
                 && c.policies.priority_bands.is_none()
-                && c.declared()
-                    .is_some_and(|wanted| !c.has_lane(|priority| priority == wanted))
+                && c.declared().is_some_and(|wanted| !c.has_lane(|priority| priority == wanted))
         },
         party: |policy| is_model(policy) || is_threadpool(policy),
     },

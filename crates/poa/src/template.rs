@@ -33,10 +33,7 @@ pub struct ObjectReferenceTemplate {
 
 impl ObjectReferenceTemplate {
     pub(crate) fn of(poa: &Poa) -> Self {
-        ObjectReferenceTemplate {
-            adapter_name: poa.adapter_name(),
-            poa: poa.clone(),
-        }
+        ObjectReferenceTemplate { adapter_name: poa.adapter_name(), poa: poa.clone() }
     }
 
     /// The names from the root POA down (`adapter_name`).
@@ -60,9 +57,7 @@ impl ObjectReferenceTemplate {
 
 impl fmt::Debug for ObjectReferenceTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ObjectReferenceTemplate")
-            .field("adapter_name", &self.adapter_name)
-            .finish()
+        f.debug_struct("ObjectReferenceTemplate").field("adapter_name", &self.adapter_name).finish()
     }
 }
 

@@ -35,9 +35,7 @@ impl Unknown {
     /// or one above it is still at work.
     pub(crate) fn keep_back(&self, poa: &Arc<PoaInner>) -> bool {
         let mut running = self.lock();
-        let above = running
-            .iter_mut()
-            .find(|running| poa.path.starts_with(&running.path));
+        let above = running.iter_mut().find(|running| poa.path.starts_with(&running.path));
         match above {
             Some(running) => {
                 running.kept_back.push(Arc::clone(poa));
@@ -61,25 +59,14 @@ impl Unknown {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return Err(DISCARDED);
             };
-            running = self
-                .changed
-                .wait_timeout(running, left)
-                .expect(UNPOISONED)
-                .0;
+            running = self.changed.wait_timeout(running, left).expect(UNPOISONED).0;
             waited = true;
         }
         if waited {
             return Ok(None);
         }
-        running.push(Running {
-            path: path.into(),
-            thread: own,
-            kept_back: Vec::new(),
-        });
-        Ok(Some(Making {
-            unknown: self,
-            path: path.into(),
-        }))
+        running.push(Running { path: path.into(), thread: own, kept_back: Vec::new() });
+        Ok(Some(Making { unknown: self, path: path.into() }))
     }
 
     /// Waits while another thread makes a POA: it may be there already, but its
@@ -87,18 +74,11 @@ impl Unknown {
     fn settle(&self, path: &[u8], until: Instant) -> Result<(), SystemException> {
         let mut running = self.lock();
         let own = thread::current().id();
-        while running
-            .iter()
-            .any(|running| *running.path == *path && running.thread != own)
-        {
+        while running.iter().any(|running| *running.path == *path && running.thread != own) {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return Err(DISCARDED);
             };
-            running = self
-                .changed
-                .wait_timeout(running, left)
-                .expect(UNPOISONED)
-                .0;
+            running = self.changed.wait_timeout(running, left).expect(UNPOISONED).0;
         }
         Ok(())
     }
@@ -129,9 +109,7 @@ impl Making<'_> {
 
 impl Drop for Making<'_> {
     fn drop(&mut self) {
-        self.unknown
-            .lock()
-            .retain(|running| running.path != self.path);
+        self.unknown.lock().retain(|running| running.path != self.path);
         self.unknown.changed.notify_all();
     }
 }
@@ -208,9 +186,7 @@ impl RootAdapter {
             let made = {
                 let _here = current::enter_manager(self, parent, None);
                 let handle = Poa::of(self, parent);
-                panic::catch_unwind(AssertUnwindSafe(|| {
-                    activator.unknown_adapter(&handle, name)
-                }))
+                panic::catch_unwind(AssertUnwindSafe(|| activator.unknown_adapter(&handle, name)))
             };
             making.end(self);
             return match made {

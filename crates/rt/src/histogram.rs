@@ -69,11 +69,8 @@ impl Histogram {
 
     /// Returns the distribution counted so far. Allocates.
     pub fn read(&self) -> Distribution {
-        let buckets: Vec<u64> = self
-            .buckets
-            .iter()
-            .map(|bucket| bucket.load(Ordering::Relaxed))
-            .collect();
+        let buckets: Vec<u64> =
+            self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).collect();
         Distribution {
             count: buckets.iter().sum(),
             sum_ns: self.sum.load(Ordering::Relaxed),

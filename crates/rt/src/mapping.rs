@@ -89,11 +89,7 @@ impl PriorityMapping for Mapping {
                 };
                 return small(native).filter(|native| range.contains(*native));
             }
-            Mapping::Multi {
-                corba: base,
-                native,
-                spacing,
-            } => {
+            Mapping::Multi { corba: base, native, spacing } => {
                 if priority > base {
                     return None;
                 }
@@ -126,11 +122,7 @@ impl PriorityMapping for Mapping {
                 }
                 (value - i32::from(range.min.0)).abs()
             }
-            Mapping::Multi {
-                corba,
-                native,
-                spacing,
-            } => {
+            Mapping::Multi { corba, native, spacing } => {
                 if value > i32::from(native.0) {
                     return None;
                 }
@@ -188,9 +180,7 @@ mod tests {
     #[test]
     fn linear_covers_both_ranges_and_never_falls() {
         let linear = Mapping::Linear(FIFO);
-        let native: Vec<_> = all()
-            .map(|corba| linear.to_native(corba).unwrap().0)
-            .collect();
+        let native: Vec<_> = all().map(|corba| linear.to_native(corba).unwrap().0).collect();
         assert!(native.is_sorted());
         assert_eq!((native[0], native[32_767]), (1, 99));
         // As TAO: 98 * 16384 / 32767, towards 0.
@@ -201,11 +191,7 @@ mod tests {
 
     #[test]
     fn a_native_priority_comes_back_from_its_corba_priority() {
-        for mapping in [
-            Mapping::Linear(FIFO),
-            Mapping::Continuous(FIFO),
-            Mapping::Direct,
-        ] {
+        for mapping in [Mapping::Linear(FIFO), Mapping::Continuous(FIFO), Mapping::Direct] {
             for native in (1..=99).map(NativePriority) {
                 let corba = mapping.to_corba(native).unwrap();
                 assert_eq!(mapping.to_native(corba), Some(native), "{mapping:?}");
@@ -222,24 +208,14 @@ mod tests {
     #[test]
     fn what_a_mapping_does_not_have_it_refuses() {
         let seven = Priority::new(7).unwrap();
-        let multi = Mapping::Multi {
-            corba: seven,
-            native: NativePriority(50),
-            spacing: 3,
-        };
+        let multi = Mapping::Multi { corba: seven, native: NativePriority(50), spacing: 3 };
         assert_eq!(multi.to_native(seven), Some(NativePriority(50)));
         assert_eq!(multi.to_native(Priority::MIN), Some(NativePriority(48)));
         assert_eq!(multi.to_native(Priority::new(8).unwrap()), None);
         assert_eq!(multi.to_corba(NativePriority(51)), None);
-        assert_eq!(
-            multi.to_corba(NativePriority(48)),
-            Some(Priority::new(1).unwrap())
-        );
+        assert_eq!(multi.to_corba(NativePriority(48)), Some(Priority::new(1).unwrap()));
         let continuous = Mapping::Continuous(FIFO);
-        assert_eq!(
-            continuous.to_native(Priority::new(98).unwrap()),
-            Some(NativePriority(99))
-        );
+        assert_eq!(continuous.to_native(Priority::new(98).unwrap()), Some(NativePriority(99)));
         assert_eq!(continuous.to_native(Priority::new(99).unwrap()), None);
         for mapping in [Mapping::Linear(FIFO), continuous] {
             assert_eq!(mapping.to_corba(NativePriority(0)), None);

@@ -38,11 +38,7 @@ impl BufferPool {
     /// A pool that keeps at most `buffers` buffers, of at most `retain` octets each. Holds none at
     /// first; allocates its own array here and never again.
     pub fn new(buffers: usize, retain: usize) -> Self {
-        Self {
-            stock: Vec::with_capacity(buffers),
-            buffers,
-            retain,
-        }
+        Self { stock: Vec::with_capacity(buffers), buffers, retain }
     }
 
     /// A buffer of at least `capacity` octets in all: the one put back last, whose memory is

@@ -113,10 +113,7 @@ pub struct NativeRange {
 impl NativeRange {
     /// Returns the range from the least to the most urgent priority.
     pub const fn new(min: i16, max: i16) -> Self {
-        NativeRange {
-            min: NativePriority(min),
-            max: NativePriority(max),
-        }
+        NativeRange { min: NativePriority(min), max: NativePriority(max) }
     }
 
     /// Whether the class has this priority.

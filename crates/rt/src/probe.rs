@@ -126,10 +126,6 @@ impl Shared {
     fn take(&mut self) -> Option<Trace> {
         let (records, lost, next) = self.ring.since(self.taken);
         self.taken = next;
-        (!records.is_empty()).then(|| Trace {
-            thread: self.thread.clone(),
-            records,
-            lost,
-        })
+        (!records.is_empty()).then(|| Trace { thread: self.thread.clone(), records, lost })
     }
 }

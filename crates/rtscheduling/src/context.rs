@@ -172,16 +172,8 @@ fn type_code() -> &'static TypeCode {
             "GuidType",
             TypeCode::sequence(TypeCode::OCTET),
         );
-        let priority = alias(
-            "IDL:omg.org/RTCORBA/Priority:1.0",
-            "Priority",
-            TypeCode::SHORT,
-        );
-        let time = alias(
-            "IDL:omg.org/TimeBase/TimeT:1.0",
-            "TimeT",
-            TypeCode::ULONGLONG,
-        );
+        let priority = alias("IDL:omg.org/RTCORBA/Priority:1.0", "Priority", TypeCode::SHORT);
+        let time = alias("IDL:omg.org/TimeBase/TimeT:1.0", "TimeT", TypeCode::ULONGLONG);
         TypeCode::structure(
             "IDL:omg.org/Kokyu/Svc_Ctxt_DSRT_QoS:1.0",
             "Svc_Ctxt_DSRT_QoS",
@@ -214,10 +206,7 @@ impl fmt::Display for BadContext {
                 write!(f, "it holds a {name} instead of a Kokyu::Svc_Ctxt_DSRT_QoS")
             }
             BadContext::IdTooLong(length) => {
-                write!(
-                    f,
-                    "the thread's id has {length} octets, and {MAX_ID} is the most"
-                )
+                write!(f, "the thread's id has {length} octets, and {MAX_ID} is the most")
             }
             BadContext::NoId => f.write_str("the thread has no id"),
             BadContext::Rejected(why) => f.write_str(why),

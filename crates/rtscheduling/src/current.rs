@@ -50,11 +50,7 @@ impl<S: Scheduler> Current<S> {
             None => (Kind::Thread, Id::new()),
         };
         let serial = self.begin(&stack, kind, id, name, parameter, implicit, false)?;
-        Ok(SchedulingSegment {
-            current: self.clone(),
-            serial,
-            _of_this_thread: PhantomData,
-        })
+        Ok(SchedulingSegment { current: self.clone(), serial, _of_this_thread: PhantomData })
     }
 
     /// Puts a segment on top. `entered`: others know already that the thread is here.
@@ -277,10 +273,7 @@ pub(crate) fn end_top<S: Scheduler>(
 
 impl<S: Scheduler> Clone for Current<S> {
     fn clone(&self) -> Self {
-        Current {
-            scheduling: self.scheduling.clone(),
-            orb: self.orb.clone(),
-        }
+        Current { scheduling: self.scheduling.clone(), orb: self.orb.clone() }
     }
 }
 

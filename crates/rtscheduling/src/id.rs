@@ -32,10 +32,7 @@ pub struct Id {
 
 impl Id {
     /// Id of no thread.
-    pub(crate) const NONE: Id = Id {
-        octets: [0; MAX_ID],
-        length: 0,
-    };
+    pub(crate) const NONE: Id = Id { octets: [0; MAX_ID], length: 0 };
 
     /// Makes an id that no other thread has, here or anywhere.
     #[expect(clippy::new_without_default, reason = "two of them differ")]
@@ -53,10 +50,7 @@ impl Id {
 
     /// Returns the id with these octets; `None`: they are more than [`MAX_ID`].
     pub fn from_octets(octets: &[u8]) -> Option<Id> {
-        let mut id = Id {
-            octets: [0; MAX_ID],
-            length: octets.len() as u8,
-        };
+        let mut id = Id { octets: [0; MAX_ID], length: octets.len() as u8 };
         id.octets.get_mut(..octets.len())?.copy_from_slice(octets);
         Some(id)
     }
@@ -98,9 +92,7 @@ impl Hash for Id {
 impl fmt::Display for Id {
     /// Hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.octets()
-            .iter()
-            .try_for_each(|octet| write!(f, "{octet:02x}"))
+        self.octets().iter().try_for_each(|octet| write!(f, "{octet:02x}"))
     }
 }
 
@@ -118,9 +110,7 @@ mod tests {
 
     #[test]
     fn the_first_eight_octets_of_ids_differ() {
-        let ids: HashSet<Vec<u8>> = (0..10_000)
-            .map(|_| Id::new().octets()[..8].to_vec())
-            .collect();
+        let ids: HashSet<Vec<u8>> = (0..10_000).map(|_| Id::new().octets()[..8].to_vec()).collect();
         assert_eq!(ids.len(), 10_000);
     }
 }

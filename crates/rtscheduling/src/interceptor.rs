@@ -45,9 +45,7 @@ impl<S: Scheduler> Interceptor<S> {
     ) -> Result<(), SystemException> {
         let inner = &*self.0;
         let stack = stack::own(inner.number, &inner.registry);
-        stack
-            .push(Kind::Request, id, "", Some(parameter), None)
-            .ok_or(TOO_DEEP)?;
+        stack.push(Kind::Request, id, "", Some(parameter), None).ok_or(TOO_DEEP)?;
         // So that whoever cancels it from here on finds it.
         stack.slot.enter(id);
         let admitted = match inner.registry.was_cancelled_early(&id) {
@@ -101,10 +99,7 @@ impl<S: Scheduler> SchedulingInterceptor for Interceptor<S> {
             }
             return Ok(travels(context));
         }
-        stack
-            .slot
-            .go(request.target().clone())
-            .map_err(cancelled_here)?;
+        stack.slot.go(request.target().clone()).map_err(cancelled_here)?;
         let sent = stack.segment(|segment| {
             scheduler.send_request(segment, request)?;
             scheduler.write_context(segment.id, segment.parameter, context);
@@ -159,10 +154,7 @@ impl<S: Scheduler> SchedulingInterceptor for Interceptor<S> {
         };
         let grant = admitted
             .unwrap_or(Ok(None))
-            .map_err(|exception| SystemException {
-                completed,
-                ..exception
-            });
+            .map_err(|exception| SystemException { completed, ..exception });
         back.map_err(|it| cancelled(it, completed))?;
         stack.grant(request.orb(), grant?)
     }

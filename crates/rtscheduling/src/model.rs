@@ -105,10 +105,7 @@ fn a_cancel_that_meets_the_request_on_its_way_is_not_lost() {
 #[test]
 fn no_more_threads_run_than_processors_and_all_run() {
     explore(|| {
-        let queue = Arc::new(RunQueue::new(Exclusive {
-            processors: 2,
-            ..Exclusive::default()
-        }));
+        let queue = Arc::new(RunQueue::new(Exclusive { processors: 2, ..Exclusive::default() }));
         let running = Arc::new(AtomicUsize::new(0));
         let threads: Vec<_> = (0..4)
             .map(|n| {
@@ -126,9 +123,7 @@ fn no_more_threads_run_than_processors_and_all_run() {
                 })
             })
             .collect();
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().unwrap());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(queue.waiting(), 0);
     });
 }

@@ -19,10 +19,8 @@ pub(crate) const TOO_DEEP: SystemException =
     SystemException::no_resources(minor::no_resources::SEGMENTS, CompletionStatus::No);
 
 /// NO_RESOURCES when as many threads were spawned as may run.
-pub(crate) const TOO_MANY: SystemException = SystemException::no_resources(
-    minor::no_resources::DISTRIBUTABLE_THREADS,
-    CompletionStatus::No,
-);
+pub(crate) const TOO_MANY: SystemException =
+    SystemException::no_resources(minor::no_resources::DISTRIBUTABLE_THREADS, CompletionStatus::No);
 
 /// The system gives no thread.
 pub(crate) const NO_THREAD: SystemException =

@@ -56,12 +56,7 @@ impl<S: Scheduler> Current<S> {
         parameter: S::Parameter,
     ) -> ResourceManager<S> {
         let (mutex, _) = self.orb.create_named_mutex(name);
-        ResourceManager {
-            name: name.to_owned(),
-            parameter,
-            mutex,
-            current: self.clone(),
-        }
+        ResourceManager { name: name.to_owned(), parameter, mutex, current: self.clone() }
     }
 }
 
@@ -74,10 +69,7 @@ impl<S: Scheduler> ResourceManager<S> {
     /// Those of [`Current::begin_scheduling_segment`], and of [`RtMutex::lock`].
     pub fn lock(&self) -> Result<HeldResource<'_, S>, SegmentError> {
         let segment = self.begin()?;
-        Ok(HeldResource {
-            _held: self.mutex.lock()?,
-            _segment: segment,
-        })
+        Ok(HeldResource { _held: self.mutex.lock()?, _segment: segment })
     }
 
     /// Waits at most so long; zero: not at all. `None`: the resource was not free in time. Otherwise as [`lock`](Self::lock).
@@ -87,10 +79,7 @@ impl<S: Scheduler> ResourceManager<S> {
     pub fn try_lock(&self, limit: Duration) -> Result<Option<HeldResource<'_, S>>, SegmentError> {
         let segment = self.begin()?;
         let held = self.mutex.try_lock(limit)?;
-        Ok(held.map(|held| HeldResource {
-            _held: held,
-            _segment: segment,
-        }))
+        Ok(held.map(|held| HeldResource { _held: held, _segment: segment }))
     }
 
     fn begin(&self) -> Result<Option<SchedulingSegment<S>>, SegmentError> {
@@ -99,8 +88,7 @@ impl<S: Scheduler> ResourceManager<S> {
         }
         let implicit = self.current.implicit_scheduling_parameter();
         let segment =
-            self.current
-                .begin_scheduling_segment(&self.name, self.parameter, implicit)?;
+            self.current.begin_scheduling_segment(&self.name, self.parameter, implicit)?;
         Ok(Some(segment))
     }
 }

@@ -51,11 +51,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits {
-            spawned: 64,
-            cancel: Duration::from_secs(1),
-            end: Duration::from_secs(5),
-        }
+        Limits { spawned: 64, cancel: Duration::from_secs(1), end: Duration::from_secs(5) }
     }
 }
 
@@ -124,9 +120,7 @@ impl<S: Scheduler> RtScheduling<S> {
 
 impl<S: Scheduler> Clone for RtScheduling<S> {
     fn clone(&self) -> Self {
-        RtScheduling {
-            inner: Arc::clone(&self.inner),
-        }
+        RtScheduling { inner: Arc::clone(&self.inner) }
     }
 }
 

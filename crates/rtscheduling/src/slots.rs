@@ -63,10 +63,7 @@ impl<W> Default for Registry<W> {
 impl<W> Registry<W> {
     /// Adds a native thread. Takes the lock of all; once for each thread.
     pub(crate) fn attach(&self) -> Arc<Slot<W>> {
-        let slot = Arc::new(Slot {
-            entries: Mutex::new(Vec::new()),
-            changed: Condvar::new(),
-        });
+        let slot = Arc::new(Slot { entries: Mutex::new(Vec::new()), changed: Condvar::new() });
         lock(&self.slots).push(Arc::clone(&slot));
         slot
     }
@@ -87,10 +84,7 @@ impl<W> Registry<W> {
     where
         W: Clone,
     {
-        let mut found = Found {
-            here: 0,
-            away: Vec::new(),
-        };
+        let mut found = Found { here: 0, away: Vec::new() };
         for slot in &*lock(&self.slots) {
             slot.cancel(id, &mut found);
         }
@@ -142,11 +136,7 @@ impl<W> Registry<W> {
 impl<W> Slot<W> {
     /// A distributable thread begins here, or comes here.
     pub(crate) fn enter(&self, id: Id) {
-        lock(&self.entries).push(Entry {
-            id,
-            cancelled: false,
-            away: None,
-        });
+        lock(&self.entries).push(Entry { id, cancelled: false, away: None });
     }
 
     /// The innermost thread ends, or leaves.
@@ -205,17 +195,13 @@ impl<W> Slot<W> {
     /// Waits until the innermost thread is cancelled, at most so long.
     pub(crate) fn sleep(&self, duration: Duration) -> Result<(), Cancelled> {
         let until = Instant::now().checked_add(duration);
-        self.wait_while(until, |entries| {
-            entries.last().is_some_and(|entry| !entry.cancelled)
-        });
+        self.wait_while(until, |entries| entries.last().is_some_and(|entry| !entry.cancelled));
         self.check()
     }
 
     /// Waits until no thread with this id is here, at most until then. Returns whether that is so.
     pub(crate) fn wait_gone(&self, id: &Id, until: Instant) -> bool {
-        self.wait_while(Some(until), |entries| {
-            entries.iter().any(|entry| entry.id == *id)
-        })
+        self.wait_while(Some(until), |entries| entries.iter().any(|entry| entry.id == *id))
     }
 
     fn wait_while(&self, until: Option<Instant>, waits: impl Fn(&[Entry<W>]) -> bool) -> bool {

@@ -175,9 +175,7 @@ impl<S: Scheduler> Counted<S> {
     fn begin(inner: &Arc<Inner<S>>) -> Option<Counted<S>> {
         let limit = inner.limits.spawned;
         let one_more = |now: usize| (now < limit).then_some(now + 1);
-        let begun = inner
-            .spawned
-            .try_update(Ordering::AcqRel, Ordering::Acquire, one_more);
+        let begun = inner.spawned.try_update(Ordering::AcqRel, Ordering::Acquire, one_more);
         begun.is_ok().then(|| Counted(Arc::clone(inner)))
     }
 }

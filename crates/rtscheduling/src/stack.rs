@@ -88,11 +88,7 @@ pub(crate) fn adopt<P: 'static>(
     let stack = Rc::new(Stack::<P> {
         slot,
         registry: Arc::clone(registry),
-        frames: RefCell::new(Frames {
-            all: Vec::with_capacity(4),
-            depth: 0,
-            serials: 0,
-        }),
+        frames: RefCell::new(Frames { all: Vec::with_capacity(4), depth: 0, serials: 0 }),
     });
     let erased: Rc<dyn Any> = Rc::clone(&stack) as Rc<dyn Any>;
     STACKS.with_borrow_mut(|stacks| stacks.push((number, erased)));
@@ -158,10 +154,7 @@ impl<P: Copy> Stack<P> {
             let frames = &mut *self.frames.borrow_mut();
             frames.depth = frames.depth.saturating_sub(1);
             let depth = frames.depth;
-            frames
-                .all
-                .get_mut(depth)
-                .and_then(|frame| frame.raised.take())
+            frames.all.get_mut(depth).and_then(|frame| frame.raised.take())
         };
         drop(raised);
     }
@@ -191,12 +184,7 @@ impl<P: Copy> Stack<P> {
     ) -> Option<R> {
         let (id, name, parameter, implicit) = self.at(below, |frame| {
             let parameter = frame.parameter?;
-            Some((
-                frame.id,
-                mem::take(&mut frame.name),
-                parameter,
-                frame.implicit,
-            ))
+            Some((frame.id, mem::take(&mut frame.name), parameter, frame.implicit))
         })??;
         let done = act(&Segment {
             id: &id,

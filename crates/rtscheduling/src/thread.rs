@@ -46,13 +46,7 @@ impl DistributableThread {
         limit: Duration,
         slot: Option<Arc<Slot<Ref>>>,
     ) -> DistributableThread {
-        DistributableThread {
-            id,
-            registry,
-            scheduler,
-            limit,
-            slot,
-        }
+        DistributableThread { id, registry, scheduler, limit, slot }
     }
 
     /// Returns its id.
@@ -85,12 +79,7 @@ impl DistributableThread {
             return Err(UNKNOWN);
         }
         self.scheduler.cancel(&self.id);
-        Ok(cancel::follow(
-            &self.id,
-            &found.away,
-            cancel::HOPS,
-            self.limit,
-        ))
+        Ok(cancel::follow(&self.id, &found.away, cancel::HOPS, self.limit))
     }
 
     /// Waits until a [spawned](crate::Current::spawn) thread has ended, at most so long. Returns whether it has. Of other threads
@@ -101,9 +90,7 @@ impl DistributableThread {
             Some(slot) => {
                 let now = Instant::now();
                 // What no clock can hold is a day.
-                let until = now
-                    .checked_add(limit)
-                    .unwrap_or(now + Duration::from_secs(86_400));
+                let until = now.checked_add(limit).unwrap_or(now + Duration::from_secs(86_400));
                 slot.wait_gone(&self.id, until)
             }
         }

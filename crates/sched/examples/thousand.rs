@@ -16,13 +16,7 @@ fn main() -> Result<(), Error> {
     let repository = operations()?;
     let priorities = OsPriorities::range(1, 2_000)?;
     println!("{OPERATIONS} operations, the best of five:");
-    for strategy in [
-        Strategy::RMS,
-        Strategy::DM,
-        Strategy::EDF,
-        Strategy::MLF,
-        Strategy::MUF,
-    ] {
+    for strategy in [Strategy::RMS, Strategy::DM, Strategy::EDF, Strategy::MLF, Strategy::MUF] {
         for model in DispatchModel::ALL {
             let mut best = (Duration::MAX, Duration::MAX);
             let mut told = String::new();

@@ -51,9 +51,9 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Invalid(error) => error.fmt(f),
-            Refusal::Late {
-                operation, because, ..
-            } => write!(f, "{operation} is not admitted, for with it {because}"),
+            Refusal::Late { operation, because, .. } => {
+                write!(f, "{operation} is not admitted, for with it {because}")
+            }
         }
     }
 }
@@ -149,19 +149,14 @@ pub fn admit(
         });
     }
     schedule.check()?;
-    Ok(Admitted {
-        repository,
-        schedule,
-    })
+    Ok(Admitted { repository, schedule })
 }
 
 /// Explains what keeps a task waiting for ever.
 fn overload(set: &TaskSet, late: &Task) -> String {
     let urgent = || set.tasks.iter().filter(|task| task.band <= late.band);
-    let mut told = format!(
-        "all that is as urgent takes {} of the processor",
-        Utilization::of(urgent())
-    );
+    let mut told =
+        format!("all that is as urgent takes {} of the processor", Utilization::of(urgent()));
     for task in urgent() {
         let _ = write!(told, ", {} {}", task.name, Utilization::of_one(task));
     }
@@ -191,27 +186,15 @@ mod tests {
         said: Characteristics,
     ) -> Result<Admitted, Refusal> {
         let priorities = OsPriorities::range(1, 99).unwrap();
-        admit(
-            running,
-            name,
-            said,
-            &Strategy::MUF,
-            &DispatchModel::Band,
-            &priorities,
-        )
+        admit(running, name, said, &Strategy::MUF, &DispatchModel::Band, &priorities)
     }
 
     #[test]
     fn one_that_makes_another_late_is_refused_with_the_name_of_that_one() {
         let low = task(6, 10, Criticality::Low);
-        let running = try_admit(&Repository::new(), "low", low)
-            .unwrap()
-            .repository;
+        let running = try_admit(&Repository::new(), "low", low).unwrap().repository;
         let refused = try_admit(&running, "high", task(6, 10, Criticality::High)).unwrap_err();
-        let Refusal::Late {
-            operation, late, ..
-        } = &refused
-        else {
+        let Refusal::Late { operation, late, .. } = &refused else {
             panic!("{refused}");
         };
         assert_eq!((operation.as_str(), late.as_str()), ("high", "low"));
@@ -222,9 +205,7 @@ mod tests {
     fn who_was_late_before_does_not_keep_others_out() {
         let mut running = Repository::new();
         let late = running.create("late").unwrap();
-        running
-            .set(late, task(12, 10, Criticality::VeryLow))
-            .unwrap();
+        running.set(late, task(12, 10, Criticality::VeryLow)).unwrap();
         let admitted = try_admit(&running, "high", task(1, 10, Criticality::High)).unwrap();
         assert_eq!(admitted.repository.len(), 2);
         assert_eq!(running.len(), 1);
@@ -233,9 +214,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_refused_as_such() {
         let one = task(1, 10, Criticality::Low);
-        let running = try_admit(&Repository::new(), "one", one)
-            .unwrap()
-            .repository;
+        let running = try_admit(&Repository::new(), "one", one).unwrap().repository;
         assert!(matches!(
             try_admit(&running, "one", one),
             Err(Refusal::Invalid(Error::DuplicateName(_)))

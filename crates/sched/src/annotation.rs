@@ -44,7 +44,7 @@ pub fn characteristics<'a>(
                 said.period = time::parse_period(text).map_err(|error| error.to_string())?;
                 if said.period == 0 {
                     return Err(
-                        "a period of 0 is none; leave it out where callers give the rate".into(),
+                        "a period of 0 is none; leave it out where callers give the rate".into()
                     );
                 }
             }

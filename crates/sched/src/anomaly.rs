@@ -33,11 +33,7 @@ impl Anomaly {
         operation: Option<&str>,
         description: impl Into<String>,
     ) -> Anomaly {
-        Anomaly {
-            severity,
-            operation: operation.map(Into::into),
-            description: description.into(),
-        }
+        Anomaly { severity, operation: operation.map(Into::into), description: description.into() }
     }
 }
 

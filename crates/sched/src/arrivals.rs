@@ -51,14 +51,8 @@ impl Task {
     /// Returns streams with one job in a period each which together release whatever this one may. Each has a job of the
     /// burst; what is lost is the distance between them.
     pub(crate) fn streams(&self) -> impl Iterator<Item = Task> {
-        let one = Task {
-            burst: None,
-            ..self.clone()
-        };
-        std::iter::repeat_n(
-            one,
-            usize::try_from(self.per_period()).unwrap_or(usize::MAX),
-        )
+        let one = Task { burst: None, ..self.clone() };
+        std::iter::repeat_n(one, usize::try_from(self.per_period()).unwrap_or(usize::MAX))
     }
 }
 

@@ -116,20 +116,14 @@ impl fmt::Display for Error {
                 )
             }
             Error::UtilizationBoundExceeded { critical } => {
-                write!(
-                    f,
-                    "the critical operations alone need {critical} of the processor"
-                )
+                write!(f, "the critical operations alone need {critical} of the processor")
             }
             Error::InsufficientThreadPriorityLevels { needed, available } => write!(
                 f,
                 "the schedule needs {needed} thread priorities and {available} are there; give a wider range or a \
                  strategy with fewer levels"
             ),
-            Error::TaskCountMismatch {
-                analysed,
-                registered,
-            } => write!(
+            Error::TaskCountMismatch { analysed, registered } => write!(
                 f,
                 "{analysed} operations were analysed and {registered} registered; analyse again with what runs"
             ),

@@ -13,19 +13,12 @@ pub fn aadl(data: &[u8]) {
             assert!(!model.threads.is_empty());
             for thread in &model.threads {
                 assert!(thread.period > 0 && thread.best_case <= thread.worst_case);
-                assert!(
-                    thread
-                        .processor
-                        .is_none_or(|at| at < model.processors.len())
-                );
+                assert!(thread.processor.is_none_or(|at| at < model.processors.len()));
             }
         }
         Err(refused) => {
             let lines = texts[refused.place.text].split('\n').count();
-            assert!(
-                refused.place.line <= lines && !refused.why.is_empty(),
-                "{refused}"
-            );
+            assert!(refused.place.line <= lines && !refused.why.is_empty(), "{refused}");
         }
     }
 }

@@ -85,10 +85,7 @@ pub struct UnknownLevel(String);
 impl fmt::Display for UnknownLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(text) = self;
-        write!(
-            f,
-            "{text:?} is no level; there are VERY_LOW, LOW, MEDIUM, HIGH and VERY_HIGH"
-        )
+        write!(f, "{text:?} is no level; there are VERY_LOW, LOW, MEDIUM, HIGH and VERY_HIGH")
     }
 }
 

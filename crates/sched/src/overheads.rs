@@ -32,11 +32,7 @@ pub struct Overheads {
 impl Default for Overheads {
     /// A step of 100 us, and no other cost.
     fn default() -> Self {
-        Overheads {
-            step: 100 * MICROSECOND,
-            dispatch: 0,
-            switch: 0,
-        }
+        Overheads { step: 100 * MICROSECOND, dispatch: 0, switch: 0 }
     }
 }
 
@@ -93,16 +89,11 @@ impl Overheads {
                 task.wcet = self.charged(set, said);
                 // What dispatching adds at worst, it adds after an overrun, too.
                 let more = task.wcet - said.wcet;
-                task.overrun = said
-                    .overrun
-                    .map(|overrun| overrun.saturating_add(more).min(LONGEST));
+                task.overrun =
+                    said.overrun.map(|overrun| overrun.saturating_add(more).min(LONGEST));
             }
         }
-        charged.overheads = Overheads {
-            dispatch: 0,
-            switch: 0,
-            ..*self
-        };
+        charged.overheads = Overheads { dispatch: 0, switch: 0, ..*self };
         Cow::Owned(charged)
     }
 
@@ -113,10 +104,8 @@ impl Overheads {
         let all = match turns {
             false => least,
             true => {
-                let releases = set
-                    .tasks
-                    .iter()
-                    .map(|other| u128::from(other.released_within(task.deadline)));
+                let releases =
+                    set.tasks.iter().map(|other| u128::from(other.released_within(task.deadline)));
                 let least = least + u128::from(self.switch) * releases.sum::<u128>();
                 // E = least + switch * (E / step).
                 let useful = u128::from(self.step.saturating_sub(self.switch)).max(1);

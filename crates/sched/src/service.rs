@@ -95,15 +95,10 @@ impl Service {
         repository.assign(scheduled)?;
         let priorities = || table.levels.iter().map(|level| level.os_priority);
         Ok(Service {
-            face: Face::RunTime {
-                registered: vec![false; repository.len()],
-            },
+            face: Face::RunTime { registered: vec![false; repository.len()] },
             repository,
             computed: Some(Computed {
-                range: (
-                    priorities().min().unwrap_or(0),
-                    priorities().max().unwrap_or(0),
-                ),
+                range: (priorities().min().unwrap_or(0), priorities().max().unwrap_or(0)),
                 levels: table.levels,
             }),
         })
@@ -118,13 +113,7 @@ impl Service {
         Ok(Table {
             levels: self.levels()?.to_vec(),
             operations: operations
-                .map(|info| {
-                    (
-                        info.entry_point.clone(),
-                        info.characteristics,
-                        info.assigned,
-                    )
-                })
+                .map(|info| (info.entry_point.clone(), info.characteristics, info.assigned))
                 .collect(),
         })
     }
@@ -185,10 +174,7 @@ impl Service {
             place.copied().ok_or(Error::UnknownHandle(theirs))
         };
         for section in operations.sections() {
-            let section = Section {
-                operation: here(section.operation)?,
-                ..section.clone()
-            };
+            let section = Section { operation: here(section.operation)?, ..section.clone() };
             if !self.repository.sections().contains(&section) {
                 self.repository.add_section(section)?;
             }
@@ -197,20 +183,10 @@ impl Service {
             self.repository.set_protocol(operations.protocol());
         }
         for one in operations.dependencies() {
-            let one = Dependency {
-                dependent: here(one.dependent)?,
-                on: here(one.on)?,
-                ..*one
-            };
+            let one = Dependency { dependent: here(one.dependent)?, on: here(one.on)?, ..*one };
             // It is there, or else it is made; then it counts or not as the other does.
             if self.repository.enable_dependencies(&[one]).is_err() {
-                let Dependency {
-                    dependent,
-                    on,
-                    calls,
-                    kind,
-                    ..
-                } = one;
+                let Dependency { dependent, on, calls, kind, .. } = one;
                 self.repository.add_dependency(dependent, on, calls, kind)?;
                 self.repository.enable_dependencies(&[one])?;
             }
@@ -386,12 +362,8 @@ impl Service {
         };
         schedule.check()?;
         let rows = schedule.assignments.iter();
-        self.repository
-            .assign(rows.map(|row| (row.handle, row.assigned)))?;
-        self.computed = Some(Computed {
-            levels: schedule.levels,
-            range: (minimum, maximum),
-        });
+        self.repository.assign(rows.map(|row| (row.handle, row.assigned)))?;
+        self.computed = Some(Computed { levels: schedule.levels, range: (minimum, maximum) });
         Ok(schedule.anomalies)
     }
 
@@ -423,9 +395,7 @@ impl Service {
         preemption_priority: i32,
     ) -> Result<(i32, Dispatching), Error> {
         let levels = self.levels()?;
-        let level = usize::try_from(preemption_priority)
-            .ok()
-            .and_then(|at| levels.get(at));
+        let level = usize::try_from(preemption_priority).ok().and_then(|at| levels.get(at));
         let level = level.ok_or(Error::UnknownPriorityLevel(preemption_priority))?;
         Ok((level.os_priority, level.dispatching))
     }
@@ -486,21 +456,13 @@ fn check_table(
 ) -> Result<(), Error> {
     let many = registered.iter().filter(|&&registered| registered).count();
     if many != registered.len() {
-        return Err(Error::TaskCountMismatch {
-            analysed: registered.len(),
-            registered: many,
-        });
+        return Err(Error::TaskCountMismatch { analysed: registered.len(), registered: many });
     }
-    let available = levels
-        .iter()
-        .filter(|level| (minimum..=maximum).contains(&level.os_priority))
-        .count();
+    let available =
+        levels.iter().filter(|level| (minimum..=maximum).contains(&level.os_priority)).count();
     match available == levels.len() {
         true => Ok(()),
-        false => Err(Error::InsufficientThreadPriorityLevels {
-            needed: levels.len(),
-            available,
-        }),
+        false => Err(Error::InsufficientThreadPriorityLevels { needed: levels.len(), available }),
     }
 }
 
@@ -524,11 +486,7 @@ mod tests {
     }
 
     fn said(worst_case: u64, period: u64) -> Characteristics {
-        Characteristics {
-            worst_case,
-            period,
-            ..Characteristics::default()
-        }
+        Characteristics { worst_case, period, ..Characteristics::default() }
     }
 
     #[test]
@@ -539,21 +497,12 @@ mod tests {
         assert_eq!(service.levels(), Err(Error::NotScheduled));
         assert_eq!(service.dispatch_configuration(0), Err(Error::NotScheduled));
         assert_eq!(service.compute(1, 9), Ok(vec![]));
-        assert_eq!(
-            service.dispatch_configuration(0),
-            Ok((9, Dispatching::Static))
-        );
-        assert_eq!(
-            service.dispatch_configuration(1),
-            Err(Error::UnknownPriorityLevel(1))
-        );
+        assert_eq!(service.dispatch_configuration(0), Ok((9, Dispatching::Static)));
+        assert_eq!(service.dispatch_configuration(1), Err(Error::UnknownPriorityLevel(1)));
         assert_eq!(service.last_scheduled_priority(), Ok(0));
         service.create("b").unwrap();
         assert_eq!(service.priority(a), Err(Error::NotScheduled));
-        assert_eq!(
-            service.priority(Handle(9)),
-            Err(Error::UnknownHandle(Handle(9)))
-        );
+        assert_eq!(service.priority(Handle(9)), Err(Error::UnknownHandle(Handle(9))));
         service.destroy();
         assert!(service.repository().is_empty());
     }
@@ -601,8 +550,7 @@ mod tests {
         let mut more = Repository::new();
         let [shared, new] = ["shared", "new"].map(|name| more.create(name).unwrap());
         more.set(shared, said(2, 20)).unwrap();
-        more.add_dependency(shared, new, 3, CallKind::TwoWay)
-            .unwrap();
+        more.add_dependency(shared, new, 3, CallKind::TwoWay).unwrap();
         for _ in 0..2 {
             service.merge(&more).unwrap();
             let infos = service.repository().infos();
@@ -611,10 +559,7 @@ mod tests {
             assert_eq!(infos[1].characteristics, said(2, 20));
             let dependencies: Vec<_> = service.repository().dependencies().collect();
             assert_eq!(dependencies.len(), 1);
-            assert_eq!(
-                (dependencies[0].dependent, dependencies[0].on),
-                (Handle(2), Handle(3))
-            );
+            assert_eq!((dependencies[0].dependent, dependencies[0].on), (Handle(2), Handle(3)));
         }
         assert_eq!(service.lookup("mine"), Ok(mine));
     }
@@ -642,10 +587,7 @@ mod tests {
         let mut service = Service::run_time(configured.table().unwrap()).unwrap();
         assert_eq!(service.create("c"), Err(Error::UnknownName("c".into())));
         let a = service.create("a").unwrap();
-        let mismatch = Error::TaskCountMismatch {
-            analysed: 2,
-            registered: 1,
-        };
+        let mismatch = Error::TaskCountMismatch { analysed: 2, registered: 1 };
         assert_eq!(service.compute(1, 9), Err(mismatch));
         service.create("b").unwrap();
         service.set(a, said(7, 7)).unwrap();

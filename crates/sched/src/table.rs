@@ -66,11 +66,7 @@ pub struct NoQueue {
 
 impl std::fmt::Display for NoQueue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let NoQueue {
-            name,
-            queue,
-            queues,
-        } = self;
+        let NoQueue { name, queue, queues } = self;
         write!(
             f,
             "{name} is dispatched from queue {queue}, and the table has {queues}, counted from 0"
@@ -134,19 +130,14 @@ impl std::fmt::Display for Unenforceable {
                 "queue {queue} has operations of several static priorities in one order by deadline or laxity, and the schedule \
                  was analysed with static priorities first; analyse and emit it with model band, or under RMS, DM, EDF or MLF"
             ),
-            Unenforceable::Order {
-                queue,
-                first,
-                second,
-            } => write!(
+            Unenforceable::Order { queue, first, second } => write!(
                 f,
                 "queue {queue} of the table has the priority {first} and the less urgent one behind it {second}; give the \
                  schedule more thread priorities"
             ),
-            Unenforceable::Priority { name, own, queue } => write!(
-                f,
-                "{name} has the priority {own} in the table and its queue {queue}"
-            ),
+            Unenforceable::Priority { name, own, queue } => {
+                write!(f, "{name} has the priority {own} in the table and its queue {queue}")
+            }
         }
     }
 }
@@ -171,17 +162,10 @@ impl DispatchTable {
         queues: Vec<Queue>,
     ) -> Result<DispatchTable, NoQueue> {
         match operations.iter().find(|row| row.queue >= queues.len()) {
-            Some(row) => Err(NoQueue {
-                name: row.name.clone(),
-                queue: row.queue,
-                queues: queues.len(),
-            }),
-            None => Ok(DispatchTable {
-                model,
-                operations,
-                queues,
-                mixed: None,
-            }),
+            Some(row) => {
+                Err(NoQueue { name: row.name.clone(), queue: row.queue, queues: queues.len() })
+            }
+            None => Ok(DispatchTable { model, operations, queues, mixed: None }),
         }
     }
 
@@ -209,11 +193,7 @@ impl DispatchTable {
         for (at, pair) in self.queues.windows(2).enumerate() {
             let [first, second] = [pair[0].os_priority, pair[1].os_priority];
             if first <= second {
-                return Err(Unenforceable::Order {
-                    queue: at,
-                    first,
-                    second,
-                });
+                return Err(Unenforceable::Order { queue: at, first, second });
             }
         }
         for row in &self.operations {
@@ -284,11 +264,9 @@ impl DispatchTable {
                 if !wanted(scope) {
                     continue;
                 }
-                for name in [
-                    operation.to_owned(),
-                    format!("_get_{operation}"),
-                    format!("_set_{operation}"),
-                ] {
+                for name in
+                    [operation.to_owned(), format!("_get_{operation}"), format!("_set_{operation}")]
+                {
                     if !names.iter().any(|(known, _)| *known == name) {
                         names.push((name, place));
                     }
@@ -341,8 +319,7 @@ fn scope_of(repository_id: &str) -> String {
 
 /// Whether a name is that of the scope, but for a prefix.
 fn is_scope(full: &str, scope: &str) -> bool {
-    full.strip_suffix(scope)
-        .is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("::"))
+    full.strip_suffix(scope).is_some_and(|prefix| prefix.is_empty() || prefix.ends_with("::"))
 }
 
 fn mixed(schedule: &Schedule) -> Option<usize> {
@@ -369,10 +346,10 @@ impl From<&Schedule> for DispatchTable {
             importance: one.importance,
             critical: one.critical,
         });
-        let queues = schedule.levels.iter().map(|level| Queue {
-            os_priority: level.os_priority,
-            dispatching: level.dispatching,
-        });
+        let queues = schedule
+            .levels
+            .iter()
+            .map(|level| Queue { os_priority: level.os_priority, dispatching: level.dispatching });
         DispatchTable {
             mixed: mixed(schedule),
             model: schedule.tasks.model,
@@ -402,10 +379,7 @@ mod tests {
     }
 
     fn table(names: &[&str]) -> DispatchTable {
-        let queue = Queue {
-            os_priority: 9,
-            dispatching: Dispatching::Static,
-        };
+        let queue = Queue { os_priority: 9, dispatching: Dispatching::Static };
         let rows = names.iter().map(|name| row(name)).collect();
         DispatchTable::new(DispatchModel::Band, rows, vec![queue]).unwrap()
     }
@@ -421,11 +395,7 @@ mod tests {
         for id in ["IDL:nav/Display:1.0", "IDL:acme.com/nav/Display:2.3"] {
             assert_eq!(find(&table.interface(id, |_| false), "show"), Some(0));
         }
-        assert!(
-            table
-                .interface("IDL:nav/Displays:1.0", |_| false)
-                .is_empty()
-        );
+        assert!(table.interface("IDL:nav/Displays:1.0", |_| false).is_empty());
         assert!(table.interface("", |_| false).is_empty());
     }
 
@@ -458,10 +428,7 @@ mod tests {
     /// R4: threads of fixed priorities do not preempt by deadline or laxity.
     #[test]
     fn what_threads_of_fixed_priorities_do_not_enforce_is_refused() {
-        let queue = |os_priority, dispatching| Queue {
-            os_priority,
-            dispatching,
-        };
+        let queue = |os_priority, dispatching| Queue { os_priority, dispatching };
         let check = |model, queues: &[Queue]| {
             let table = DispatchTable::new(model, vec![row("a::b")], queues.to_vec());
             table.unwrap().enforceable()
@@ -483,11 +450,7 @@ mod tests {
         let other = [queue(7, Dispatching::Static)];
         assert!(matches!(
             check(DispatchModel::Band, &other),
-            Err(Unenforceable::Priority {
-                own: 9,
-                queue: 7,
-                ..
-            })
+            Err(Unenforceable::Priority { own: 9, queue: 7, .. })
         ));
         assert!(!table(&["a::b"]).needs_queues() && table(&["a::b", "a::c"]).needs_queues());
     }

@@ -171,14 +171,11 @@ impl TaskSet {
             return vec![Vec::new(); self.tasks.len()];
         }
         let places = self.tasks.iter().enumerate();
-        let places: HashMap<&str, usize> = places
-            .map(|(place, task)| (task.name.as_str(), place))
-            .collect();
+        let places: HashMap<&str, usize> =
+            places.map(|(place, task)| (task.name.as_str(), place)).collect();
         let known = |name: &String| places.get(name.as_str()).copied();
         let tasks = self.tasks.iter();
-        tasks
-            .map(|task| task.after.iter().filter_map(known).collect())
-            .collect()
+        tasks.map(|task| task.after.iter().filter_map(known).collect()).collect()
     }
 
     /// Whether jobs of `one` may interrupt jobs of `other`, provided they are more urgent.
@@ -208,9 +205,7 @@ impl Utilization {
     pub fn of_one(task: &Task) -> Utilization {
         let whole = u128::from(WHOLE.0);
         let work = u128::from(task.wcet).saturating_mul(u128::from(task.per_period()));
-        let part = work
-            .saturating_mul(whole)
-            .div_ceil(u128::from(task.period.max(1)));
+        let part = work.saturating_mul(whole).div_ceil(u128::from(task.period.max(1)));
         Utilization(u64::try_from(part).unwrap_or(u64::MAX))
     }
 

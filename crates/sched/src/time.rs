@@ -34,10 +34,9 @@ impl fmt::Display for TimeError {
             TimeError::Syntax(text) => {
                 write!(f, "{text:?} is no time; write \"18 ms\" or \"2.5 us\"")
             }
-            TimeError::Unit(text) => write!(
-                f,
-                "{text:?} has no unit that is known: ns, us, ms, s (or Hz, for a period)"
-            ),
+            TimeError::Unit(text) => {
+                write!(f, "{text:?} has no unit that is known: ns, us, ms, s (or Hz, for a period)")
+            }
             TimeError::TooFine(text) => write!(f, "{text:?} is finer than a nanosecond"),
             TimeError::TooLong(text) => write!(f, "{text:?} overflows: 36 years are the most"),
         }
@@ -112,9 +111,7 @@ pub fn parse_period(text: &str) -> Result<Nanos, TimeError> {
 
 fn split(text: &str) -> Result<(&str, &str), TimeError> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     match (number, unit.trim()) {
         ("", _) => Err(TimeError::Syntax(text.into())),
@@ -159,10 +156,7 @@ impl fmt::Display for Show {
         }
         let digits = scale.ilog10() as usize;
         let fraction = format!("{rest:0digits$}");
-        f.pad(&format!(
-            "{whole}.{} {unit}",
-            fraction.trim_end_matches('0')
-        ))
+        f.pad(&format!("{whole}.{} {unit}", fraction.trim_end_matches('0')))
     }
 }
 
@@ -226,10 +220,7 @@ mod tests {
         assert!(matches!(parse("1.2.3 ms"), Err(TimeError::Syntax(_))));
         assert!(matches!(parse("0.5 ns"), Err(TimeError::TooFine(_))));
         assert!(matches!(parse("99999999999 s"), Err(TimeError::TooLong(_))));
-        assert!(matches!(
-            parse("99999999999999999999999 s"),
-            Err(TimeError::TooLong(_))
-        ));
+        assert!(matches!(parse("99999999999999999999999 s"), Err(TimeError::TooLong(_))));
         assert!(matches!(parse_period("0 Hz"), Err(TimeError::TooLong(_))));
         assert_eq!(parse_period("3 Hz"), Ok(333_333_333));
         assert_eq!(parse_period("0.5 Hz"), Ok(2 * SECOND));

@@ -48,9 +48,8 @@ impl ScheduleFaces for Faces {
 
     fn declared(&self, operation: &str) -> Result<DeclaredFace, DeclaredError> {
         let name = escape::incoming(operation);
-        let seen = self.look("declared", |service| {
-            service.get(service.lookup(&name)?).map(declared)
-        });
+        let seen =
+            self.look("declared", |service| service.get(service.lookup(&name)?).map(declared));
         seen.map_err(|refusal| match refusal {
             Refusal::Scheduling(Error::UnknownName(_)) => {
                 DeclaredError::NoOperation(NoOperation {})

@@ -74,20 +74,13 @@ impl RemoteError {
         {
             why = failure.to_string();
         }
-        RemoteError {
-            what: what.to_string(),
-            why,
-        }
+        RemoteError { what: what.to_string(), why }
     }
 }
 
 impl Display for RemoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the scheduling service: cannot {}: {}",
-            self.what, self.why
-        )
+        write!(f, "the scheduling service: cannot {}: {}", self.what, self.why)
     }
 }
 
@@ -193,10 +186,7 @@ impl Remote {
         );
         tried(
             done,
-            format_args!(
-                "make operation {} depend on {}",
-                new.rt_info, new.rt_info_depended_on
-            ),
+            format_args!("make operation {} depend on {}", new.rt_info, new.rt_info_depended_on),
         )
     }
 
@@ -221,10 +211,8 @@ impl Remote {
     /// There is none: the exception says why.
     pub fn compute(&self, minimum: i32, maximum: i32) -> Result<Vec<Anomaly>, RemoteError> {
         let found = self.scheduler.recompute_scheduling(minimum, maximum);
-        let found = tried(
-            found,
-            format_args!("compute with priorities from {minimum} to {maximum}"),
-        )?;
+        let found =
+            tried(found, format_args!("compute with priorities from {minimum} to {maximum}"))?;
         Ok(found.into_iter().map(wire::to_anomaly).collect())
     }
 
@@ -235,11 +223,9 @@ impl Remote {
     /// The service does not know it, or cannot be reached.
     pub fn priority(&self, entry_point: &str) -> Result<Option<Assigned>, RemoteError> {
         match self.scheduler.entry_point_priority(entry_point) {
-            Ok((os_priority, subpriority, preemption_priority)) => Ok(Some(Assigned {
-                os_priority,
-                subpriority,
-                preemption_priority,
-            })),
+            Ok((os_priority, subpriority, preemption_priority)) => {
+                Ok(Some(Assigned { os_priority, subpriority, preemption_priority }))
+            }
             Err(EntryPointPriorityError::NotScheduled(_)) => Ok(None),
             Err(why) => {
                 let what = format_args!("tell the priority of {entry_point:?}");
@@ -266,10 +252,7 @@ impl Remote {
 
 /// A dependency without whether it counts.
 fn whether_or_not(it: DependencyInfo) -> DependencyInfo {
-    DependencyInfo {
-        enabled: DependencyEnabledTypeT::DependencyEnabled,
-        ..it
-    }
+    DependencyInfo { enabled: DependencyEnabledTypeT::DependencyEnabled, ..it }
 }
 
 /// A repository of what arrived.
@@ -297,11 +280,7 @@ fn joined(
     }
     for one in dependencies {
         let one = wire::to_dependency(one)?;
-        let one = Dependency {
-            dependent: place(one.dependent)?,
-            on: place(one.on)?,
-            ..one
-        };
+        let one = Dependency { dependent: place(one.dependent)?, on: place(one.on)?, ..one };
         // The place was found, and places count from 1.
         made[one.dependent.0 as usize - 1].dependencies.push(one);
     }

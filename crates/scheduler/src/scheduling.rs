@@ -179,9 +179,7 @@ impl Scheduling {
     fn take(&self) -> Result<Taken<'_>, Refusal> {
         let shared = &*self.shared;
         let patience = shared.limits.patience;
-        let waited = shared
-            .free
-            .wait_timeout_while(shared.lock(), patience, |kept| kept.is_none());
+        let waited = shared.free.wait_timeout_while(shared.lock(), patience, |kept| kept.is_none());
         let (mut kept, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let kept = kept.take();
         match kept {
@@ -223,8 +221,6 @@ impl Drop for Taken<'_> {
 
 impl std::fmt::Debug for Scheduling {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scheduling")
-            .field("limits", &self.shared.limits)
-            .finish_non_exhaustive()
+        f.debug_struct("Scheduling").field("limits", &self.shared.limits).finish_non_exhaustive()
     }
 }

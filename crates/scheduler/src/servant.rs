@@ -31,11 +31,7 @@ type Priorities = (OsPriority, PreemptionSubpriorityT, PreemptionPriorityT);
 
 impl Section {
     pub(crate) fn new(scheduling: &Scheduling, privileged: bool, read_only: bool) -> Section {
-        Section {
-            scheduling: scheduling.clone(),
-            privileged,
-            read_only,
-        }
+        Section { scheduling: scheduling.clone(), privileged, read_only }
     }
 
     /// Wraps the section as a servant whose sets every client can receive.
@@ -103,9 +99,7 @@ impl Section {
 impl Scheduler for Section {
     fn create(&self, entry_point: &str) -> Result<HandleT, CreateError> {
         let entry_point = escape::incoming(entry_point);
-        self.change("create", |service| {
-            create(service, &entry_point, self.scheduling.limits())
-        })
+        self.change("create", |service| create(service, &entry_point, self.scheduling.limits()))
     }
 
     fn lookup(&self, entry_point: &str) -> Result<HandleT, LookupError> {
@@ -114,9 +108,7 @@ impl Scheduler for Section {
     }
 
     fn get(&self, handle: HandleT) -> Result<RtInfo, GetError> {
-        self.look("get", |service| {
-            Ok(wire::info(service.get(Handle(handle))?))
-        })
+        self.look("get", |service| Ok(wire::info(service.get(Handle(handle))?)))
     }
 
     fn set(
@@ -215,10 +207,7 @@ impl Scheduler for Section {
         self.change("add_dependency", |service| {
             let calls = wire::calls(number_of_calls)?;
             if !service.is_run_time() && service.repository().dependencies().count() >= most {
-                return Err(Refusal::TooMany {
-                    what: "dependencies",
-                    most,
-                });
+                return Err(Refusal::TooMany { what: "dependencies", most });
             }
             let (handle, on) = (Handle(handle), Handle(dependency));
             Ok(service.add_dependency(handle, on, calls, dependency_type.into())?)
@@ -283,19 +272,13 @@ impl Scheduler for Section {
         &self,
         pair_set: &[RtInfoEnableStatePair],
     ) -> Result<(), SetRtInfoEnableStateSeqError> {
-        let said: Vec<_> = pair_set
-            .iter()
-            .map(|pair| (Handle(pair.handle), pair.enabled.into()))
-            .collect();
-        self.change("set_rt_info_enable_state_seq", |service| {
-            Ok(service.enable(&said)?)
-        })
+        let said: Vec<_> =
+            pair_set.iter().map(|pair| (Handle(pair.handle), pair.enabled.into())).collect();
+        self.change("set_rt_info_enable_state_seq", |service| Ok(service.enable(&said)?))
     }
 
     fn priority(&self, handle: HandleT) -> Result<Priorities, PriorityError> {
-        self.privileged("priority", |service| {
-            service.priority(Handle(handle)).map(priorities)
-        })
+        self.privileged("priority", |service| service.priority(Handle(handle)).map(priorities))
     }
 
     fn entry_point_priority(
@@ -313,12 +296,7 @@ impl Scheduler for Section {
         minimum_priority: i32,
         maximum_priority: i32,
     ) -> Result<
-        (
-            RtInfoSet,
-            DependencySet,
-            ConfigInfoSet,
-            SchedulingAnomalySet,
-        ),
+        (RtInfoSet, DependencySet, ConfigInfoSet, SchedulingAnomalySet),
         ComputeSchedulingError,
     > {
         let range = (minimum_priority, maximum_priority);
@@ -395,10 +373,7 @@ fn create(
     }
     // Who is there already is told so, however full it is.
     if service.repository().len() >= limits.operations && service.lookup(entry_point).is_err() {
-        return Err(Refusal::TooMany {
-            what: "operations",
-            most: limits.operations,
-        });
+        return Err(Refusal::TooMany { what: "operations", most: limits.operations });
     }
     Ok(service.create(entry_point)?.0)
 }
@@ -409,10 +384,8 @@ fn all(service: &Service, infos: &[RtInfo]) -> Result<Vec<(Handle, Characteristi
     for info in infos {
         let handle = Handle(info.handle);
         let before = &service.get(handle)?.characteristics;
-        let says = Characteristics {
-            constraints: before.constraints,
-            ..wire::characteristics(info)?
-        };
+        let says =
+            Characteristics { constraints: before.constraints, ..wire::characteristics(info)? };
         said.push((handle, says));
     }
     Ok(said)
@@ -433,20 +406,11 @@ fn nothing() -> RtInfo {
 }
 
 fn priorities(assigned: Assigned) -> Priorities {
-    (
-        assigned.os_priority,
-        assigned.subpriority,
-        assigned.preemption_priority,
-    )
+    (assigned.os_priority, assigned.subpriority, assigned.preemption_priority)
 }
 
 fn infos(service: &Service) -> RtInfoSet {
-    service
-        .repository()
-        .infos()
-        .iter()
-        .map(wire::info)
-        .collect()
+    service.repository().infos().iter().map(wire::info).collect()
 }
 
 fn dependencies(service: &Service) -> DependencySet {

@@ -74,9 +74,7 @@ fn serve_as(orb: &Orb, scheduling: &Scheduling, read_only: bool) -> Result<Serve
         let id = ObjectId::from(key);
         poa.bind_name_to_id(key, id.clone());
         let servant = Section::new(scheduling, privileged, read_only).servant();
-        Ok(SchedulerRef::from_ref(
-            poa.activate_servant_with_id(&id, servant)?,
-        ))
+        Ok(SchedulerRef::from_ref(poa.activate_servant_with_id(&id, servant)?))
     };
     let scheduler = section(INITIAL_NAME, true)?;
     let application = section(APPLICATION_KEY, false)?;
@@ -85,12 +83,7 @@ fn serve_as(orb: &Orb, scheduling: &Scheduling, read_only: bool) -> Result<Serve
     let faces = poa.activate_servant_with_id(&id, Faces::servant(scheduling))?;
     poa.manager().activate()?;
     orb.register_initial_reference(INITIAL_NAME, scheduler.reference());
-    Ok(Served {
-        scheduler,
-        application,
-        faces: ScheduleFacesRef::from_ref(faces),
-        poa,
-    })
+    Ok(Served { scheduler, application, faces: ScheduleFacesRef::from_ref(faces), poa })
 }
 
 impl Served {

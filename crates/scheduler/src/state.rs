@@ -64,35 +64,25 @@ impl State {
             return Err(failed(&path, why));
         }
         let database = Database::open(&path, CACHE).map_err(|error| match error {
-            redb::Error::DatabaseAlreadyOpen => failed(
-                &path,
-                "another process keeps schedules in it, or this one does already",
-            ),
+            redb::Error::DatabaseAlreadyOpen => {
+                failed(&path, "another process keeps schedules in it, or this one does already")
+            }
             other => failed(&path, other),
         })?;
         let read = database.write(|open| {
             prepare(open)?;
             read(open)
         });
-        let mut state = State {
-            path,
-            database,
-            infos: Vec::new(),
-            scheduled: None,
-        };
+        let mut state = State { path, database, infos: Vec::new(), scheduled: None };
         let (format, infos, scheduled) = read.map_err(|error| failed(&state.path, error))?;
         if format != FORMAT {
             let why = format!("it has format {format}, and this version knows format {FORMAT}");
             return Err(failed(&state.path, why));
         }
         (state.infos, state.scheduled) = (infos, scheduled);
-        state
-            .restore(service)
-            .map_err(|error| failed(&state.path, error))?;
+        state.restore(service).map_err(|error| failed(&state.path, error))?;
         // A schedule of another strategy is none, here and in the file.
-        state
-            .save(service)
-            .map_err(|why| failed(&state.path, why))?;
+        state.save(service).map_err(|why| failed(&state.path, why))?;
         Ok(state)
     }
 
@@ -111,9 +101,7 @@ impl State {
         if changed.is_empty() && gone.is_empty() && scheduled == self.scheduled {
             return Ok(());
         }
-        let written = self
-            .database
-            .write(|open| write(open, &changed, gone, scheduled.as_ref()));
+        let written = self.database.write(|open| write(open, &changed, gone, scheduled.as_ref()));
         match written {
             Ok(()) => {
                 let changed: Vec<RtInfo> = changed.into_iter().cloned().collect();
@@ -251,12 +239,8 @@ fn damaged() -> redb::Error {
 
 const KINDS: [CallKind; 2] = [CallKind::OneWay, CallKind::TwoWay];
 const ENABLED: [Enabled; 3] = [Enabled::Disabled, Enabled::Enabled, Enabled::NonVolatile];
-const TYPES: [InfoType; 4] = [
-    InfoType::Operation,
-    InfoType::Conjunction,
-    InfoType::Disjunction,
-    InfoType::RemoteDependant,
-];
+const TYPES: [InfoType; 4] =
+    [InfoType::Operation, InfoType::Conjunction, InfoType::Disjunction, InfoType::RemoteDependant];
 
 fn row(info: &RtInfo) -> (&str, Times, Levels, Vec<Edge>) {
     let said = &info.characteristics;
@@ -287,9 +271,7 @@ fn row(info: &RtInfo) -> (&str, Times, Levels, Vec<Edge>) {
 /// Returns what a row of limits holds; `None` for an operation without any.
 fn limits(info: &RtInfo) -> Option<Limits> {
     let said = &info.characteristics.constraints;
-    let (most, distance) = said
-        .burst
-        .map_or((0, 0), |burst| (burst.most, burst.distance));
+    let (most, distance) = said.burst.map_or((0, 0), |burst| (burst.most, burst.distance));
     let limits = (said.best_case, said.overrun, most, distance);
     (limits != (0, None, 0, 0)).then_some(limits)
 }
@@ -348,8 +330,5 @@ fn info(
 }
 
 fn failed(path: &Path, why: impl ToString) -> Error {
-    Error::State {
-        path: path.to_owned(),
-        why: why.to_string(),
-    }
+    Error::State { path: path.to_owned(), why: why.to_string() }
 }

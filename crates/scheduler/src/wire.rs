@@ -102,11 +102,8 @@ pub(crate) fn characteristics(info: &idl::RtInfo) -> Result<Characteristics, Err
 /// An info to be sent.
 pub(crate) fn info(info: &RtInfo) -> idl::RtInfo {
     let said = &info.characteristics;
-    let Assigned {
-        os_priority,
-        subpriority,
-        preemption_priority,
-    } = info.assigned.unwrap_or_default();
+    let Assigned { os_priority, subpriority, preemption_priority } =
+        info.assigned.unwrap_or_default();
     idl::RtInfo {
         entry_point: escape::outgoing(info.entry_point.clone()),
         handle: info.handle.0,
@@ -176,11 +173,7 @@ pub(crate) fn level(it: &idl::ConfigInfo) -> Result<Level, Error> {
 
 /// A finding that arrived; what it is about is in its description.
 pub(crate) fn to_anomaly(it: idl::SchedulingAnomaly) -> Anomaly {
-    Anomaly {
-        severity: it.severity.into(),
-        operation: None,
-        description: it.description,
-    }
+    Anomaly { severity: it.severity.into(), operation: None, description: it.description }
 }
 
 /// A finding to be sent.
@@ -222,9 +215,6 @@ mod tests {
         assert_eq!(idl::DispatchingTypeT::from(Dispatching::Laxity) as usize, 2);
         assert_eq!(idl::AnomalySeverity::from(Severity::Warning) as usize, 2);
         assert_eq!(idl::InfoTypeT::from(InfoType::RemoteDependant) as usize, 3);
-        assert_eq!(
-            idl::RtInfoEnabledTypeT::from(Enabled::NonVolatile) as usize,
-            2
-        );
+        assert_eq!(idl::RtInfoEnabledTypeT::from(Enabled::NonVolatile) as usize, 2);
     }
 }

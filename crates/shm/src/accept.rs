@@ -45,11 +45,7 @@ impl ShmAcceptor {
             error,
             advice: None,
         })?;
-        Ok(Self {
-            max: Place::of(endpoint).sizes(),
-            socket: listening,
-            waiting: Mutex::default(),
-        })
+        Ok(Self { max: Place::of(endpoint).sizes(), socket: listening, waiting: Mutex::default() })
     }
 
     /// Returns what has become of a client.
@@ -85,11 +81,7 @@ fn turn_away(waiting: &mut VecDeque<(OwnedFd, Instant)>) {
 
 impl Drop for ShmAcceptor {
     fn drop(&mut self) {
-        turn_away(
-            self.waiting
-                .get_mut()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        turn_away(self.waiting.get_mut().unwrap_or_else(PoisonError::into_inner));
     }
 }
 

@@ -157,11 +157,7 @@ impl Blocks {
             match in_the_way {
                 Some((_, to)) => first = to.checked_next_multiple_of(ALIGN)?,
                 None => {
-                    return Some(Block {
-                        slot,
-                        first,
-                        octets,
-                    });
+                    return Some(Block { slot, first, octets });
                 }
             }
         }
@@ -195,9 +191,7 @@ impl Blocks {
 
     /// Says that a room is filled.
     pub(crate) fn seal(&self, block: Block) {
-        self.slots[block.slot]
-            .state
-            .store(SEALED, Ordering::Release);
+        self.slots[block.slot].state.store(SEALED, Ordering::Release);
     }
 
     /// Returns the room that has just these octets, if it is filled and was not sent.
@@ -208,11 +202,7 @@ impl Blocks {
                 && slot.end.load(Relaxed) == first + octets
         };
         let slot = self.slots.iter().position(is_it)?;
-        Some(Block {
-            slot,
-            first,
-            octets,
-        })
+        Some(Block { slot, first, octets })
     }
 
     /// Takes back a room that the application has no more. One that was sent is free once the reader has given it back.

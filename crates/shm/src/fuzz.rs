@@ -21,10 +21,7 @@ const BLOCKS: u32 = MIN_RING;
 /// # Panics
 /// When an end takes more than it may, or more than the ring holds.
 pub fn hostile(script: &[u8]) {
-    let max = Sizes {
-        ring: MAX_RING,
-        blocks: MAX_BLOCKS,
-    };
+    let max = Sizes { ring: MAX_RING, blocks: MAX_BLOCKS };
     let _ = greeting::read(script, max);
     let segment = Segment::private(MIN_RING, BLOCKS).expect("memory");
     let reader = Reader::new(Direction::ToServer);
@@ -121,9 +118,7 @@ mod tests {
         let (mut state, scripts) = (1_u64, if cfg!(miri) { 3 } else { 2000 });
         for _ in 0..scripts {
             let mut next = || {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 33) as u8
             };
             let script: Vec<u8> = (0..300).map(|_| next()).collect();

@@ -44,12 +44,7 @@ impl Greeting {
     pub(crate) fn new(sizes: Sizes) -> io::Result<Self> {
         let (memory, descriptor) = segment::create(sizes)?;
         let (rooms, readable) = segment::create_rooms(sizes)?.unzip();
-        Ok(Self {
-            memory,
-            sizes,
-            rooms,
-            descriptors: [Some(descriptor), readable],
-        })
+        Ok(Self { memory, sizes, rooms, descriptors: [Some(descriptor), readable] })
     }
 
     /// Keeps what the application writes to this process: for a server of another user, which sees only what is sent.
@@ -98,9 +93,7 @@ pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
         return Err(refused("rooms came with the greeting, and no blocks"));
     }
     let received = Received {
-        rooms: rooms
-            .map(|rooms| View::open(rooms, sizes.blocks))
-            .transpose()?,
+        rooms: rooms.map(|rooms| View::open(rooms, sizes.blocks)).transpose()?,
         memory: segment::open(descriptor, sizes)?,
         sizes,
     };
@@ -116,20 +109,14 @@ pub(crate) fn receive(socket: &OwnedFd, max: Sizes) -> io::Result<Received> {
 /// Reads the octets of a greeting: the sizes, which are at most `max`.
 pub(crate) fn read(octets: &[u8], max: Sizes) -> Result<Sizes, String> {
     let Some((word, rest)) = octets.split_first_chunk::<8>() else {
-        return Err(format!(
-            "a greeting has {OCTETS} octets, and not {}",
-            octets.len()
-        ));
+        return Err(format!("a greeting has {OCTETS} octets, and not {}", octets.len()));
     };
     let number = |at: usize| {
         let octets = rest.get(at..at + 4)?.try_into().ok()?;
         Some(u32::from_le_bytes(octets))
     };
     let (Some(version), Some(ring), Some(blocks)) = (number(0), number(4), number(8)) else {
-        return Err(format!(
-            "a greeting has {OCTETS} octets, and not {}",
-            octets.len()
-        ));
+        return Err(format!("a greeting has {OCTETS} octets, and not {}", octets.len()));
     };
     if word != WORD || version != VERSION {
         return Err("the client speaks something else".to_owned());

@@ -338,12 +338,7 @@ impl ShmLink {
         let (incoming, outgoing) = (self.incoming.at, self.outgoing.at);
         // The peer still reads what goes out unless all is closed: it keeps waiting as it does, and a word that
         // says so stays.
-        let all = [
-            incoming.reader(),
-            incoming.writer(),
-            outgoing.reader(),
-            outgoing.writer(),
-        ];
+        let all = [incoming.reader(), incoming.writer(), outgoing.reader(), outgoing.writer()];
         let ended = if what == CLOSED { &all[..] } else { &all[..2] };
         for &word in ended {
             if self.segment.post(word, AWAKE) == ASLEEP {
@@ -494,9 +489,7 @@ impl Link for ShmLink {
             let nanos = time.min(MAX_SPIN).as_nanos() as u64;
             self.spin.store(nanos, Ordering::Relaxed);
         }
-        properties
-            .pages
-            .map_or(Ok(()), |pages| self.set_pages(pages))
+        properties.pages.map_or(Ok(()), |pages| self.set_pages(pages))
     }
 
     fn lender(&self) -> Option<&dyn Lender> {

@@ -104,18 +104,11 @@ impl Place {
                 .filter(|blocks| are_blocks(*blocks))
                 .ok_or_else(|| format!("{text} in {address}: {MULTIPLES}"))?,
         };
-        Ok(Self {
-            ring,
-            blocks,
-            name: Name::read(name)?,
-        })
+        Ok(Self { ring, blocks, name: Name::read(name)? })
     }
 
     pub(crate) fn sizes(&self) -> Sizes {
-        Sizes {
-            ring: self.ring,
-            blocks: self.blocks,
-        }
+        Sizes { ring: self.ring, blocks: self.blocks }
     }
 
     /// Returns the address of the place.
@@ -174,9 +167,7 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
 fn octets(text: &str) -> Option<u32> {
     let (number, shift) = match text.strip_suffix(['K', 'k']) {
         Some(number) => (number, 10),
-        None => text
-            .strip_suffix(['M', 'm'])
-            .map_or((text, 0), |number| (number, 20)),
+        None => text.strip_suffix(['M', 'm']).map_or((text, 0), |number| (number, 20)),
     };
     let digits = number.bytes().all(|it| it.is_ascii_digit());
     let number: u32 = number.parse().ok().filter(|_| digits)?;
@@ -213,26 +204,12 @@ mod tests {
         ] {
             assert_eq!(read(text).unwrap().ring, ring, "{text}");
         }
-        for text in [
-            "2K",
-            "128M",
-            "5000",
-            "0",
-            "",
-            "K",
-            "+4K",
-            "4097M",
-            "9999999999",
-            "4KK",
-        ] {
+        for text in ["2K", "128M", "5000", "0", "", "K", "+4K", "4097M", "9999999999", "4KK"] {
             let error = read(&format!("/a|ring={text}")).unwrap_err();
             assert!(error.contains("power of two"), "{text}: {error}");
         }
         let error = read("/a|rings=4K").unwrap_err();
-        assert!(
-            error.contains("ring, blocks, payloads, pages, mode, allow and deny"),
-            "{error}"
-        );
+        assert!(error.contains("ring, blocks, payloads, pages, mode, allow and deny"), "{error}");
         assert_eq!(read("/a").unwrap().blocks, DEFAULT_BLOCKS);
         for (text, blocks) in [("0", 0), ("12K", 12 << 10), ("256M", MAX_BLOCKS)] {
             let place = read(&format!("/a|blocks={text}")).unwrap();

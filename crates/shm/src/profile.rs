@@ -162,23 +162,11 @@ mod tests {
         assert!(said.contains("another host"), "{said}");
         let said = why(&|it| it.users += 1).unwrap_err();
         assert!(said.contains("user namespace"), "{said}");
-        let wrong = [
-            "5000:/a",
-            "0:/a",
-            "131072:/a",
-            "4096+1:/a",
-            "",
-            "@",
-            "4096:",
-            "/a|trusted",
-        ];
+        let wrong = ["5000:/a", "0:/a", "131072:/a", "4096+1:/a", "", "@", "4096:", "/a|trusted"];
         for place in wrong {
             assert_eq!(found(place, &|_| ()), None, "{place}");
         }
-        let cut = TaggedComponent {
-            tag: tag::OXORB_SHM_SOCKET,
-            data: vec![1, 0, 0],
-        };
+        let cut = TaggedComponent { tag: tag::OXORB_SHM_SOCKET, data: vec![1, 0, 0] };
         assert_eq!(ShmProfile.found_beside(&iiop(cut)), None);
     }
 }

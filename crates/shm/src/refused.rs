@@ -21,10 +21,7 @@ struct Refused {
     runs: bool,
 }
 
-static REFUSED: Mutex<Refused> = Mutex::new(Refused {
-    waiting: Vec::new(),
-    runs: false,
-});
+static REFUSED: Mutex<Refused> = Mutex::new(Refused { waiting: Vec::new(), runs: false });
 
 fn refused() -> MutexGuard<'static, Refused> {
     REFUSED.lock().unwrap_or_else(PoisonError::into_inner)
@@ -44,9 +41,8 @@ pub(crate) fn close(client: OwnedFd) {
     }
     refused.waiting.push(client);
     if !refused.runs {
-        let started = thread::Builder::new("oxorb-shm-refused")
-            .schedule(Schedule::default())
-            .spawn(run);
+        let started =
+            thread::Builder::new("oxorb-shm-refused").schedule(Schedule::default()).spawn(run);
         refused.runs = started.is_ok();
         if started.is_err() {
             let waiting = std::mem::take(&mut refused.waiting);

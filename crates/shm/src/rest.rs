@@ -121,9 +121,7 @@ impl Rest {
         let (segment, at) = (&self.segment, self.at);
         let blocks = segment.blocks();
         let area = at.in_blocks(segment, 0);
-        let mut given = segment
-            .give_back(at.in_ring(segment), segment.ring())
-            .is_ok();
+        let mut given = segment.give_back(at.in_ring(segment), segment.ring()).is_ok();
         given &= blocks == 0
             || self.blocks.while_free(segment, || {
                 // Fails only where it did for the ring.
@@ -150,10 +148,7 @@ struct Keeper {
     runs: bool,
 }
 
-static KEEPER: Mutex<Keeper> = Mutex::new(Keeper {
-    known: Vec::new(),
-    runs: false,
-});
+static KEEPER: Mutex<Keeper> = Mutex::new(Keeper { known: Vec::new(), runs: false });
 /// Wakes the thread for a connection that wants it sooner.
 static NEWS: Condvar = Condvar::new();
 
@@ -168,9 +163,7 @@ fn look_after(rest: &Arc<Rest>) -> io::Result<()> {
     let mut keeper = keeper();
     if !keeper.runs {
         barrier::register()?;
-        thread::Builder::new("oxorb-shm-pages")
-            .schedule(Schedule::default())
-            .spawn(run)?;
+        thread::Builder::new("oxorb-shm-pages").schedule(Schedule::default()).spawn(run)?;
         keeper.runs = true;
     }
     keeper.known.push(Known {

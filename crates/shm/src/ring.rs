@@ -160,11 +160,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(at: Direction) -> Self {
-        Self {
-            at,
-            head: AtomicU32::new(0),
-            splices: Splices::default(),
-        }
+        Self { at, head: AtomicU32::new(0), splices: Splices::default() }
     }
 
     /// Returns 0 only if nothing waits to be read. A splice that nobody has begun to read counts as one octet.
@@ -483,17 +479,12 @@ impl Writer {
         let number = self.splices.load(Relaxed);
         let first = self.at.splice(number);
         // Who holds a ticket has a place: there are as many of both, and the reader comes to splices in order.
-        for (word, value) in [tail, block.first, block.octets, ticket]
-            .into_iter()
-            .enumerate()
-        {
+        for (word, value) in [tail, block.first, block.octets, ticket].into_iter().enumerate() {
             segment.word(first + word).store(value, Relaxed);
         }
         let number = number.wrapping_add(1);
         self.splices.store(number, Relaxed);
-        segment
-            .word(self.at.splices())
-            .store(number, Ordering::Release);
+        segment.word(self.at.splices()).store(number, Ordering::Release);
         self.tail.store(tail.wrapping_add(1), Relaxed);
     }
 
@@ -679,11 +670,7 @@ mod tests {
         for (tail, allowed) in [(MIN_RING, true), (MIN_RING + 1, false), (u32::MAX, false)] {
             segment.word(reader.at.tail()).store(tail, Relaxed);
             assert_eq!(reader.waiting(&segment).is_ok(), allowed, "{tail}");
-            assert_eq!(
-                reader.take(&segment, &mut buffer, 0).is_ok(),
-                allowed,
-                "{tail}"
-            );
+            assert_eq!(reader.take(&segment, &mut buffer, 0).is_ok(), allowed, "{tail}");
         }
         writer.put(&segment, &[0; 10]);
         for (head, allowed) in [(11, false), (u32::MAX - MIN_RING, false), (10, true)] {
@@ -760,9 +747,7 @@ mod model {
         for message in messages {
             let wanted = message.len() as u32;
             while both.writer.room(&both.segment, wanted).unwrap() < wanted {
-                both.writer
-                    .sleep(&both.segment, wanted, FOREVER, || false)
-                    .unwrap();
+                both.writer.sleep(&both.segment, wanted, FOREVER, || false).unwrap();
             }
             both.writer.put(&both.segment, message);
             if both.writer.publish(&both.segment) == Told::Watched {

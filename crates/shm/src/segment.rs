@@ -73,11 +73,7 @@ impl Segment {
     pub(crate) fn new(memory: Shared, sizes: Sizes) -> Self {
         assert!(sizes.ring.is_power_of_two() && memory.data().len() * 8 == sizes.data());
         let rooms = None;
-        Self {
-            memory,
-            sizes,
-            rooms,
-        }
+        Self { memory, sizes, rooms }
     }
 
     /// Adds the rooms of the peer behind its blocks.

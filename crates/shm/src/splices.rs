@@ -116,8 +116,7 @@ impl Splices {
     /// Returns the position of the next splice, of the octets of the ring, if there is one.
     pub(crate) fn next(&self, segment: &Segment, at: Direction) -> Option<u32> {
         let position = at.splice(self.passed.load(Relaxed));
-        self.are_new(segment, at)
-            .then(|| segment.word(position).load(Relaxed))
+        self.are_new(segment, at).then(|| segment.word(position).load(Relaxed))
     }
 
     /// Reads what the writer says of the next splice, once, and passes it.
@@ -127,11 +126,7 @@ impl Splices {
     pub(crate) fn open(&self, segment: &Segment, at: Direction) -> io::Result<Splice> {
         let passed = self.passed.load(Relaxed);
         let word = |index| segment.word(at.splice(passed) + index).load(Relaxed);
-        let splice = Splice {
-            first: word(1),
-            octets: word(2),
-            ticket: word(3),
-        };
+        let splice = Splice { first: word(1), octets: word(2), ticket: word(3) };
         let end = splice.first.checked_add(splice.octets);
         let within =
             |from, octets| splice.first >= from && end.is_some_and(|end| end <= from + octets);
@@ -171,11 +166,8 @@ impl Splices {
         }
         self.left.store(0, Relaxed);
         self.behind.store(0, Relaxed);
-        let splice = Splice {
-            first: self.first.load(Relaxed),
-            octets,
-            ticket: self.ticket.load(Relaxed),
-        };
+        let splice =
+            Splice { first: self.first.load(Relaxed), octets, ticket: self.ticket.load(Relaxed) };
         Leaving::Now(splice, missing)
     }
 
@@ -261,8 +253,7 @@ mod tests {
 
         fn leased(&self, splice: Splice) -> Vec<u8> {
             let (at, mut buffer) = (AT.in_blocks(&self.segment, splice.first), Vec::new());
-            self.segment
-                .copy_out(at, &mut buffer, splice.octets as usize);
+            self.segment.copy_out(at, &mut buffer, splice.octets as usize);
             buffer
         }
     }
@@ -270,11 +261,7 @@ mod tests {
     #[test]
     fn a_payload_is_read_where_it_belongs_in_pieces_of_any_size() {
         // Past the sixteenth splice; under Miri once.
-        let sizes: &[usize] = if cfg!(miri) {
-            &[3]
-        } else {
-            &[1, 2, 3, 5, 8, 100]
-        };
+        let sizes: &[usize] = if cfg!(miri) { &[3] } else { &[1, 2, 3, 5, 8, 100] };
         for &max in sizes {
             let ends = ends();
             let rounds = if cfg!(miri) { 9 } else { 40 };
@@ -310,9 +297,7 @@ mod tests {
                 ends.segment.copy_in(at, octets);
                 at += octets.len();
                 match number {
-                    0 => ends
-                        .writer
-                        .splice(&ends.segment, block, ends.blocks.send(block)),
+                    0 => ends.writer.splice(&ends.segment, block, ends.blocks.send(block)),
                     _ => ends.writer.show_more(),
                 }
                 ends.writer.publish_quietly(&ends.segment);
@@ -320,10 +305,7 @@ mod tests {
                 if !lends {
                     assert_ne!(waiting(), 0);
                     read.extend(ends.read(1000));
-                    assert_eq!(
-                        (read.len(), waiting()),
-                        (at - AT.in_blocks(&ends.segment, 0), 0)
-                    );
+                    assert_eq!((read.len(), waiting()), (at - AT.in_blocks(&ends.segment, 0), 0));
                     assert_eq!(ends.reader.lease(&ends.segment, 1000).unwrap(), None);
                     continue;
                 }
@@ -353,10 +335,8 @@ mod tests {
     fn a_payload_that_never_becomes_whole_is_read_as_far_as_it_came() {
         let ends = ends();
         let block = ends.blocks.take(&ends.segment, PIECE + 1).unwrap();
-        ends.segment
-            .copy_in(AT.in_blocks(&ends.segment, 0), &[5; 64]);
-        ends.writer
-            .splice(&ends.segment, block, ends.blocks.send(block));
+        ends.segment.copy_in(AT.in_blocks(&ends.segment, 0), &[5; 64]);
+        ends.writer.splice(&ends.segment, block, ends.blocks.send(block));
         ends.publish();
         assert!(ends.reader.lease(&ends.segment, PIECE + 1).is_err());
         assert_eq!(ends.read(1000), [5; PIECE as usize]);
@@ -401,10 +381,7 @@ mod tests {
     fn blocks_do_not_overlap_and_end_where_the_memory_ends() {
         let ends = ends();
         let take = |octets| ends.blocks.take(&ends.segment, octets);
-        assert_eq!(
-            (take(0), take(BLOCKS + 1), take(u32::MAX)),
-            (None, None, None)
-        );
+        assert_eq!((take(0), take(BLOCKS + 1), take(u32::MAX)), (None, None, None));
         let all = take(BLOCKS).unwrap();
         assert_eq!(take(1), None);
         ends.blocks.give_back(all);
@@ -419,19 +396,11 @@ mod tests {
 
     #[test]
     fn splices_that_cannot_be_are_refused() {
-        for (index, value) in [
-            (1, BLOCKS),
-            (1, u32::MAX),
-            (2, 0),
-            (2, BLOCKS + 1),
-            (2, u32::MAX),
-        ] {
+        for (index, value) in [(1, BLOCKS), (1, u32::MAX), (2, 0), (2, BLOCKS + 1), (2, u32::MAX)] {
             let ends = ends();
             assert!(ends.splice(&[1; 10]));
             ends.publish();
-            ends.segment
-                .word(AT.splice(0) + index)
-                .store(value, Relaxed);
+            ends.segment.word(AT.splice(0) + index).store(value, Relaxed);
             let taken = ends.reader.take(&ends.segment, &mut Vec::new(), 99);
             assert!(taken.is_err(), "{index} {value}");
         }

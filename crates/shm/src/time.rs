@@ -48,7 +48,6 @@ impl Clock {
         if end == Duration::MAX {
             return Some(end);
         }
-        end.checked_sub(self.passed())
-            .filter(|left| !left.is_zero())
+        end.checked_sub(self.passed()).filter(|left| !left.is_zero())
     }
 }

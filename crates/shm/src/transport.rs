@@ -43,9 +43,7 @@ impl Transport for Shm {
     /// rules are about networks.
     fn published(&self, at: &Endpoint, _rules: &[Publish]) -> io::Result<Vec<Address>> {
         let place = Place::of(at);
-        Ok(vec![
-            Known::own(&place.name).address_at(SCHEME, place.address().place()),
-        ])
+        Ok(vec![Known::own(&place.name).address_at(SCHEME, place.address().place())])
     }
 
     fn own_address(&self, at: &Endpoint) -> Address {
@@ -146,11 +144,7 @@ mod tests {
 
         let mut elsewhere = published.to_string();
         let digit = elsewhere.find("|").unwrap() + 1;
-        let other = if elsewhere[digit..].starts_with('0') {
-            "1"
-        } else {
-            "0"
-        };
+        let other = if elsewhere[digit..].starts_with('0') { "1" } else { "0" };
         elsewhere.replace_range(digit..=digit, other);
         let elsewhere: Address = elsewhere.parse().unwrap();
         assert!(!elsewhere.leads_to(&published));

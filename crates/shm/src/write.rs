@@ -241,8 +241,7 @@ impl ShmLink {
                 return Ok(());
             }
             let over = || self.is_refused();
-            self.outgoing
-                .sleep(&self.segment, wanted, left.min(SLICE), over)?;
+            self.outgoing.sleep(&self.segment, wanted, left.min(SLICE), over)?;
             if enough()? < wanted && poll::is_hung_up(&self.socket) {
                 self.gone.store(true, Ordering::Release);
             }
@@ -310,14 +309,10 @@ mod tests {
         let told = || poll::readable(descriptor, Some(Duration::ZERO)).unwrap();
         let room = client.outgoing.room(&client.segment, MIN_RING);
         assert_eq!(room.unwrap(), MIN_RING);
-        client
-            .outgoing
-            .put(&client.segment, &[1; MIN_RING as usize]);
+        client.outgoing.put(&client.segment, &[1; MIN_RING as usize]);
         message.publish_quietly();
         assert!(!told());
-        client
-            .set_write_timeout(Some(Duration::from_millis(1)))
-            .unwrap();
+        client.set_write_timeout(Some(Duration::from_millis(1))).unwrap();
         let late = message.room(1, 1).unwrap_err();
         assert_eq!(late.kind(), io::ErrorKind::TimedOut);
         assert!(told(), "both ends wait for each other");

@@ -108,10 +108,7 @@ impl Database {
             cache,
             broken: AtomicBool::new(false),
             why: Mutex::default(),
-            state: RwLock::new(State {
-                open: Some(open),
-                pause_ends: None,
-            }),
+            state: RwLock::new(State { open: Some(open), pause_ends: None }),
         }
     }
 
@@ -173,10 +170,7 @@ impl Database {
             self.remember(error);
         }
         if self.path.is_some()
-            && matches!(
-                error,
-                Corrupted(_) | DatabaseClosed | Io(_) | LockPoisoned(_) | PreviousIo
-            )
+            && matches!(error, Corrupted(_) | DatabaseClosed | Io(_) | LockPoisoned(_) | PreviousIo)
         {
             self.broken.store(true, Ordering::Release);
         }
@@ -189,12 +183,10 @@ impl Database {
     /// Returns the error of an access during the pause after another error.
     fn pausing(&self, state: &State) -> redb::Error {
         let why = self.why.lock().unwrap_or_else(PoisonError::into_inner);
-        let rest = state.pause_ends.map_or(Duration::ZERO, |end| {
-            end.saturating_duration_since(Instant::now())
-        });
-        redb::Error::Io(std::io::Error::other(Pausing(format!(
-            "{why}; tried again in {rest:?}"
-        ))))
+        let rest = state
+            .pause_ends
+            .map_or(Duration::ZERO, |end| end.saturating_duration_since(Instant::now()));
+        redb::Error::Io(std::io::Error::other(Pausing(format!("{why}; tried again in {rest:?}"))))
     }
 
     fn reopen(&self) -> Result<(), redb::Error> {
@@ -246,9 +238,7 @@ impl Drop for Database {
 
 impl fmt::Debug for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database")
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("Database").field("path", &self.path).finish_non_exhaustive()
     }
 }
 

@@ -54,9 +54,7 @@ fn fill(fresh: &Path, cache: usize) -> Result<(), redb::Error> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.open(fresh)?;
-    let database = redb::Database::builder()
-        .set_cache_size(cache)
-        .create_file(file)?;
+    let database = redb::Database::builder().set_cache_size(cache).create_file(file)?;
     close(database);
     Ok(())
 }

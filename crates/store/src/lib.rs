@@ -63,10 +63,7 @@ mod tests {
     #[test]
     fn a_panic_is_an_error() {
         let caught = guarded::<()>(|| panic!("of the library"));
-        assert!(
-            matches!(caught, Err(redb::Error::Corrupted(_))),
-            "{caught:?}"
-        );
+        assert!(matches!(caught, Err(redb::Error::Corrupted(_))), "{caught:?}");
         assert_eq!(guarded(|| Ok(1)).ok(), Some(1));
     }
 }

@@ -205,10 +205,7 @@ mod tests {
             before = Some(transit);
         }
         let found = meter.reception().jitter as f64 / MS as f64;
-        assert!(
-            (found - jitter).abs() < 0.001,
-            "{found} instead of {jitter}"
-        );
+        assert!((found - jitter).abs() < 0.001, "{found} instead of {jitter}");
     }
 
     #[test]

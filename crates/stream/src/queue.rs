@@ -132,11 +132,7 @@ impl Queue {
         memory.clear();
         memory.extend_from_slice(data);
         let data = memory;
-        state.waiting.push_back(Queued {
-            sequence,
-            time,
-            data,
-        });
+        state.waiting.push_back(Queued { sequence, time, data });
         drop(state);
         self.changed.notify_one();
         Ok(sent)
@@ -146,11 +142,8 @@ impl Queue {
     pub(crate) fn take(&self, wait: Duration) -> Turn {
         let mut state = self.lock();
         if state.waiting.is_empty() && !state.stopped {
-            state = self
-                .changed
-                .wait_timeout(state, wait)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            state =
+                self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
         }
         match state.waiting.pop_front() {
             Some(frame) => Turn::Frame(frame),
@@ -162,9 +155,7 @@ impl Queue {
     /// Waits for a time, or until what waits is dropped.
     pub(crate) fn pause(&self, time: Duration) {
         let state = self.lock();
-        let _ended = self
-            .changed
-            .wait_timeout_while(state, time, |state| !state.cut);
+        let _ended = self.changed.wait_timeout_while(state, time, |state| !state.cut);
     }
 
     /// Takes back the memory of a frame.
@@ -248,10 +239,7 @@ mod tests {
     fn a_frame_that_is_too_large_says_which_limit() {
         let queue = Queue::new(1, 10, true, 0);
         let error = queue.put(0, &[0; 11]).unwrap_err();
-        assert!(
-            error.to_string().contains("SenderOptions::largest"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("SenderOptions::largest"), "{error}");
         assert!(numbers(&queue).is_empty());
     }
 

@@ -109,10 +109,7 @@ impl Receiver {
 
     /// Returns the servant.
     pub fn sink(&self) -> FrameSink {
-        FrameSink {
-            heard: self.heard.clone(),
-            tell: self.reporter.bell(),
-        }
+        FrameSink { heard: self.heard.clone(), tell: self.reporter.bell() }
     }
 
     /// Returns what was counted so far. Allocates.

@@ -77,11 +77,7 @@ impl Reporter {
         let thread = thread::Builder::new()
             .name("stream-reports".into())
             .spawn(move || report(&heard, &rings, &counted, patience))?;
-        Ok(Reporter {
-            bell,
-            counts,
-            thread: Some(thread),
-        })
+        Ok(Reporter { bell, counts, thread: Some(thread) })
     }
 
     pub(crate) fn bell(&self) -> Arc<Bell> {
@@ -111,19 +107,14 @@ fn report(heard: &Heard, bell: &Bell, counts: &Counts, patience: Duration) {
         let next = heard.table().due(now, &mut due);
         for (to, report) in due.drain(..) {
             let sent = to.with(RelativeRoundtripTimeout(patience)).arrived(&report);
-            let count = if sent.is_ok() {
-                &counts.sent
-            } else {
-                &counts.unsent
-            };
+            let count = if sent.is_ok() { &counts.sent } else { &counts.unsent };
             count.fetch_add(1, Relaxed);
             if !bell.wait(Duration::ZERO) {
                 return;
             }
         }
-        let wait = next.map_or(IDLE, |next| {
-            Duration::from_nanos(next.saturating_sub(clock::now()))
-        });
+        let wait =
+            next.map_or(IDLE, |next| Duration::from_nanos(next.saturating_sub(clock::now())));
         if !bell.wait(wait) {
             return;
         }

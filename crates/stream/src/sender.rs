@@ -127,12 +127,7 @@ impl Sender {
         let (stream, first) = ((drawn >> 32) as u32, drawn as u32);
         let shared = Arc::new(Shared {
             stream,
-            queue: Queue::new(
-                options.queue.max(1),
-                options.largest,
-                options.drop_oldest,
-                first,
-            ),
+            queue: Queue::new(options.queue.max(1), options.largest, options.drop_oldest, first),
             sent: AtomicU64::new(0),
             octets: AtomicU64::new(0),
             failed: AtomicU64::new(0),
@@ -282,11 +277,7 @@ impl Work {
 
     fn send(&self, frame: Queued) {
         let shared = &self.shared;
-        let at = Stamp {
-            stream: shared.stream,
-            sequence: frame.sequence,
-            time: frame.time,
-        };
+        let at = Stamp { stream: shared.stream, sequence: frame.sequence, time: frame.time };
         let place = &shared.left[at.sequence as usize % REMEMBERED];
         place.store(clock::now(), Relaxed);
         shared.newest.store(at.sequence, Relaxed);
@@ -345,10 +336,7 @@ impl fmt::Display for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StartError::Reports(error) => {
-                write!(
-                    f,
-                    "the object that hears a stream's reports was not activated: {error}"
-                )
+                write!(f, "the object that hears a stream's reports was not activated: {error}")
             }
             StartError::Thread(error) => write!(f, "no thread for a stream: {error}"),
         }
@@ -366,8 +354,7 @@ impl std::error::Error for StartError {}
 impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut f = f.debug_struct("Sender");
-        f.field("stream", &self.stream())
-            .field("statistics", &self.statistics());
+        f.field("stream", &self.stream()).field("statistics", &self.statistics());
         f.finish_non_exhaustive()
     }
 }

@@ -36,12 +36,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn new(most: usize, silence: Duration) -> Table {
-        Table {
-            streams: Vec::with_capacity(most),
-            most,
-            silence: nanoseconds(silence),
-            refused: 0,
-        }
+        Table { streams: Vec::with_capacity(most), most, silence: nanoseconds(silence), refused: 0 }
     }
 
     /// Takes note of a frame; `None`: there is no place for its stream.
@@ -149,11 +144,7 @@ mod tests {
     const SECOND: u64 = 1_000_000_000;
 
     fn at(stream: u32, sequence: u32) -> Stamp {
-        Stamp {
-            stream,
-            sequence,
-            time: 0,
-        }
+        Stamp { stream, sequence, time: 0 }
     }
 
     #[test]
@@ -163,10 +154,7 @@ mod tests {
         assert!(table.frame(&at(2, 0), SECOND).is_some());
         assert!(table.frame(&at(3, 0), SECOND).is_none());
         assert!(table.frame(&at(2, 1), 8 * SECOND).is_some());
-        assert!(
-            table.frame(&at(3, 1), 11 * SECOND).is_some(),
-            "1 was silent"
-        );
+        assert!(table.frame(&at(3, 1), 11 * SECOND).is_some(), "1 was silent");
         assert!(table.frame(&at(1, 1), 11 * SECOND).is_none());
         assert_eq!(table.refused, 2);
         let streams: Vec<u32> = table.receptions().into_iter().map(|it| it.0).collect();

@@ -54,10 +54,8 @@ fn frames_arrive_in_order_with_their_times_and_are_reported() {
             receiver(endpoint, &orb, ReceiverOptions::default(), move |it| {
                 let _ = show.send((it.sequence, it.time, it.late, it.data.to_vec()));
             });
-        let options = SenderOptions {
-            reports: Some(Duration::from_millis(50)),
-            ..SenderOptions::default()
-        };
+        let options =
+            SenderOptions { reports: Some(Duration::from_millis(50)), ..SenderOptions::default() };
         let sender = Sender::start(&orb, &sink, options).unwrap();
         let mut before = None;
         for number in 0..20_u64 {
@@ -71,9 +69,7 @@ fn frames_arrive_in_order_with_their_times_and_are_reported() {
             }
         }
         until("a report on all of them", || {
-            sender
-                .feedback()
-                .is_some_and(|it| it.reception.received == 20)
+            sender.feedback().is_some_and(|it| it.reception.received == 20)
         });
         let told = sender.feedback().unwrap();
         assert_eq!(told.reception.lost, 0, "{endpoint}");
@@ -116,9 +112,7 @@ fn a_receiver_that_stalls_never_holds_up_the_application() {
         let gate = Arc::new(Gate::default());
         let passes = gate.clone();
         let (far, _receiver, sink) =
-            receiver(endpoint, &orb, ReceiverOptions::default(), move |_| {
-                passes.pass()
-            });
+            receiver(endpoint, &orb, ReceiverOptions::default(), move |_| passes.pass());
         let options = SenderOptions {
             largest: 8000,
             patience: Duration::from_millis(300),
@@ -128,9 +122,7 @@ fn a_receiver_that_stalls_never_holds_up_the_application() {
         let mut dropped = 0;
         // More than the kernel's buffers between the two.
         for number in 0..1500 {
-            let sent = sender
-                .send(Duration::from_millis(number), &[7; 8000])
-                .unwrap();
+            let sent = sender.send(Duration::from_millis(number), &[7; 8000]).unwrap();
             dropped += u64::from(sent != Sent::Queued);
             if lossless {
                 until("it leaves", || sender.statistics().waiting < 4);
@@ -146,10 +138,7 @@ fn a_receiver_that_stalls_never_holds_up_the_application() {
             assert!(dropped > 0, "{statistics:?}");
         }
         let all = statistics.sent + statistics.failed + statistics.dropped;
-        assert!(
-            (all + statistics.waiting as u64).abs_diff(1500) <= 1,
-            "{statistics:?}"
-        );
+        assert!((all + statistics.waiting as u64).abs_diff(1500) <= 1, "{statistics:?}");
         drop(sender);
         gate.open();
         end([&orb, &far]);
@@ -162,12 +151,10 @@ fn frames_leave_at_the_pace() {
     let orb = listening("diop://127.0.0.1:0");
     let came = Arc::new(Mutex::new(Vec::new()));
     let notes = came.clone();
-    let (far, _receiver, sink) = receiver(
-        "diop://127.0.0.1:0",
-        &orb,
-        ReceiverOptions::default(),
-        move |_| notes.lock().unwrap().push(Instant::now()),
-    );
+    let (far, _receiver, sink) =
+        receiver("diop://127.0.0.1:0", &orb, ReceiverOptions::default(), move |_| {
+            notes.lock().unwrap().push(Instant::now())
+        });
     let options = SenderOptions {
         queue: 40,
         // 1 ms for each frame.
@@ -176,9 +163,7 @@ fn frames_leave_at_the_pace() {
     };
     let sender = Sender::start(&orb, &sink, options).unwrap();
     for number in 0..40 {
-        let _ = sender
-            .send(Duration::from_millis(number), &[7; 1000])
-            .unwrap();
+        let _ = sender.send(Duration::from_millis(number), &[7; 1000]).unwrap();
     }
     until("all have come", || came.lock().unwrap().len() == 40);
     let came = came.lock().unwrap();
@@ -193,12 +178,8 @@ fn frames_leave_at_the_pace() {
 fn a_sender_that_stops_sends_what_waits_or_says_what_it_dropped() {
     let _guard = watchdog(LONG);
     let orb = listening("diop://127.0.0.1:0");
-    let (far, _receiver, sink) = receiver(
-        "diop://127.0.0.1:0",
-        &orb,
-        ReceiverOptions::default(),
-        |_| {},
-    );
+    let (far, _receiver, sink) =
+        receiver("diop://127.0.0.1:0", &orb, ReceiverOptions::default(), |_| {});
     for (octets, left) in [(1_000_000_000, 0..1), (100, 6..8)] {
         let options = SenderOptions {
             pace: Some(Pace::new(u64::try_into(octets).unwrap(), 0)),
@@ -206,9 +187,7 @@ fn a_sender_that_stops_sends_what_waits_or_says_what_it_dropped() {
         };
         let sender = Sender::start(&orb, &sink, options).unwrap();
         for number in 0..8 {
-            let _ = sender
-                .send(Duration::from_millis(number), &[7; 1000])
-                .unwrap();
+            let _ = sender.send(Duration::from_millis(number), &[7; 1000]).unwrap();
         }
         let begun = Instant::now();
         let limit = Duration::from_millis(if octets == 100 { 100 } else { 30_000 });
@@ -223,12 +202,8 @@ fn a_sender_that_stops_sends_what_waits_or_says_what_it_dropped() {
 fn a_sender_without_a_receiver_goes_on_and_says_why() {
     let _guard = watchdog(LONG);
     let orb = listening("iiop://127.0.0.1:0");
-    let (far, receiver, sink) = receiver(
-        "iiop://127.0.0.1:0",
-        &orb,
-        ReceiverOptions::default(),
-        |_| {},
-    );
+    let (far, receiver, sink) =
+        receiver("iiop://127.0.0.1:0", &orb, ReceiverOptions::default(), |_| {});
     end([&far, &far]);
     drop(receiver);
     let sender = Sender::start(&orb, &sink, SenderOptions::default()).unwrap();
@@ -246,25 +221,17 @@ fn who_wants_no_reports_sends_none() {
     let orb = listening("diop://127.0.0.1:0");
     let heard = Arc::new(AtomicBool::new(false));
     let hears = heard.clone();
-    let options = ReceiverOptions {
-        reports: false,
-        ..ReceiverOptions::default()
-    };
+    let options = ReceiverOptions { reports: false, ..ReceiverOptions::default() };
     let (far, receiver, sink) = receiver("diop://127.0.0.1:0", &orb, options, move |_| {
         hears.store(true, SeqCst);
     });
-    let options = SenderOptions {
-        reports: Some(Duration::from_millis(50)),
-        ..SenderOptions::default()
-    };
+    let options =
+        SenderOptions { reports: Some(Duration::from_millis(50)), ..SenderOptions::default() };
     let sender = Sender::start(&orb, &sink, options).unwrap();
     let _ = sender.send(Duration::ZERO, b"frame").unwrap();
     until("it comes", || heard.load(SeqCst));
     thread::sleep(Duration::from_millis(200));
-    assert_eq!(
-        (receiver.statistics().reports, sender.feedback()),
-        (0, None)
-    );
+    assert_eq!((receiver.statistics().reports, sender.feedback()), (0, None));
     drop(sender);
     end([&orb, &far]);
 }
@@ -272,15 +239,8 @@ fn who_wants_no_reports_sends_none() {
 #[test]
 fn a_group_sees_frames_larger_than_a_datagram() {
     let _guard = watchdog(LONG);
-    let port = std::net::UdpSocket::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
-    let url = format!(
-        "corbaloc:miop:1.0@1.0-pictures-1/239.195.17.{}:{port}",
-        port % 250 + 1
-    );
+    let port = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("corbaloc:miop:1.0@1.0-pictures-1/239.195.17.{}:{port}", port % 250 + 1);
     let place = url.rsplit_once('/').unwrap().1;
     let members = [(); 2].map(|()| {
         let orb = listening(&format!("iiop://127.0.0.1:0;miop://{place}/interface=lo"));
@@ -292,8 +252,7 @@ fn a_group_sees_frames_larger_than_a_datagram() {
         let poa = orb.root_poa();
         let own: SinkRef = poa.activate(receiver.sink()).unwrap();
         let group = orb.string_to_object(&url).unwrap();
-        poa.associate_reference_with_id(&group, poa.reference_to_id(&own).unwrap())
-            .unwrap();
+        poa.associate_reference_with_id(&group, poa.reference_to_id(&own).unwrap()).unwrap();
         (orb, receiver, shown)
     });
     let near = Orb::builder()
@@ -314,9 +273,7 @@ fn a_group_sees_frames_larger_than_a_datagram() {
     let mut whole = [0; 2];
     let mut number = 0_u8;
     until("pictures at both", || {
-        let _ = sender
-            .send(Duration::from_millis(number.into()), &[number; 120_000])
-            .unwrap();
+        let _ = sender.send(Duration::from_millis(number.into()), &[number; 120_000]).unwrap();
         number = number.wrapping_add(1);
         thread::sleep(Duration::from_millis(20));
         for ((_, _, shown), whole) in members.iter().zip(&mut whole) {
@@ -327,11 +284,7 @@ fn a_group_sees_frames_larger_than_a_datagram() {
         }
         whole.iter().all(|whole| *whole >= 3)
     });
-    until("a member's report", || {
-        sender
-            .feedback()
-            .is_some_and(|it| it.reception.received > 0)
-    });
+    until("a member's report", || sender.feedback().is_some_and(|it| it.reception.received > 0));
     drop(sender);
     near.shutdown(true).unwrap();
     for (orb, receiver, _) in members {

@@ -42,11 +42,8 @@ mod tests {
     #[test]
     fn one_side_pays_for_both() {
         register().unwrap();
-        let (often, rarely, done) = (
-            AtomicBool::new(false),
-            AtomicBool::new(false),
-            AtomicBool::new(false),
-        );
+        let (often, rarely, done) =
+            (AtomicBool::new(false), AtomicBool::new(false), AtomicBool::new(false));
         let inside = AtomicU32::new(0);
         thread::scope(|scope| {
             scope.spawn(|| {

@@ -70,10 +70,7 @@ pub fn cpu_of(thread: i32) -> io::Result<u64> {
         // 0 would mean the calling thread.
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes one `timespec`, which `time` is, and keeps nothing.
     let result = unsafe { libc::clock_gettime((!thread << 3) | OF_THREAD, &mut time) };
     match result {
@@ -115,8 +112,7 @@ mod tests {
             while thread_cpu_nanoseconds() < 5_000_000 {
                 spun += 1;
             }
-            says.send(rustix::thread::gettid().as_raw_nonzero().get())
-                .unwrap();
+            says.send(rustix::thread::gettid().as_raw_nonzero().get()).unwrap();
             end.recv().unwrap_err();
             spun
         });

@@ -184,13 +184,8 @@ fn program(source: SocketAddr) -> Vec<libc::sock_filter> {
         IpAddr::V6(ip) => {
             let octets = ip.octets();
             let words = octets.chunks_exact(4).zip(0_u32..);
-            let word = |word: &[u8]| {
-                word.iter()
-                    .fold(0, |sum, octet| sum << 8 | u32::from(*octet))
-            };
-            words
-                .map(|(octets, at)| (NETWORK.wrapping_add(8 + 4 * at), word(octets)))
-                .collect()
+            let word = |word: &[u8]| word.iter().fold(0, |sum, octet| sum << 8 | u32::from(*octet));
+            words.map(|(octets, at)| (NETWORK.wrapping_add(8 + 4 * at), word(octets))).collect()
         }
     };
     let mut program = vec![
@@ -232,10 +227,8 @@ pub fn receive_from(
     buffer.reserve(max);
     // SAFETY: all-zero octets are a value of each of these structures of the kernel's.
     let (mut name, mut message): (libc::sockaddr_storage, libc::msghdr) = unsafe { zeroed() };
-    let mut part = libc::iovec {
-        iov_base: buffer.spare_capacity_mut().as_mut_ptr().cast(),
-        iov_len: max,
-    };
+    let mut part =
+        libc::iovec { iov_base: buffer.spare_capacity_mut().as_mut_ptr().cast(), iov_len: max };
     let mut control = Control([MaybeUninit::uninit(); CONTROL]);
     message.msg_name = (&raw mut name).cast();
     message.msg_namelen = size_of::<libc::sockaddr_storage>() as libc::socklen_t;
@@ -256,11 +249,7 @@ pub fn receive_from(
     // SAFETY: the kernel has initialised `octets` octets from the old length on, at most `max`.
     unsafe { buffer.set_len(length) };
     let source = address(&name).ok_or(io::ErrorKind::InvalidData)?;
-    Ok(Some(Came {
-        octets,
-        source,
-        at: destination(&message),
-    }))
+    Ok(Some(Came { octets, source, at: destination(&message) }))
 }
 
 /// Room for what the kernel tells beside a datagram, aligned as its headers are.
@@ -339,20 +328,14 @@ mod tests {
         };
         let socket = UdpSocket::bind((from, 0)).unwrap();
         socket.connect(to).unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_secs(10)))
-            .unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
         socket
     }
 
     #[test]
     fn each_source_has_a_socket_of_its_own_and_the_others_are_heard_meanwhile() {
         let v6: &[_] = match oxorb_testkit::net::has_ipv6() {
-            true => &[
-                ("[::]:0", "127.0.0.1"),
-                ("[::]:0", "::1"),
-                ("[::1]:0", "::1"),
-            ],
+            true => &[("[::]:0", "127.0.0.1"), ("[::]:0", "::1"), ("[::1]:0", "::1")],
             false => &[],
         };
         let v4 = [("127.0.0.1:0", "127.0.0.1"), ("0.0.0.0:0", "127.0.0.1")];
@@ -367,9 +350,7 @@ mod tests {
             for client in &clients {
                 client.send(b"first").unwrap();
                 let mut buffer = Vec::new();
-                let came = receive_from(&listener, &mut buffer, 100, true)
-                    .unwrap()
-                    .unwrap();
+                let came = receive_from(&listener, &mut buffer, 100, true).unwrap().unwrap();
                 assert_eq!((came.octets, &*buffer), (5, &b"first"[..]));
                 assert_eq!(came.at.map(|ip| ip.to_canonical()), Some(to.ip()));
                 sockets.push(connected_at(own, dual, came.source, came.at).unwrap());
@@ -377,11 +358,7 @@ mod tests {
                     stranger.send(b"another").unwrap();
                 }
                 let heard = everything(&listener);
-                assert_eq!(
-                    heard,
-                    vec![b"another"; clients.len() - sockets.len()],
-                    "{listens}"
-                );
+                assert_eq!(heard, vec![b"another"; clients.len() - sockets.len()], "{listens}");
             }
             for (client, socket) in clients.iter().zip(&sockets) {
                 client.send(b"own").unwrap();
@@ -393,10 +370,7 @@ mod tests {
             drop(sockets);
             clients[0].send(b"again").unwrap();
             assert_eq!(everything(&listener), [b"again"]);
-            assert_eq!(
-                listen(own, dual).unwrap_err().kind(),
-                io::ErrorKind::AddrInUse
-            );
+            assert_eq!(listen(own, dual).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         }
     }
 

@@ -60,14 +60,8 @@ pub fn addresses() -> io::Result<Vec<InterfaceAddress>> {
 pub fn default_route_addresses() -> Vec<IpAddr> {
     // Addresses set aside for documentation: they are routed like any other, but belong to nobody.
     let targets: [(IpAddr, IpAddr); 2] = [
-        (
-            Ipv4Addr::UNSPECIFIED.into(),
-            Ipv4Addr::new(192, 0, 2, 1).into(),
-        ),
-        (
-            Ipv6Addr::UNSPECIFIED.into(),
-            Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
-        ),
+        (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
+        (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),
     ];
     let source = |(any, target): (IpAddr, IpAddr)| {
         let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
@@ -114,9 +108,7 @@ mod tests {
     #[test]
     fn loopback_is_among_them() {
         let all = addresses().unwrap();
-        let loopback = all
-            .iter()
-            .find(|a| a.address == IpAddr::V4(Ipv4Addr::LOCALHOST));
+        let loopback = all.iter().find(|a| a.address == IpAddr::V4(Ipv4Addr::LOCALHOST));
         assert!(loopback.is_some_and(|a| a.loopback && a.up), "{all:?}");
     }
 
@@ -124,10 +116,7 @@ mod tests {
     fn the_default_route_leads_to_one_of_them() {
         let all = addresses().unwrap();
         for address in default_route_addresses() {
-            assert!(
-                all.iter().any(|a| a.address == address),
-                "{address} in {all:?}"
-            );
+            assert!(all.iter().any(|a| a.address == address), "{address} in {all:?}");
         }
     }
 }

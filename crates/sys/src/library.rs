@@ -35,10 +35,7 @@ impl Text {
             octets[at] = from[at];
             at += 1;
         }
-        Text {
-            length: at as u32,
-            octets,
-        }
+        Text { length: at as u32, octets }
     }
 
     /// Returns the text, with what is no UTF-8 replaced; `None` if its length cannot be.
@@ -75,13 +72,7 @@ impl Export {
             texts[at] = Text::new(facts[at]);
             at += 1;
         }
-        Export {
-            mark,
-            size: Export::SIZE,
-            facts: FACTS as u32,
-            texts,
-            main: Some(main),
-        }
+        Export { mark, size: Export::SIZE, facts: FACTS as u32, texts, main: Some(main) }
     }
 
     /// Returns the fact of a number; `None` if there is none, or it is no text.
@@ -153,10 +144,7 @@ impl fmt::Display for LibraryError {
             LibraryError::Symbol(name) => write!(f, "it does not export the symbol {name}"),
             LibraryError::Mark => f.write_str("its exported symbol does not begin with the mark"),
             LibraryError::Size { found, wanted } => {
-                write!(
-                    f,
-                    "its exported record has {found} octets, and here {wanted}"
-                )
+                write!(f, "its exported record has {found} octets, and here {wanted}")
             }
             LibraryError::Main => f.write_str("its exported record has no function"),
         }
@@ -208,16 +196,9 @@ impl Library {
     /// [`LibraryError::Main`].
     pub fn run(&self, arguments: &[String]) -> Result<i32, LibraryError> {
         let main = self.export.main.ok_or(LibraryError::Main)?;
-        let lent = arguments.iter().map(|one| Argument {
-            octets: one.as_ptr(),
-            length: one.len(),
-        });
+        let lent = arguments.iter().map(|one| Argument { octets: one.as_ptr(), length: one.len() });
         let lent: Vec<Argument> = lent.collect();
-        Ok(main(Arguments {
-            first: lent.as_ptr(),
-            count: lent.len(),
-            lent: PhantomData,
-        }))
+        Ok(main(Arguments { first: lent.as_ptr(), count: lent.len(), lent: PhantomData }))
     }
 }
 
@@ -297,21 +278,9 @@ mod tests {
     fn what_is_no_record_is_refused_before_more_of_it_is_read() {
         let wanted = Export::SIZE;
         for (begin, error) in [
-            (
-                Begin(*b"somebody", wanted, FACTS as u32),
-                LibraryError::Mark,
-            ),
-            (
-                Begin(MARK, 16, FACTS as u32),
-                LibraryError::Size { found: 16, wanted },
-            ),
-            (
-                Begin(MARK, wanted, 2),
-                LibraryError::Size {
-                    found: wanted,
-                    wanted,
-                },
-            ),
+            (Begin(*b"somebody", wanted, FACTS as u32), LibraryError::Mark),
+            (Begin(MARK, 16, FACTS as u32), LibraryError::Size { found: 16, wanted }),
+            (Begin(MARK, wanted, 2), LibraryError::Size { found: wanted, wanted }),
         ] {
             let begin: &'static Begin = Box::leak(Box::new(begin));
             // SAFETY: what is leaked stays.
@@ -322,14 +291,8 @@ mod tests {
 
     #[test]
     fn a_text_is_cut_and_its_length_checked() {
-        assert_eq!(
-            Text::new(&"x".repeat(500)).get(),
-            Some("x".repeat(MOST_TEXT))
-        );
-        let wrong = Text {
-            length: 125,
-            octets: [0; MOST_TEXT],
-        };
+        assert_eq!(Text::new(&"x".repeat(500)).get(), Some("x".repeat(MOST_TEXT)));
+        let wrong = Text { length: 125, octets: [0; MOST_TEXT] };
         assert_eq!(wrong.get(), None);
     }
 }

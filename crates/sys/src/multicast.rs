@@ -98,9 +98,7 @@ pub fn sender(
 const IP_MULTICAST_ALL: i32 = 49;
 
 fn request(group: Ipv4Addr, index: u32) -> libc::ip_mreqn {
-    let address = |ip: Ipv4Addr| libc::in_addr {
-        s_addr: u32::from(ip).to_be(),
-    };
+    let address = |ip: Ipv4Addr| libc::in_addr { s_addr: u32::from(ip).to_be() };
     libc::ip_mreqn {
         imr_multiaddr: address(group),
         imr_address: address(Ipv4Addr::UNSPECIFIED),

@@ -67,10 +67,7 @@ unsafe impl<T: ?Sized + Sync> Sync for Guard<'_, T> {}
 impl<T> Mutex<T> {
     /// A free mutex around a value.
     pub const fn new(value: T) -> Self {
-        Mutex {
-            owner: AtomicU32::new(0),
-            value: UnsafeCell::new(value),
-        }
+        Mutex { owner: AtomicU32::new(0), value: UnsafeCell::new(value) }
     }
 
     /// The value; nobody else can have it any more.
@@ -175,10 +172,7 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     fn guard(&self) -> Guard<'_, T> {
-        Guard {
-            mutex: self,
-            not_send: PhantomData,
-        }
+        Guard { mutex: self, not_send: PhantomData }
     }
 }
 
@@ -213,10 +207,7 @@ fn thread() -> u32 {
     }
     match THREAD.get() {
         0 => {
-            let id = rustix::thread::gettid()
-                .as_raw_nonzero()
-                .get()
-                .cast_unsigned();
+            let id = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
             THREAD.set(id);
             id
         }
@@ -230,10 +221,7 @@ fn deadline(limit: Duration) -> Timespec {
     let nanoseconds = now.tv_nsec + i64::from(limit.subsec_nanos());
     let seconds = i64::try_from(limit.as_secs()).unwrap_or(i64::MAX / 2);
     Timespec {
-        tv_sec: now
-            .tv_sec
-            .saturating_add(seconds)
-            .saturating_add(nanoseconds / 1_000_000_000),
+        tv_sec: now.tv_sec.saturating_add(seconds).saturating_add(nanoseconds / 1_000_000_000),
         tv_nsec: nanoseconds % 1_000_000_000,
     }
 }
@@ -329,10 +317,7 @@ mod tests {
                     Mutex::lock(second).is_err()
                 }
             };
-            let threads = [
-                scope.spawn(lock(&one, &other)),
-                scope.spawn(lock(&other, &one)),
-            ];
+            let threads = [scope.spawn(lock(&one, &other)), scope.spawn(lock(&other, &one))];
             threads.map(|thread| thread.join().unwrap())
         });
         assert!(deadlocks.contains(&true), "one of them has to give way");

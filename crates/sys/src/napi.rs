@@ -47,10 +47,7 @@ impl Threaded {
             release(&mut devices, at);
             return Err(refused);
         }
-        Ok(Threaded {
-            device: device.to_owned(),
-            id,
-        })
+        Ok(Threaded { device: device.to_owned(), id })
     }
 }
 
@@ -211,10 +208,7 @@ impl Device {
 }
 
 fn rank(schedule: &Schedule) -> (bool, i32) {
-    let real_time = matches!(
-        schedule.class,
-        schedule::Class::Fifo | schedule::Class::RoundRobin
-    );
+    let real_time = matches!(schedule.class, schedule::Class::Fifo | schedule::Class::RoundRobin);
     (real_time, schedule.priority)
 }
 
@@ -230,10 +224,7 @@ mod tests {
     use super::*;
     use crate::schedule::Class;
 
-    const URGENT: Schedule = Schedule {
-        class: Class::Fifo,
-        priority: 5,
-    };
+    const URGENT: Schedule = Schedule { class: Class::Fifo, priority: 5 };
 
     #[test]
     fn a_device_that_is_not_there_is_named_so() {
@@ -247,10 +238,7 @@ mod tests {
     #[test]
     fn loopback_has_no_threads() {
         let refused = Threaded::begin("lo", URGENT).unwrap_err();
-        let expected = matches!(
-            refused,
-            NotThreaded::NoThreads | NotThreaded::NotPermitted(_)
-        );
+        let expected = matches!(refused, NotThreaded::NoThreads | NotThreaded::NotPermitted(_));
         assert!(expected, "{refused}");
         assert!(devices().is_empty(), "nothing is left of it");
     }

@@ -23,10 +23,7 @@ impl Signal {
     /// # Errors
     /// When the process has no descriptor left.
     pub fn new() -> io::Result<Self> {
-        Ok(Self(eventfd(
-            0,
-            EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
-        )?))
+        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
     }
 
     /// Makes the descriptor readable. One system call.
@@ -124,10 +121,7 @@ impl Poller {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &wake, EventData::new_u64(WAKE), EventFlags::IN)?;
-        Ok(Self {
-            epoll,
-            waker: Waker(Arc::new(wake)),
-        })
+        Ok(Self { epoll, waker: Waker(Arc::new(wake)) })
     }
 
     /// Watches `source`, armed, under a token.
@@ -138,12 +132,7 @@ impl Poller {
     /// [`io::ErrorKind::AlreadyExists`] if it is watched already.
     pub fn add(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
         debug_assert_ne!(token, WAKE, "this token is the poller's own");
-        Ok(epoll::add(
-            &self.epoll,
-            source,
-            EventData::new_u64(token),
-            ARMED,
-        )?)
+        Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), ARMED)?)
     }
 
     /// Watches `source` under a token, always armed: it is reported again and again while there is something to read.
@@ -173,12 +162,7 @@ impl Poller {
     /// [`io::ErrorKind::NotFound`] if it is not watched.
     pub fn rearm(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
         debug_assert_ne!(token, WAKE, "this token is the poller's own");
-        Ok(epoll::modify(
-            &self.epoll,
-            source,
-            EventData::new_u64(token),
-            ARMED,
-        )?)
+        Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), ARMED)?)
     }
 
     /// Keeps watching `source`, but reports nothing before the next [`rearm`](Self::rearm).
@@ -187,12 +171,7 @@ impl Poller {
     /// [`io::ErrorKind::NotFound`] if it is not watched.
     pub fn disarm(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
         debug_assert_ne!(token, WAKE, "this token is the poller's own");
-        Ok(epoll::modify(
-            &self.epoll,
-            source,
-            EventData::new_u64(token),
-            EventFlags::ONESHOT,
-        )?)
+        Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), EventFlags::ONESHOT)?)
     }
 
     /// Stops watching `source`. A report that another thread has already taken is not undone.
@@ -260,10 +239,7 @@ pub fn first_readable(
     second: impl AsFd,
     limit: Option<Duration>,
 ) -> io::Result<(bool, bool)> {
-    let mut both = [
-        PollFd::new(&first, PollFlags::IN),
-        PollFd::new(&second, PollFlags::IN),
-    ];
+    let mut both = [PollFd::new(&first, PollFlags::IN), PollFd::new(&second, PollFlags::IN)];
     let limit = limit.and_then(|time| Timespec::try_from(time).ok());
     match rustix::event::poll(&mut both, limit.as_ref()) {
         Ok(_) | Err(Errno::INTR) => {}
@@ -283,9 +259,7 @@ pub fn any_readable<'f>(
     limit: Option<Duration>,
 ) -> io::Result<()> {
     let all = all.into_iter();
-    let mut polled: Vec<_> = all
-        .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))
-        .collect();
+    let mut polled: Vec<_> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
     let limit = limit.and_then(|time| Timespec::try_from(time).ok());
     match rustix::event::poll(&mut polled, limit.as_ref()) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -405,15 +379,9 @@ mod tests {
     fn removed_is_silent_and_unknown_is_an_error() {
         let (mut here, there) = UnixStream::pair().unwrap();
         let poller = Poller::new().unwrap();
-        assert_eq!(
-            poller.rearm(&there, Token(1)).unwrap_err().kind(),
-            io::ErrorKind::NotFound
-        );
+        assert_eq!(poller.rearm(&there, Token(1)).unwrap_err().kind(), io::ErrorKind::NotFound);
         poller.add(&there, Token(1)).unwrap();
-        assert_eq!(
-            poller.add(&there, Token(1)).unwrap_err().kind(),
-            io::ErrorKind::AlreadyExists
-        );
+        assert_eq!(poller.add(&there, Token(1)).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         poller.remove(&there).unwrap();
         here.write_all(b"x").unwrap();
         assert_eq!(ready(&poller, NOW), None);

@@ -97,9 +97,7 @@ impl Child {
                 if let Some(group) = group {
                     let _ = kill_process_group(group, Signal::KILL);
                 }
-                let end = End {
-                    status: child.wait().ok(),
-                };
+                let end = End { status: child.wait().ok() };
                 *told_end = Some(end);
                 drop(told_end);
                 told.changed.notify_all();
@@ -120,21 +118,13 @@ impl Child {
 
     /// Returns how the process ended; `None` while it runs.
     pub fn ended(&self) -> Option<End> {
-        *self
-            .ended
-            .end
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        *self.ended.end.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the end of the process for `limit` at most.
     pub fn wait(&self, limit: Duration) -> Option<End> {
         let deadline = Instant::now().checked_add(limit);
-        let mut end = self
-            .ended
-            .end
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut end = self.ended.end.lock().unwrap_or_else(PoisonError::into_inner);
         while end.is_none() {
             let left = deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {

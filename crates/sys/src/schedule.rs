@@ -115,10 +115,7 @@ pub fn set(thread: i32, Schedule { class, priority }: Schedule) -> io::Result<()
 /// ```
 pub fn may_leave_idle() -> bool {
     let try_it = || {
-        let idle = Schedule {
-            class: Class::Idle,
-            priority: 0,
-        };
+        let idle = Schedule { class: Class::Idle, priority: 0 };
         set_current(idle).is_ok() && set_current(Schedule::default()).is_ok()
     };
     let tried = std::thread::Builder::new().spawn(try_it);
@@ -135,13 +132,9 @@ pub fn current() -> io::Result<Schedule> {
     check(unsafe { libc::syscall(libc::SYS_sched_getparam, 0, &mut param) })?;
     check(policy)?;
     let known = [Class::Idle, Class::Fifo, Class::RoundRobin];
-    let class = known
-        .into_iter()
-        .find(|class| c_long::from(class.policy()) == policy & !RESET_ON_FORK);
-    Ok(Schedule {
-        class: class.unwrap_or_default(),
-        priority: param.priority,
-    })
+    let class =
+        known.into_iter().find(|class| c_long::from(class.policy()) == policy & !RESET_ON_FORK);
+    Ok(Schedule { class: class.unwrap_or_default(), priority: param.priority })
 }
 
 /// What the kernel takes for `sched_param`; the C libraries' types differ in what follows.
@@ -185,14 +178,11 @@ pub fn of(thread: i32) -> io::Result<Scheduling> {
         unsafe { libc::syscall(libc::SYS_sched_getattr, thread, &mut attributes, size, 0) };
     check(result)?;
     let known = [Class::Other, Class::Idle, Class::Fifo, Class::RoundRobin];
-    let class = known
-        .into_iter()
-        .find(|class| class.policy() as u32 == attributes.policy);
+    let class = known.into_iter().find(|class| class.policy() as u32 == attributes.policy);
     Ok(match (class, attributes.policy) {
-        (Some(class), _) => Scheduling::Class(Schedule {
-            class,
-            priority: attributes.priority as i32,
-        }),
+        (Some(class), _) => {
+            Scheduling::Class(Schedule { class, priority: attributes.priority as i32 })
+        }
         (None, DEADLINE) => Scheduling::Reserved(Reservation {
             runtime: Duration::from_nanos(attributes.runtime),
             deadline: Duration::from_nanos(attributes.deadline),
@@ -217,9 +207,9 @@ impl fmt::Display for Scheduling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Scheduling::Class(Schedule { class, priority }) => write!(f, "{class} {priority}"),
-            Scheduling::Reserved(Reservation {
-                runtime, period, ..
-            }) => write!(f, "SCHED_DEADLINE {runtime:?} of {period:?}"),
+            Scheduling::Reserved(Reservation { runtime, period, .. }) => {
+                write!(f, "SCHED_DEADLINE {runtime:?} of {period:?}")
+            }
             Scheduling::Unknown(number) => write!(f, "policy {number}"),
         }
     }
@@ -454,14 +444,8 @@ mod tests {
     #[test]
     fn times_that_contradict_each_other_are_refused() {
         in_a_thread(|| {
-            let late = Reservation {
-                deadline: Duration::from_millis(50),
-                ..WHOLE
-            };
-            let none = Reservation {
-                runtime: Duration::ZERO,
-                ..WHOLE
-            };
+            let late = Reservation { deadline: Duration::from_millis(50), ..WHOLE };
+            let none = Reservation { runtime: Duration::ZERO, ..WHOLE };
             for asked in [late, none] {
                 assert!(matches!(reserve(asked), Err(ReservationError::Times(_))));
             }
@@ -502,10 +486,7 @@ mod tests {
             let used = Duration::from_nanos(on_processor() - before);
             assert!(used * 4 < began.elapsed(), "{used:?}");
             // It may ask for less.
-            let less = Reservation {
-                runtime: Duration::from_millis(1),
-                ..asked
-            };
+            let less = Reservation { runtime: Duration::from_millis(1), ..asked };
             reserve(less).unwrap();
         });
     }
@@ -518,10 +499,7 @@ mod tests {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         // More than all processors in all. Not whole ones: Linux 6.18 loses count of those that end
         // (`oxorb_testkit::realtime`).
-        let part = Reservation {
-            runtime: Duration::from_millis(45),
-            ..WHOLE
-        };
+        let part = Reservation { runtime: Duration::from_millis(45), ..WHOLE };
         let threads = 2 * cpus + cpus / 4 + 1;
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let ended = std::sync::Mutex::new(ended);
@@ -551,19 +529,12 @@ mod tests {
             overload_is_refused(),
             "of {cpus} processors more was asked for than there is"
         );
-        assert!(
-            refused.iter().all(|text| text.starts_with(start)),
-            "{refused:?}"
-        );
+        assert!(refused.iter().all(|text| text.starts_with(start)), "{refused:?}");
     }
 
     #[test]
     fn the_refusal_names_what_was_asked_and_what_there_is() {
-        let error = ReservationError::Refused {
-            asked: WHOLE,
-            allowed: Some(950_000),
-            cpus: 2,
-        };
+        let error = ReservationError::Refused { asked: WHOLE, allowed: Some(950_000), cpus: 2 };
         assert_eq!(
             error.to_string(),
             "100ms of each 100ms (100.0 % of a processor) is more than the kernel has left: it gives away 95.0 % of \

@@ -178,10 +178,7 @@ impl Drop for Shared {
 /// Makes a file of memory, whose size can still be changed.
 fn memory_file(name: &str, octets: usize) -> io::Result<OwnedFd> {
     // The system would end the process (SIGXFSZ).
-    if getrlimit(Resource::Fsize)
-        .current
-        .is_some_and(|limit| limit < octets as u64)
-    {
+    if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < octets as u64) {
         return Err(Errno::FBIG.into());
     }
     let base = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -214,24 +211,19 @@ fn refuse_unsealed(descriptor: impl AsFd, octets: usize) -> io::Result<()> {
 }
 
 /// Seals without which the memory of another process is refused.
-const SEALS: SealFlags = SealFlags::SHRINK
-    .union(SealFlags::GROW)
-    .union(SealFlags::SEAL);
+const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
 /// Type of the file system of memory in ordinary pages (`TMPFS_MAGIC`).
 const TMPFS: rustix::fs::FsWord = 0x0102_1994;
 
 /// Returns the octets of header and data.
 fn size(data: usize) -> io::Result<usize> {
-    let size = data
-        .checked_add(HEADER)
-        .filter(|_| data > 0 && data.is_multiple_of(HEADER));
-    size.filter(|size| isize::try_from(*size).is_ok())
-        .ok_or_else(|| {
-            let text =
-                format!("shared memory comes in multiples of {HEADER} octets, and not in {data}");
-            io::Error::new(io::ErrorKind::InvalidInput, text)
-        })
+    let size = data.checked_add(HEADER).filter(|_| data > 0 && data.is_multiple_of(HEADER));
+    size.filter(|size| isize::try_from(*size).is_ok()).ok_or_else(|| {
+        let text =
+            format!("shared memory comes in multiples of {HEADER} octets, and not in {data}");
+        io::Error::new(io::ErrorKind::InvalidInput, text)
+    })
 }
 
 fn layout(octets: usize) -> std::alloc::Layout {
@@ -283,11 +275,7 @@ pub fn copy_in(words: &[AtomicU64], at: usize, octets: &[u8]) {
         word.store(value, Ordering::Relaxed);
     }
     if !whole.remainder().is_empty() {
-        merge(
-            words.next().expect("within the words"),
-            0,
-            whole.remainder(),
-        );
+        merge(words.next().expect("within the words"), 0, whole.remainder());
     }
 }
 
@@ -416,12 +404,7 @@ mod tests {
                 assert_eq!(full, octets[..length], "{at} {length}");
                 let mut all = Vec::new();
                 copy_out(memory.data(), 0, &mut all, before.len());
-                assert!(
-                    all[..at]
-                        .iter()
-                        .chain(&all[at + length..])
-                        .all(|it| *it == 0xee)
-                );
+                assert!(all[..at].iter().chain(&all[at + length..]).all(|it| *it == 0xee));
             }
         }
     }

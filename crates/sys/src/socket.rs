@@ -194,9 +194,7 @@ pub fn set_busy_poll(socket: impl AsFd, time: Duration) -> io::Result<()> {
 /// Paces what is sent: at most `rate` octets leave in a second (`SO_MAX_PACING_RATE`); `None`: no bound. Needs no
 /// privilege. TCP spaces its packets by a timer of its own; a socket without packets ignores the rate.
 pub fn set_pacing_rate(socket: impl AsFd, rate: Option<u64>) -> io::Result<()> {
-    let rate = rate.map_or(UNPACED, |rate| {
-        libc::c_ulong::try_from(rate).unwrap_or(UNPACED)
-    });
+    let rate = rate.map_or(UNPACED, |rate| libc::c_ulong::try_from(rate).unwrap_or(UNPACED));
     set_option(&socket, libc::SO_MAX_PACING_RATE, rate)
 }
 
@@ -377,10 +375,8 @@ pub fn first_ready<'f>(
     all: impl IntoIterator<Item = (BorrowedFd<'f>, bool)>,
     timeout: Duration,
 ) -> io::Result<Option<usize>> {
-    let mut polled: Vec<_> = all
-        .into_iter()
-        .map(|(fd, input)| PollFd::from_borrowed_fd(fd, waits_for(input)))
-        .collect();
+    let mut polled: Vec<_> =
+        all.into_iter().map(|(fd, input)| PollFd::from_borrowed_fd(fd, waits_for(input))).collect();
     let start = Instant::now();
     loop {
         let left = timeout.saturating_sub(start.elapsed());
@@ -388,9 +384,7 @@ pub fn first_ready<'f>(
         match rustix::event::poll(&mut polled, left.as_ref()) {
             Ok(0) => return Ok(None),
             Ok(_) => {
-                return Ok(polled
-                    .iter()
-                    .position(|polled| !polled.revents().is_empty()));
+                return Ok(polled.iter().position(|polled| !polled.revents().is_empty()));
             }
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -408,9 +402,8 @@ pub fn all_ready<'f>(
     timeout: Duration,
 ) -> io::Result<Option<Vec<bool>>> {
     let all = all.into_iter();
-    let mut polled: Vec<_> = all
-        .map(|(fd, input)| PollFd::from_borrowed_fd(fd, waits_for(input)))
-        .collect();
+    let mut polled: Vec<_> =
+        all.map(|(fd, input)| PollFd::from_borrowed_fd(fd, waits_for(input))).collect();
     let limit = Timespec::try_from(timeout).ok(); // too far away to count is for ever
     match rustix::event::poll(&mut polled, limit.as_ref()) {
         Ok(0) | Err(Errno::INTR) => Ok(None),
@@ -530,19 +523,12 @@ mod tests {
         }
         assert!(!pending());
         let error = rustix::io::write(&here, b"x").unwrap_err();
-        assert!(
-            error == Errno::PIPE && pending(),
-            "the signal of others is seen"
-        );
+        assert!(error == Errno::PIPE && pending(), "the signal of others is seen");
     }
 
     #[test]
     fn packets_are_marked_in_either_family() {
-        let how = Listen {
-            reuse_address: true,
-            dual_stack: true,
-            backlog: 1,
-        };
+        let how = Listen { reuse_address: true, dual_stack: true, backlog: 1 };
         let mut families = 0;
         for address in ["127.0.0.1:0", "[::1]:0"] {
             // A host may lack one of them.

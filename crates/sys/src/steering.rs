@@ -131,11 +131,7 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(10);
 
-    const HOW: Listen = Listen {
-        reuse_address: true,
-        dual_stack: true,
-        backlog: 16,
-    };
+    const HOW: Listen = Listen { reuse_address: true, dual_stack: true, backlog: 16 };
 
     /// Returns sockets of one group at a port of their own, one for each processor named.
     fn group(host: &str, cpus: &[Option<usize>]) -> io::Result<(SocketAddr, Vec<OwnedFd>)> {
@@ -157,10 +153,7 @@ mod tests {
         let _connected = connecting.finish().unwrap();
         crate::poll::any_readable(sockets.iter().map(AsFd::as_fd), Some(LONG)).unwrap();
         let has = |socket: &OwnedFd| crate::poll::readable(socket, Some(Duration::ZERO)).unwrap();
-        let number = sockets
-            .iter()
-            .position(has)
-            .expect("one has the connection");
+        let number = sockets.iter().position(has).expect("one has the connection");
         drop(socket::accept(&sockets[number]).unwrap());
         number
     }

@@ -109,11 +109,7 @@ pub struct Credentials {
 /// Returns who is at the other end, as the kernel vouches (`SO_PEERCRED`). One system call.
 pub fn peer_credentials(socket: impl AsFd) -> io::Result<Credentials> {
     // The type of `rustix` has no room for process id 0.
-    let mut raw = libc::ucred {
-        pid: 0,
-        uid: 0,
-        gid: 0,
-    };
+    let mut raw = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: the descriptor lives as long as the borrow; the kernel writes at most `size` octets,
     // which `raw` has, and how many it wrote.
@@ -127,11 +123,9 @@ pub fn peer_credentials(socket: impl AsFd) -> io::Result<Credentials> {
         )
     };
     match result {
-        0 => Ok(Credentials {
-            uid: raw.uid,
-            gid: raw.gid,
-            pid: u32::try_from(raw.pid).unwrap_or(0),
-        }),
+        0 => {
+            Ok(Credentials { uid: raw.uid, gid: raw.gid, pid: u32::try_from(raw.pid).unwrap_or(0) })
+        }
         _ => Err(io::Error::last_os_error()),
     }
 }
@@ -327,10 +321,7 @@ mod tests {
         socket::send(&mine, &[IoSlice::new(b"x")]).unwrap();
         assert_eq!(socket::receive(&descriptor, &mut Vec::new(), 9).unwrap(), 1);
         socket::send(&here, &[IoSlice::new(b"y")]).unwrap();
-        assert!(matches!(
-            receive_descriptors(&there, &mut buffer),
-            Ok((1, [None, None]))
-        ));
+        assert!(matches!(receive_descriptors(&there, &mut buffer), Ok((1, [None, None]))));
         // Two, and none of three.
         let descriptor = descriptor.as_fd();
         send_descriptors(&here, b"two", &[descriptor; 2]).unwrap();
@@ -342,15 +333,9 @@ mod tests {
         assert!(ancillary.push(SendAncillaryMessage::ScmRights(&three)));
         let slices = [IoSlice::new(b"three")];
         rustix::net::sendmsg(&here, &slices, &mut ancillary, SendFlags::NOSIGNAL).unwrap();
-        assert!(matches!(
-            receive_descriptors(&there, &mut buffer),
-            Ok((5, [None, None]))
-        ));
+        assert!(matches!(receive_descriptors(&there, &mut buffer), Ok((5, [None, None]))));
         drop(here);
-        assert!(matches!(
-            receive_descriptors(&there, &mut buffer),
-            Ok((0, [None, None]))
-        ));
+        assert!(matches!(receive_descriptors(&there, &mut buffer), Ok((0, [None, None]))));
     }
 
     /// Linux 6.16.
@@ -483,10 +468,7 @@ mod tests {
     fn names_that_do_not_fit_are_refused() {
         let long = "x".repeat(MAX_PATH + 1);
         let too_long = io::ErrorKind::InvalidFilename;
-        for name in [
-            Name::Path(Path::new(&long)),
-            Name::Abstract(long.as_bytes()),
-        ] {
+        for name in [Name::Path(Path::new(&long)), Name::Abstract(long.as_bytes())] {
             assert_eq!(bind(name).unwrap_err().kind(), too_long);
             assert_eq!(connect(name).unwrap_err().kind(), too_long);
         }

@@ -76,10 +76,7 @@ impl TlsAcceptor {
         };
         if let Err(why) = files.current().server {
             let advice = "`oxorb cert new` makes some to try with";
-            return Err(failed(
-                io::Error::new(io::ErrorKind::NotFound, why),
-                Some(advice),
-            ));
+            return Err(failed(io::Error::new(io::ErrorKind::NotFound, why), Some(advice)));
         }
         let tcp = TcpAcceptor::listen(endpoint)?;
         socket::set_blocking(&tcp, false).map_err(|error| failed(error, None))?;
@@ -146,9 +143,7 @@ impl TlsAcceptor {
         }
         let times = work.under_way.iter().map(|it| it.until);
         let times = times.chain(work.parting.iter().map(|it| it.until));
-        let limit = times
-            .min()
-            .map_or(Duration::MAX, |until| until.duration_since(now));
+        let limit = times.min().map_or(Duration::MAX, |until| until.duration_since(now));
         let listener = listening.then(|| (self.tcp.as_fd(), true));
         let under_way = work.under_way.iter();
         let under_way = under_way.map(|it| (it.half.fd(), it.needs == Step::Input));
@@ -161,8 +156,7 @@ impl TlsAcceptor {
         let ready = &ready[usize::from(listening)..];
         let (clients, parting) = ready.split_at(work.under_way.len());
         let mut ready = parting.iter();
-        work.parting
-            .retain_mut(|it| !*ready.next().unwrap_or(&false) || it.goes_on());
+        work.parting.retain_mut(|it| !*ready.next().unwrap_or(&false) || it.goes_on());
         // From behind, as some are taken out.
         for at in (0..clients.len()).rev().filter(|at| clients[*at]) {
             match work.under_way[at].half.step() {
@@ -195,9 +189,8 @@ impl Work {
             *counts.entry(of(one)).or_default() += 1;
         }
         // Of equals the one that came first.
-        let at = (0..self.under_way.len())
-            .rev()
-            .max_by_key(|at| counts[&of(&self.under_way[*at])])?;
+        let at =
+            (0..self.under_way.len()).rev().max_by_key(|at| counts[&of(&self.under_way[*at])])?;
         let evicted = self.under_way.remove(at);
         let why = "its handshake made room for another one: as many were under way as may be (-ORBTlsHandshakes)";
         Some(refused(evicted.half.tcp(), why.to_owned()))
@@ -216,11 +209,7 @@ impl Work {
         if self.parting.len() == MAX_PARTING {
             self.parting.remove(0);
         }
-        self.parting.push(Parting {
-            tcp: half.part(),
-            until: now + PARTING,
-            octets: 0,
-        });
+        self.parting.push(Parting { tcp: half.part(), until: now + PARTING, octets: 0 });
     }
 }
 
@@ -240,10 +229,7 @@ impl Parting {
 }
 
 fn refused(tcp: &TcpLink, why: String) -> Refused {
-    Refused {
-        peer: tcp.peer(),
-        why,
-    }
+    Refused { peer: tcp.peer(), why }
 }
 
 impl Acceptor for TlsAcceptor {

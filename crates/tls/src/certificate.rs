@@ -45,11 +45,7 @@ pub fn subject_of(der: &[u8], address: Option<IpAddr>) -> Option<Subject> {
             alternatives(inner, &mut names);
         }
     }
-    Some(Subject {
-        name: name.into(),
-        names: names.into(),
-        address,
-    })
+    Some(Subject { name: name.into(), names: names.into(), address })
 }
 
 /// Writes a name as RFC 4514 does, the last part first; adds the common names to `names`.
@@ -147,9 +143,7 @@ fn value<'d>(rest: &mut &'d [u8]) -> Option<(u8, &'d [u8])> {
             let count = usize::from(long & 0x7f);
             let (octets, further) = behind.split_at_checked(count)?;
             behind = further;
-            octets
-                .iter()
-                .fold(0, |all, octet| all << 8 | usize::from(*octet))
+            octets.iter().fold(0, |all, octet| all << 8 | usize::from(*octet))
         }
         _ => return None,
     };
@@ -167,12 +161,8 @@ fn text(tag: u8, octets: &[u8]) -> String {
     match tag {
         // BMPString.
         30 => {
-            let units = octets
-                .chunks_exact(2)
-                .map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
-            char::decode_utf16(units)
-                .map(|c| c.unwrap_or('\u{fffd}'))
-                .collect()
+            let units = octets.chunks_exact(2).map(|pair| u16::from_be_bytes([pair[0], pair[1]]));
+            char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect()
         }
         // T61String, as everybody writes it.
         20 => octets.iter().map(|octet| char::from(*octet)).collect(),
@@ -260,10 +250,7 @@ mod tests {
         let subject = subject_of(&der, None).unwrap();
         assert_eq!(&*subject.name, r"CN=alice\ ,O=Bank\, Inc.,C=DE");
         let names: Vec<_> = subject.names.iter().map(String::as_str).collect();
-        assert_eq!(
-            names,
-            ["alice ", "bank.example", "spiffe://bank/alice", "10.1.2.3"]
-        );
+        assert_eq!(names, ["alice ", "bank.example", "spiffe://bank/alice", "10.1.2.3"]);
         assert!(subject.is_called("*.example") && subject.is_called("spiffe://bank/alice"));
     }
 
@@ -277,9 +264,7 @@ mod tests {
     #[test]
     fn cut_and_changed_certificates_do_no_harm() {
         let der = certificate(|params| {
-            params
-                .distinguished_name
-                .push(DnType::CommonName, "x\u{1}y");
+            params.distinguished_name.push(DnType::CommonName, "x\u{1}y");
         });
         assert_eq!(&*subject_of(&der, None).unwrap().name, r"CN=x\01y");
         for end in 0..der.len() {

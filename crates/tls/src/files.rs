@@ -83,10 +83,7 @@ impl Files {
         let Some(loaded) = &state.loaded else {
             return unprepared();
         };
-        if state
-            .looked
-            .is_some_and(|looked| now.duration_since(looked) < LOOK)
-        {
+        if state.looked.is_some_and(|looked| now.duration_since(looked) < LOOK) {
             return loaded.clone();
         }
         let security = Arc::clone(&loaded.security);
@@ -134,13 +131,7 @@ const NO_CERTIFICATE: &str = "a server over TLS needs a certificate (-ORBTlsCert
 const NO_ROOTS: &str = "calls over TLS need to know whom to trust: root certificates (-ORBTlsRoots) or keys (-ORBTlsPins)";
 
 fn stamps(security: &Security) -> Vec<Option<Stamp>> {
-    let Security {
-        certificate,
-        key,
-        roots,
-        revoked,
-        ..
-    } = security;
+    let Security { certificate, key, roots, revoked, .. } = security;
     let files = [certificate, key, roots, revoked].into_iter().flatten();
     let stamp = |path| {
         let data = fs::metadata(path).ok()?;
@@ -187,20 +178,17 @@ fn load(security: &Arc<Security>) -> Result<Loaded, SecurityError> {
             }
             None => None,
         };
-        let verifier = Verifier {
-            chain,
-            pins: security.pins.clone(),
-            wanted: security.server_name.clone(),
-        };
+        let verifier =
+            Verifier { chain, pins: security.pins.clone(), wanted: security.server_name.clone() };
         let config = ClientConfig::builder_with_provider(Arc::clone(provider()))
             .with_protocol_versions(versions)
             .expect("the provider knows these versions")
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let mut config = match &own {
-            Some((chain, key)) => config
-                .with_client_auth_cert(chain.clone(), key.clone_key())
-                .map_err(key_fault)?,
+            Some((chain, key)) => {
+                config.with_client_auth_cert(chain.clone(), key.clone_key()).map_err(key_fault)?
+            }
             None => config.with_no_client_auth(),
         };
         config.resumption = Resumption::in_memory_sessions(SESSIONS);
@@ -243,21 +231,13 @@ fn load(security: &Arc<Security>) -> Result<Loaded, SecurityError> {
             // ones whenever files change: whoever was revoked meanwhile resumes nothing.
             config.session_storage = Arc::new(NoServerSessionStorage {});
             config.ticketer = tickets().map_err(|error| {
-                fault(
-                    "TlsCertificate",
-                    security.certificate.as_deref(),
-                    error.to_string(),
-                )
+                fault("TlsCertificate", security.certificate.as_deref(), error.to_string())
             })?;
             config.send_tls13_tickets = 1;
             Ok(Arc::new(config))
         }
     };
-    Ok(Loaded {
-        server,
-        client,
-        security: Arc::clone(security),
-    })
+    Ok(Loaded { server, client, security: Arc::clone(security) })
 }
 
 fn roots(path: &Path) -> Result<RootCertStore, SecurityError> {
@@ -274,11 +254,7 @@ fn lists(path: &Path) -> Result<Vec<CertificateRevocationListDer<'static>>, Secu
     let all: Result<Vec<_>, _> = CertificateRevocationListDer::pem_slice_iter(&octets).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
-        Ok(_) => Err(fault(
-            "TlsRevoked",
-            Some(path),
-            "there is no X509 CRL in it".to_owned(),
-        )),
+        Ok(_) => Err(fault("TlsRevoked", Some(path), "there is no X509 CRL in it".to_owned())),
         Err(error) => Err(fault("TlsRevoked", Some(path), error.to_string())),
     }
 }
@@ -310,11 +286,7 @@ fn certificates(
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&octets).collect();
     match all {
         Ok(all) if !all.is_empty() => Ok(all),
-        Ok(_) => Err(fault(
-            setting,
-            Some(path),
-            "there is no CERTIFICATE in it".to_owned(),
-        )),
+        Ok(_) => Err(fault(setting, Some(path), "there is no CERTIFICATE in it".to_owned())),
         Err(error) => Err(fault(setting, Some(path), error.to_string())),
     }
 }

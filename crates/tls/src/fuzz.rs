@@ -16,10 +16,7 @@ pub fn records(config: &Arc<ServerConfig>, octets: &[u8], piece: usize) -> bool 
     let mut rest = octets;
     while !rest.is_empty() && tls.is_handshaking() {
         let count = records.missing().min(piece.max(1)).min(rest.len());
-        assert!(
-            count > 0,
-            "a record that needs nothing was not given to TLS"
-        );
+        assert!(count > 0, "a record that needs nothing was not given to TLS");
         let (now, behind) = rest.split_at(count);
         records.octets.extend_from_slice(now);
         records.received += count;
@@ -72,11 +69,7 @@ fn config() -> Arc<ServerConfig> {
     let made = made.expect("all of it can be");
     let content = |name: &str| {
         let mut made = made.iter().filter(|made| made.name == name);
-        made.next()
-            .expect("it was made")
-            .content
-            .as_bytes()
-            .to_vec()
+        made.next().expect("it was made").content.as_bytes().to_vec()
     };
     let mut roots = rustls::RootCertStore::empty();
     let root = CertificateDer::from_pem_slice(&content("ca.pem")).expect("a certificate");

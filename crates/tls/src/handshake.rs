@@ -45,14 +45,7 @@ pub(crate) enum Step {
 
 impl Half {
     pub(crate) fn new(tcp: TcpLink, tls: Connection, side: Side) -> Self {
-        Self {
-            tcp,
-            tls,
-            side,
-            records: Records::new(side.peer()),
-            outgoing: Vec::new(),
-            sent: 0,
-        }
+        Self { tcp, tls, side, records: Records::new(side.peer()), outgoing: Vec::new(), sent: 0 }
     }
 
     pub(crate) fn tcp(&self) -> &TcpLink {
@@ -158,12 +151,7 @@ pub(crate) struct Records {
 
 impl Records {
     pub(crate) fn new(peer: &'static str) -> Self {
-        Self {
-            octets: Vec::new(),
-            wanted: HEADER,
-            received: 0,
-            peer,
-        }
+        Self { octets: Vec::new(), wanted: HEADER, received: 0, peer }
     }
 
     /// Returns how many octets are to be taken next, at most.
@@ -178,9 +166,7 @@ impl Records {
     pub(crate) fn give(&mut self, tls: &mut Connection) -> Result<(), String> {
         if self.received > MAX_OCTETS {
             let peer = self.peer;
-            return Err(format!(
-                "the handshake of the {peer} takes more than {MAX_OCTETS} octets"
-            ));
+            return Err(format!("the handshake of the {peer} takes more than {MAX_OCTETS} octets"));
         }
         if let &[kind, _, _, high, low] = &self.octets[..] {
             self.wanted = HEADER + usize::from(u16::from_be_bytes([high, low]));

@@ -400,10 +400,7 @@ impl Link for TlsLink {
         }
         let mut writing = lock(&self.writing);
         if writing.broken || self.closed.load(Ordering::Relaxed) {
-            return Err(WriteError {
-                written: 0,
-                error: io::ErrorKind::BrokenPipe.into(),
-            });
+            return Err(WriteError { written: 0, error: io::ErrorKind::BrokenPipe.into() });
         }
         let (mut rest, mut written, mut since) = (slices, 0, None);
         loop {
@@ -416,10 +413,7 @@ impl Link for TlsLink {
                 written += plain_octets(&writing.octets, failed.written, batch);
                 // A record that went out in part tells the peer nothing, but is more than nothing.
                 let some = usize::from(failed.written > 0);
-                return Err(WriteError {
-                    written: written.max(some),
-                    error: failed.error,
-                });
+                return Err(WriteError { written: written.max(some), error: failed.error });
             }
             writing.octets.clear();
             written += batch;
@@ -431,23 +425,18 @@ impl Link for TlsLink {
             let since = *since.get_or_insert_with(Instant::now);
             if self.is_over(Some(since), &self.write_timeout) {
                 writing.broken = true;
-                return Err(WriteError {
-                    written,
-                    error: io::ErrorKind::TimedOut.into(),
-                });
+                return Err(WriteError { written, error: io::ErrorKind::TimedOut.into() });
             }
         }
     }
 
     fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.read_timeout
-            .store(nanoseconds(timeout), Ordering::Relaxed);
+        self.read_timeout.store(nanoseconds(timeout), Ordering::Relaxed);
         self.tcp.set_read_timeout(timeout)
     }
 
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.write_timeout
-            .store(nanoseconds(timeout), Ordering::Relaxed);
+        self.write_timeout.store(nanoseconds(timeout), Ordering::Relaxed);
         self.tcp.set_write_timeout(timeout)
     }
 
@@ -562,9 +551,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 fn nanoseconds(timeout: Option<Duration>) -> u64 {
-    timeout.map_or(NO_TIMEOUT, |time| {
-        u64::try_from(time.as_nanos()).unwrap_or(NO_TIMEOUT)
-    })
+    timeout.map_or(NO_TIMEOUT, |time| u64::try_from(time.as_nanos()).unwrap_or(NO_TIMEOUT))
 }
 
 #[cfg(test)]

@@ -66,9 +66,7 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
             return Err(format!("{name} is there twice"));
         }
     }
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let today = i64::try_from(now.as_secs() / 86_400).unwrap_or(0);
     let dated = |mut params: CertificateParams, name: &str| {
         params.distinguished_name = DistinguishedName::new();
@@ -86,20 +84,14 @@ pub fn make(wanted: &Wanted) -> Result<Vec<Made>, String> {
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     let authority = CertifiedIssuer::self_signed(authority, key()?).map_err(failed)?;
-    let made = |name: &str, content: String, secret| Made {
-        name: name.to_owned(),
-        content,
-        secret,
-    };
+    let made =
+        |name: &str, content: String, secret| Made { name: name.to_owned(), content, secret };
     let mut all = vec![
         made("ca.pem", authority.pem(), false),
         made("ca.key", authority.key().serialize_pem(), true),
     ];
     // A server is a client, too, of the services that it uses, and a client that is called back a server.
-    let both = vec![
-        ExtendedKeyUsagePurpose::ServerAuth,
-        ExtendedKeyUsagePurpose::ClientAuth,
-    ];
+    let both = vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
     let mut sign = |file: &str, name: &str, hosts: Vec<String>, number: u64| {
         let hosts = CertificateParams::new(hosts);
         let mut params = dated(hosts.map_err(|error| format!("{name}: {error}"))?, name);
@@ -139,12 +131,9 @@ mod tests {
 
     #[test]
     fn days_are_those_of_the_calendar() {
-        for (number, date) in [
-            (0, (1970, 1, 1)),
-            (59, (1970, 3, 1)),
-            (19_782, (2024, 2, 29)),
-            (20_454, (2026, 1, 1)),
-        ] {
+        for (number, date) in
+            [(0, (1970, 1, 1)), (59, (1970, 3, 1)), (19_782, (2024, 2, 29)), (20_454, (2026, 1, 1))]
+        {
             assert_eq!(day(number), date);
         }
     }

@@ -46,9 +46,7 @@ const PROTECTION: u16 = options::INTEGRITY | options::CONFIDENTIALITY;
 impl Ssliop {
     /// Returns the kind of profile for a transport, whose settings say what clients have to show.
     pub fn new(transport: &Tls) -> Self {
-        Self {
-            files: Arc::clone(&transport.files),
-        }
+        Self { files: Arc::clone(&transport.files) }
     }
 
     /// Returns what is supported and what is required, of an object that has plain addresses, too, or none.
@@ -57,11 +55,7 @@ impl Ssliop {
         let asks = security.clients != ClientCertificates::Ignored && security.roots.is_some();
         let wants = security.clients == ClientCertificates::Required;
         let client = |is: bool| {
-            if is {
-                options::ESTABLISH_TRUST_IN_CLIENT
-            } else {
-                0
-            }
+            if is { options::ESTABLISH_TRUST_IN_CLIENT } else { 0 }
         };
         match plain {
             true => (SUPPORTS | client(asks) | options::NO_PROTECTION, 0),
@@ -74,11 +68,7 @@ impl Ssliop {
             return Vec::new();
         };
         let (supports, requires) = self.association(plain);
-        let mechanism = TlsMechanism {
-            supports,
-            requires,
-            addresses: endpoints.to_vec(),
-        };
+        let mechanism = TlsMechanism { supports, requires, addresses: endpoints.to_vec() };
         vec![
             TaggedComponent::ssl_sec_trans(supports, requires, first.port),
             TaggedComponent::csi_tls(&mechanism),
@@ -103,10 +93,7 @@ impl ProfileKind for Ssliop {
     fn read(&self, profile: &TaggedProfile) -> Result<Profile, Malformed> {
         let iiop = IiopProfile::parse(profile)?;
         let found = told(&iiop);
-        let (lanes, addresses) = found
-            .addresses
-            .into_iter()
-            .partition(|(_, lane)| *lane >= 0);
+        let (lanes, addresses) = found.addresses.into_iter().partition(|(_, lane)| *lane >= 0);
         let addresses: Vec<(Address, i16)> = addresses;
         Ok(Profile {
             addresses: addresses.into_iter().map(|(address, _)| address).collect(),
@@ -129,9 +116,7 @@ impl ProfileKind for Ssliop {
         iiop.components.extend(self.components(&endpoints, false));
         if !profile.lanes.is_empty() {
             let lanes = profile.lanes.iter();
-            let lanes: Vec<_> = lanes
-                .map(|(at, priority)| (endpoint(at), *priority))
-                .collect();
+            let lanes: Vec<_> = lanes.map(|(at, priority)| (endpoint(at), *priority)).collect();
             let ports: Vec<_> = lanes.iter().skip(1).map(|(at, _)| at.port).collect();
             let plain: Vec<_> = lanes
                 .into_iter()
@@ -141,9 +126,7 @@ impl ProfileKind for Ssliop {
             let ours = [tag::TAO_ENDPOINTS, tag::TAO_SSL_ENDPOINTS];
             iiop.components.retain(|it| !ours.contains(&it.tag));
             iiop.components.push(TaggedComponent::tao_endpoints(&plain));
-            iiop.components.push(TaggedComponent::tao_ssl_endpoints(
-                supports, requires, &ports,
-            ));
+            iiop.components.push(TaggedComponent::tao_ssl_endpoints(supports, requires, &ports));
         }
         iiop.to_profile()
     }
@@ -158,10 +141,7 @@ impl ProfileKind for Ssliop {
 
     fn locate<'t>(&self, text: &'t str) -> Result<Located<'t>, &'static str> {
         let located = Iiop.locate(text)?;
-        Ok(Located {
-            address: over_tls(&located.address),
-            ..located
-        })
+        Ok(Located { address: over_tls(&located.address), ..located })
     }
 
     fn print(&self, version: Version, address: &Address) -> String {
@@ -189,25 +169,16 @@ fn told(iiop: &IiopProfile) -> Within {
             found.addresses.push(one);
         }
     };
-    let ssl = iiop
-        .component(tag::SSL_SEC_TRANS)
-        .and_then(|it| it.decode().ok());
+    let ssl = iiop.component(tag::SSL_SEC_TRANS).and_then(|it| it.decode().ok());
     let csi = iiop.component(tag::CSI_SEC_MECH_LIST);
     let csi = csi.and_then(|it| it.tls_mechanism().ok().flatten());
     let (mut requires, mut own) = (0, 0);
-    if let Some(Component::SslSecTrans {
-        requires: wanted,
-        port,
-        ..
-    }) = ssl
-    {
+    if let Some(Component::SslSecTrans { requires: wanted, port, .. }) = ssl {
         (requires, own) = (wanted, port);
     }
     let lanes = lanes(iiop, own);
     match lanes.is_empty() {
-        false => lanes
-            .iter()
-            .for_each(|(host, port, lane)| add(host, *port, *lane)),
+        false => lanes.iter().for_each(|(host, port, lane)| add(host, *port, *lane)),
         true => {
             // Hosts of its own come before the port of a host that may be another's.
             for at in csi.iter().flat_map(|it| &it.addresses) {
@@ -234,9 +205,7 @@ fn lanes(iiop: &IiopProfile, first: u16) -> Vec<(String, u16, i16)> {
     let ports = std::iter::once(first).chain(ports.unwrap_or_default());
     let lanes = endpoints.into_iter().zip(ports);
     let lanes = lanes.map(|((at, priority), port)| (at.host, port, priority));
-    lanes
-        .filter(|(_, port, priority)| *port != 0 && *priority >= 0)
-        .collect()
+    lanes.filter(|(_, port, priority)| *port != 0 && *priority >= 0).collect()
 }
 
 /// Returns host and port of an address of TLS.
@@ -244,10 +213,7 @@ fn endpoint(address: &Address) -> IiopEndpoint {
     let plain = over_tcp(address);
     let parts = plain.as_ref().and_then(tcp::host_and_port);
     let (host, port) = parts.unwrap_or((address.place(), 0));
-    IiopEndpoint {
-        host: host.to_owned(),
-        port,
-    }
+    IiopEndpoint { host: host.to_owned(), port }
 }
 
 #[cfg(test)]
@@ -261,10 +227,7 @@ mod tests {
 
     fn kind() -> Ssliop {
         let tls = Tls::new();
-        let security = oxorb_transport::Security {
-            pins: vec![[7; 32]],
-            ..Default::default()
-        };
+        let security = oxorb_transport::Security { pins: vec![[7; 32]], ..Default::default() };
         tls.prepare(&security).unwrap();
         Ssliop::new(&tls)
     }
@@ -280,10 +243,7 @@ mod tests {
         assert!(Iiop.read(&written).unwrap().addresses.is_empty());
         let found = kind.found_within(&written);
         let addresses: Vec<_> = found.addresses.iter().map(|(at, _)| at.clone()).collect();
-        assert_eq!(
-            (addresses, found.required),
-            (profile.addresses.clone(), true)
-        );
+        assert_eq!((addresses, found.required), (profile.addresses.clone(), true));
         let read = kind.read(&written).unwrap();
         assert_eq!((read.addresses, read.key), (profile.addresses, profile.key));
     }
@@ -295,10 +255,7 @@ mod tests {
         let mut told = plain.clone();
         told.components = kind.within_iiop(&[at("h:2810")]).unwrap();
         let found = kind.found_within(&Iiop.write(&told));
-        assert_eq!(
-            (found.addresses, found.required),
-            (vec![(at("h:2810"), -1)], false)
-        );
+        assert_eq!((found.addresses, found.required), (vec![(at("h:2810"), -1)], false));
         assert_eq!(kind.found_within(&Iiop.write(&plain)), Within::default());
         assert!(Tls::new().ready().is_err(), "nobody to trust");
     }
@@ -318,19 +275,13 @@ mod tests {
         let mut iiop = IiopProfile::new(Version::V1_2, "10.0.0.7", 0, b"key");
         iiop.components = vec![TaggedComponent::ssl_sec_trans(0x66, 0x66, 40123)];
         let found = kind().found_within(&iiop.to_profile());
-        assert_eq!(
-            (found.addresses, found.required),
-            (vec![(at("10.0.0.7:40123"), -1)], true)
-        );
+        assert_eq!((found.addresses, found.required), (vec![(at("10.0.0.7:40123"), -1)], true));
     }
 
     #[test]
     fn urls() {
         let located = kind().locate("1.1@[::1]:5,iiop:h:1/k").unwrap();
-        assert_eq!(
-            (located.address, located.rest),
-            (at("[::1]:5"), ",iiop:h:1/k")
-        );
+        assert_eq!((located.address, located.rest), (at("[::1]:5"), ",iiop:h:1/k"));
         assert_eq!(kind().print(Version::V1_2, &at("h:5")), "iiops:1.2@h:5");
     }
 }

@@ -123,10 +123,7 @@ impl Transport for Tls {
                         .map(|at| Address::new(SCHEME, &format!("{}|name={host}", at.place())));
                     Ok(named.collect())
                 };
-                Resolve::LookUp {
-                    name,
-                    run: Box::new(run),
-                }
+                Resolve::LookUp { name, run: Box::new(run) }
             }
         })
     }
@@ -149,9 +146,7 @@ impl Transport for Tls {
             Wanted::Fixed(name) => link.is_certified(name),
         };
         if !security.pins.is_empty() {
-            return Err(
-                "keys of servers are pinned (-ORBTlsPins), those of clients are not".into(),
-            );
+            return Err("keys of servers are pinned (-ORBTlsPins), those of clients are not".into());
         }
         match named {
             true => Ok(Some(over_tls(&tcp::address(host, port)))),
@@ -196,10 +191,7 @@ impl Tls {
             Err(_) => plain.place().parse().map_err(|_| foreign(to))?,
         };
         let connecting = socket::Connecting::start_marked(at, dscp)?;
-        Ok(Start::Wait(Box::new(Attempt::Tcp(
-            connecting,
-            Box::new(tls),
-        ))))
+        Ok(Start::Wait(Box::new(Attempt::Tcp(connecting, Box::new(tls)))))
     }
 }
 

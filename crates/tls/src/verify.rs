@@ -73,9 +73,7 @@ impl ServerCertVerifier for Verifier {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        provider()
-            .signature_verification_algorithms
-            .supported_schemes()
+        provider().signature_verification_algorithms.supported_schemes()
     }
 }
 

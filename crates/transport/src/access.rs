@@ -87,9 +87,7 @@ impl Access {
 
     /// Each rule: whether it allows, and whom.
     pub(crate) fn rules(&self) -> impl Iterator<Item = (bool, String)> {
-        self.rules
-            .iter()
-            .map(|rule| (rule.allow, rule.party.to_string()))
+        self.rules.iter().map(|rule| (rule.allow, rule.party.to_string()))
     }
 }
 
@@ -99,11 +97,7 @@ impl FromStr for Access {
 
     fn from_str(text: &str) -> Result<Self, AccessError> {
         let mut access = Access::default();
-        for rule in text
-            .split(',')
-            .map(str::trim)
-            .filter(|rule| !rule.is_empty())
-        {
+        for rule in text.split(',').map(str::trim).filter(|rule| !rule.is_empty()) {
             match rule.split_once(char::is_whitespace) {
                 Some(("allow", network)) => access.add(true, network.trim())?,
                 Some(("deny", network)) => access.add(false, network.trim())?,
@@ -129,9 +123,9 @@ impl Party {
     fn contains(&self, peer: &PeerId) -> bool {
         match (self, peer) {
             (Self::All, _) => true,
-            (Self::Network(network, bits), _) => peer
-                .ip()
-                .is_some_and(|address| within(address.to_canonical(), *network, *bits)),
+            (Self::Network(network, bits), _) => {
+                peer.ip().is_some_and(|address| within(address.to_canonical(), *network, *bits))
+            }
             (Self::User(wanted), PeerId::User { uid, .. }) => uid == wanted,
             (Self::Group(wanted), PeerId::User { gid, .. }) => gid == wanted,
             (Self::Subject(name), PeerId::Subject(subject)) => subject.is_called(name),
@@ -224,10 +218,7 @@ pub struct AccessError {
 
 impl AccessError {
     fn new(text: &str, problem: &'static str) -> Self {
-        Self {
-            text: text.to_owned(),
-            problem,
-        }
+        Self { text: text.to_owned(), problem }
     }
 }
 
@@ -250,10 +241,7 @@ mod tests {
     use super::*;
 
     fn admits(rules: &str, peer: &str) -> bool {
-        rules
-            .parse::<Access>()
-            .unwrap()
-            .admits(&PeerId::Ip(peer.parse().unwrap()))
+        rules.parse::<Access>().unwrap().admits(&PeerId::Ip(peer.parse().unwrap()))
     }
 
     #[test]
@@ -281,10 +269,7 @@ mod tests {
         assert!(admits("allow ::/0", "::1"));
         assert!(admits("allow 1.2.3.4", "1.2.3.4"));
         assert!(!admits("allow 1.2.3.4", "1.2.3.5"));
-        assert!(
-            admits("allow 1.2.3.4", "::ffff:1.2.3.4"),
-            "as a dual-stack socket says it"
-        );
+        assert!(admits("allow 1.2.3.4", "::ffff:1.2.3.4"), "as a dual-stack socket says it");
     }
 
     #[test]
@@ -329,12 +314,7 @@ mod tests {
         assert!(admits("allow tls:*@bank.example") && admits("allow tls:*"));
         assert!(!admits("allow tls:bob") && !admits("deny tls:alice|allow all"));
         assert!(admits("allow 10.0.0.0/8") && !admits("deny 10.0.0.0/8"));
-        assert!(
-            !"allow tls:*"
-                .parse::<Access>()
-                .unwrap()
-                .admits(&PeerId::Unknown)
-        );
+        assert!(!"allow tls:*".parse::<Access>().unwrap().admits(&PeerId::Unknown));
         assert_eq!("allow tls:".parse::<Access>().unwrap_err().text, "tls:");
     }
 
@@ -348,9 +328,6 @@ mod tests {
         assert!(!admits("allow 0.0.0.0/0, allow ::/0", user(0, 0)));
         assert!(!admits("allow 10.0.0.0/8", PeerId::Unknown));
         assert!(admits("allow all", PeerId::Unknown));
-        assert!(
-            admits("deny all", PeerId::Process),
-            "a process admits itself"
-        );
+        assert!(admits("deny all", PeerId::Process), "a process admits itself");
     }
 }

@@ -59,10 +59,7 @@ pub struct Address {
 impl Address {
     /// Makes the address of a place. `place` is the canonical text of the transport. Allocates.
     pub fn new(scheme: Scheme, place: &str) -> Self {
-        Self {
-            text: format!("{scheme}:{place}").into(),
-            scheme: scheme.0.len(),
-        }
+        Self { text: format!("{scheme}:{place}").into(), scheme: scheme.0.len() }
     }
 
     /// Returns the name of the transport.
@@ -98,10 +95,7 @@ impl Address {
     /// Returns the address that leads to whoever has the name.
     #[must_use]
     pub fn bare(&self) -> Address {
-        Self {
-            text: self.named().into(),
-            scheme: self.scheme,
-        }
+        Self { text: self.named().into(), scheme: self.scheme }
     }
 
     /// Returns what is verified, if anything is.
@@ -127,10 +121,9 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         match text.split_once(':') {
-            Some((scheme, _)) if !scheme.is_empty() && scheme.chars().all(name) => Ok(Self {
-                scheme: scheme.len(),
-                text: text.into(),
-            }),
+            Some((scheme, _)) if !scheme.is_empty() && scheme.chars().all(name) => {
+                Ok(Self { scheme: scheme.len(), text: text.into() })
+            }
             _ => Err(AddressError(text.to_owned())),
         }
     }
@@ -186,10 +179,7 @@ mod tests {
         assert!(!at("unix:/run/bank|uid=7").leads_to(&at("unix:/run/bank")));
         assert_eq!((own.name(), own.place()), ("/run/bank", "/run/bank|uid=7"));
         assert_eq!(own.for_people(), "unix:/run/bank");
-        assert_eq!(
-            (own.verified(), own.bare().verified()),
-            (Some("uid=7"), None)
-        );
+        assert_eq!((own.verified(), own.bare().verified()), (Some("uid=7"), None));
         assert_eq!(own.bare(), at("unix:/run/bank"));
         assert_eq!(at("tcp:h:1").for_people(), "h:1");
     }

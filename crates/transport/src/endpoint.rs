@@ -69,9 +69,7 @@ impl Endpoint {
             "deny" => false,
             _ => return Ok(false),
         };
-        self.access
-            .add(allow, value.text())
-            .map_err(|error| value.error(error.problem))?;
+        self.access.add(allow, value.text()).map_err(|error| value.error(error.problem))?;
         Ok(true)
     }
 }

@@ -67,9 +67,7 @@ impl<L: Link> Faulty<L> {
         cut: Option<u64>,
         passed: &AtomicU64,
     ) -> usize {
-        let left = cut.map_or(u64::MAX, |cut| {
-            cut.saturating_sub(passed.load(Ordering::Relaxed))
-        });
+        let left = cut.map_or(u64::MAX, |cut| cut.saturating_sub(passed.load(Ordering::Relaxed)));
         let left = usize::try_from(left).unwrap_or(usize::MAX);
         // A limit of nothing at a time would never end.
         wanted.min(at_most.unwrap_or(usize::MAX).max(1)).min(left)
@@ -81,18 +79,10 @@ impl<L: Link> Faulty<L> {
     }
 
     fn write_piece(&self, slice: &[u8]) -> Result<usize, WriteError> {
-        let Faults {
-            write_at_most,
-            write_delay,
-            cut_after_written,
-            ..
-        } = self.faults;
+        let Faults { write_at_most, write_delay, cut_after_written, .. } = self.faults;
         let count = Self::allowed(slice.len(), write_at_most, cut_after_written, &self.written);
         if count == 0 {
-            return Err(WriteError {
-                written: 0,
-                error: self.cut(),
-            });
+            return Err(WriteError { written: 0, error: self.cut() });
         }
         wait(write_delay);
         self.inner.write(&mut [IoSlice::new(&slice[..count])])?;
@@ -112,12 +102,7 @@ impl<L: Link> Link for Faulty<L> {
         if max == 0 {
             return Ok(0);
         }
-        let Faults {
-            read_at_most,
-            read_delay,
-            cut_after_read,
-            ..
-        } = self.faults;
+        let Faults { read_at_most, read_delay, cut_after_read, .. } = self.faults;
         let max = Self::allowed(max, read_at_most, cut_after_read, &self.read);
         if max == 0 {
             return Err(self.cut());
@@ -129,19 +114,13 @@ impl<L: Link> Link for Faulty<L> {
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        let timeout = *self
-            .write_timeout
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let timeout = *self.write_timeout.lock().unwrap_or_else(PoisonError::into_inner);
         let start = Instant::now();
         let mut written = 0;
         for mut rest in slices.iter().map(|slice| &**slice) {
             while !rest.is_empty() {
                 if timeout.is_some_and(|limit| written > 0 && start.elapsed() >= limit) {
-                    return Err(WriteError {
-                        written,
-                        error: io::ErrorKind::TimedOut.into(),
-                    });
+                    return Err(WriteError { written, error: io::ErrorKind::TimedOut.into() });
                 }
                 let count = self.write_piece(rest).map_err(|failure| WriteError {
                     written: written + failure.written,
@@ -155,10 +134,7 @@ impl<L: Link> Link for Faulty<L> {
     }
 
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        *self
-            .write_timeout
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = timeout;
+        *self.write_timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
         self.inner.set_write_timeout(timeout)
     }
 
@@ -172,15 +148,10 @@ mod tests {
 
     #[test]
     fn octet_by_octet() {
-        let faults = Faults {
-            read_at_most: Some(1),
-            write_at_most: Some(1),
-            ..Faults::default()
-        };
+        let faults = Faults { read_at_most: Some(1), write_at_most: Some(1), ..Faults::default() };
         let (a, b) = mem::pair(64);
         let (a, b) = (Faulty::new(a, faults), Faulty::new(b, faults));
-        a.write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")])
-            .unwrap();
+        a.write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")]).unwrap();
         let mut buffer = Vec::new();
         for _ in 0..4 {
             assert_eq!(b.read(&mut buffer, 100).unwrap(), 1);
@@ -191,18 +162,10 @@ mod tests {
     #[test]
     fn a_cut_write_sends_what_it_says_and_breaks_the_link() {
         let (a, b) = mem::pair(64);
-        let faults = Faults {
-            cut_after_written: Some(3),
-            ..Faults::default()
-        };
+        let faults = Faults { cut_after_written: Some(3), ..Faults::default() };
         let a = Faulty::new(a, faults);
-        let failure = a
-            .write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")])
-            .unwrap_err();
-        assert_eq!(
-            (failure.written, failure.error.kind()),
-            (3, io::ErrorKind::ConnectionReset)
-        );
+        let failure = a.write(&mut [IoSlice::new(b"GI"), IoSlice::new(b"OP")]).unwrap_err();
+        assert_eq!((failure.written, failure.error.kind()), (3, io::ErrorKind::ConnectionReset));
         let mut buffer = Vec::new();
         assert_eq!(b.read(&mut buffer, 100).unwrap(), 3);
         assert_eq!(b.read(&mut buffer, 100).unwrap(), 0);
@@ -212,13 +175,7 @@ mod tests {
     #[test]
     fn a_cut_read_breaks_the_link() {
         let (a, b) = mem::pair(64);
-        let b = Faulty::new(
-            b,
-            Faults {
-                cut_after_read: Some(3),
-                ..Faults::default()
-            },
-        );
+        let b = Faulty::new(b, Faults { cut_after_read: Some(3), ..Faults::default() });
         a.write(&mut [IoSlice::new(b"GIOP")]).unwrap();
         let mut buffer = Vec::new();
         assert_eq!(b.read(&mut buffer, 100).unwrap(), 3);

@@ -46,15 +46,8 @@ impl PeerId {
     #[must_use]
     pub fn client(&self) -> Self {
         match self {
-            Self::User { uid, .. } => Self::User {
-                uid: *uid,
-                gid: 0,
-                pid: 0,
-            },
-            Self::Subject(subject) => Self::Subject(Subject {
-                address: None,
-                ..subject.clone()
-            }),
+            Self::User { uid, .. } => Self::User { uid: *uid, gid: 0, pid: 0 },
+            Self::Subject(subject) => Self::Subject(Subject { address: None, ..subject.clone() }),
             other => other.clone(),
         }
     }

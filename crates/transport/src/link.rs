@@ -214,12 +214,8 @@ pub struct Facts {
 
 impl Facts {
     /// A reliable stream without priorities, such as TCP.
-    pub const RELIABLE_STREAM: Self = Self {
-        stream: true,
-        reliable: true,
-        mtu: None,
-        priorities: false,
-    };
+    pub const RELIABLE_STREAM: Self =
+        Self { stream: true, reliable: true, mtu: None, priorities: false };
 }
 
 /// A write that did not take everything.
@@ -232,11 +228,7 @@ pub struct WriteError {
 
 impl fmt::Display for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "write failed after {} octets: {}",
-            self.written, self.error
-        )
+        write!(f, "write failed after {} octets: {}", self.written, self.error)
     }
 }
 

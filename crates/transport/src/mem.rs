@@ -37,10 +37,7 @@ pub use transport::{Memory, SCHEME};
 pub fn pair(capacity: usize) -> (MemLink, MemLink) {
     let pipes = [(); 2].map(|()| Arc::new(Shared::new(capacity.max(1))));
     let [there, back] = &pipes;
-    (
-        MemLink::new(back.clone(), there.clone()),
-        MemLink::new(there.clone(), back.clone()),
-    )
+    (MemLink::new(back.clone(), there.clone()), MemLink::new(there.clone(), back.clone()))
 }
 
 /// End of a [`pair`]. Dropping it closes it.
@@ -282,10 +279,7 @@ impl Shared {
         let mut pipe = lock(&self.pipe);
         while !wanted(&pipe) {
             pipe = match deadline.left() {
-                None => self
-                    .changed
-                    .wait(pipe)
-                    .unwrap_or_else(PoisonError::into_inner),
+                None => self.changed.wait(pipe).unwrap_or_else(PoisonError::into_inner),
                 Some(Duration::ZERO) => return Err(io::ErrorKind::TimedOut.into()),
                 Some(left) => {
                     let woken = self.changed.wait_timeout(pipe, left);
@@ -313,7 +307,6 @@ impl Deadline {
     }
 
     fn left(self) -> Option<Duration> {
-        self.0
-            .map(|end| end.saturating_duration_since(Instant::now()))
+        self.0.map(|end| end.saturating_duration_since(Instant::now()))
     }
 }

@@ -15,12 +15,7 @@ pub struct Multicast {
 
 impl Default for Multicast {
     fn default() -> Self {
-        Multicast {
-            interface: None,
-            ttl: 1,
-            loopback: true,
-            packet: Multicast::USUAL_PACKET,
-        }
+        Multicast { interface: None, ttl: 1, loopback: true, packet: Multicast::USUAL_PACKET }
     }
 }
 
@@ -45,9 +40,8 @@ impl Multicast {
             match name {
                 "interface" if !value.is_empty() => multicast.interface = Some(value.to_owned()),
                 "ttl" => {
-                    multicast.ttl = value
-                        .parse()
-                        .map_err(|_| format!("ttl={value}: expected 0 to 255"))?;
+                    multicast.ttl =
+                        value.parse().map_err(|_| format!("ttl={value}: expected 0 to 255"))?;
                 }
                 "loopback" if value == "yes" => multicast.loopback = true,
                 "loopback" if value == "no" => multicast.loopback = false,
@@ -77,21 +71,10 @@ mod tests {
     fn settings_are_read_and_faults_named() {
         assert_eq!(Multicast::parse(""), Ok(Multicast::default()));
         let read = Multicast::parse("interface=lo,ttl=0,loopback=no,packet=272").unwrap();
-        let expected = Multicast {
-            interface: Some("lo".to_owned()),
-            ttl: 0,
-            loopback: false,
-            packet: 272,
-        };
+        let expected =
+            Multicast { interface: Some("lo".to_owned()), ttl: 0, loopback: false, packet: 272 };
         assert_eq!(read, expected);
-        for fault in [
-            "ttl=256",
-            "packet=271",
-            "loopback=maybe",
-            "interface=",
-            "speed=1",
-            "ttl",
-        ] {
+        for fault in ["ttl=256", "packet=271", "loopback=maybe", "interface=", "speed=1", "ttl"] {
             assert!(Multicast::parse(fault).is_err(), "{fault}");
         }
     }

@@ -94,12 +94,10 @@ impl FromStr for Pages {
                 let time = time.filter(|time| time.bytes().all(|digit| digit.is_ascii_digit()));
                 let time = time.and_then(|time| time.parse().ok());
                 let time = time.map(Duration::from_millis);
-                time.filter(|time| *time >= Self::MIN_REST)
-                    .map(Self::GivenBack)
-                    .ok_or_else(|| {
-                        let (values, rest) = (Self::VALUES, Self::MIN_REST.as_millis());
-                        format!("expected {values}, with at least {rest} milliseconds")
-                    })
+                time.filter(|time| *time >= Self::MIN_REST).map(Self::GivenBack).ok_or_else(|| {
+                    let (values, rest) = (Self::VALUES, Self::MIN_REST.as_millis());
+                    format!("expected {values}, with at least {rest} milliseconds")
+                })
             }
         }
     }

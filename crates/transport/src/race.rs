@@ -174,8 +174,7 @@ impl<'t> Race<'t> {
         for (index, (transport, address)) in targets.iter().enumerate() {
             match transport.resolve(address) {
                 Ok(Resolve::Now(found)) => {
-                    race.untried
-                        .extend(found.into_iter().map(|address| (index, address)));
+                    race.untried.extend(found.into_iter().map(|address| (index, address)));
                 }
                 Ok(Resolve::LookUp { name, run }) => {
                     race.errors[index].name = Some(name);
@@ -224,11 +223,7 @@ impl<'t> Race<'t> {
             match started {
                 Ok(Start::Done(link)) => return Some((target, link)),
                 Ok(Start::Wait(connecting)) => {
-                    self.running.push(Running {
-                        target,
-                        address,
-                        connecting,
-                    });
+                    self.running.push(Running { target, address, connecting });
                     self.next = Some(now + STAGGER);
                 }
                 Err(error) => self.note(target, address, error),
@@ -293,9 +288,7 @@ impl<'t> Race<'t> {
     }
 
     fn note(&mut self, target: usize, address: Address, error: io::Error) {
-        self.errors[target]
-            .attempts
-            .push(Attempt { address, error });
+        self.errors[target].attempts.push(Attempt { address, error });
     }
 
     /// Returns the failure of each target, after none answered.
@@ -344,11 +337,7 @@ static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
 impl Names {
     fn new() -> Self {
         let (sender, receiver) = mpsc::channel();
-        Names {
-            sender,
-            receiver,
-            outstanding: 0,
-        }
+        Names { sender, receiver, outstanding: 0 }
     }
 
     fn look_up(

@@ -28,10 +28,7 @@ impl<L: Link> Recorded<L> {
     /// Wraps a link. The recording outlives it.
     pub fn new(inner: L) -> (Self, Recording) {
         let recording = Recording::default();
-        let link = Self {
-            inner,
-            recording: recording.clone(),
-        };
+        let link = Self { inner, recording: recording.clone() };
         (link, recording)
     }
 }
@@ -61,19 +58,13 @@ pub struct Turn {
 impl Recording {
     /// All reads and writes that moved octets, in order.
     pub fn turns(&self) -> Vec<Turn> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// All octets that went one way.
     pub fn octets(&self, direction: Direction) -> Vec<u8> {
         let turns = self.turns().into_iter();
-        turns
-            .filter(|turn| turn.direction == direction)
-            .flat_map(|turn| turn.octets)
-            .collect()
+        turns.filter(|turn| turn.direction == direction).flat_map(|turn| turn.octets).collect()
     }
 
     fn add(&self, direction: Direction, octets: Vec<u8>) {
@@ -87,17 +78,13 @@ impl Recording {
 impl<L: Link> Link for Recorded<L> {
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         let count = self.inner.read(buffer, max)?;
-        self.recording
-            .add(Direction::Received, buffer[buffer.len() - count..].to_vec());
+        self.recording.add(Direction::Received, buffer[buffer.len() - count..].to_vec());
         Ok(count)
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         // The slices are not what they were once they are written.
-        let mut octets: Vec<u8> = slices
-            .iter()
-            .flat_map(|slice| slice.iter().copied())
-            .collect();
+        let mut octets: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
         let result = self.inner.write(slices);
         if let Err(failure) = &result {
             octets.truncate(failure.written);
@@ -123,32 +110,22 @@ mod tests {
     fn keeps_the_turns_of_a_conversation() {
         let (a, b) = mem::pair(64);
         let (a, recording) = Recorded::new(a);
-        a.write(&mut [IoSlice::new(b"pi"), IoSlice::new(b"ng")])
-            .unwrap();
+        a.write(&mut [IoSlice::new(b"pi"), IoSlice::new(b"ng")]).unwrap();
         b.write(&mut [IoSlice::new(b"pong")]).unwrap();
         let mut buffer = b"before".to_vec();
         a.read(&mut buffer, 100).unwrap();
         drop(a);
-        let turn = |direction, octets: &[u8]| Turn {
-            direction,
-            octets: octets.to_vec(),
-        };
+        let turn = |direction, octets: &[u8]| Turn { direction, octets: octets.to_vec() };
         assert_eq!(
             recording.turns(),
-            [
-                turn(Direction::Sent, b"ping"),
-                turn(Direction::Received, b"pong")
-            ]
+            [turn(Direction::Sent, b"ping"), turn(Direction::Received, b"pong")]
         );
     }
 
     #[test]
     fn keeps_no_more_than_went_out() {
         let (a, _b) = mem::pair(64);
-        let faults = Faults {
-            cut_after_written: Some(3),
-            ..Faults::default()
-        };
+        let faults = Faults { cut_after_written: Some(3), ..Faults::default() };
         let (a, recording) = Recorded::new(Faulty::new(a, faults));
         a.write(&mut [IoSlice::new(b"GIOP")]).unwrap_err();
         assert_eq!(recording.octets(Direction::Sent), b"GIO");

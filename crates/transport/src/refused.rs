@@ -72,15 +72,8 @@ impl From<Oversized> for io::Error {
 
 impl fmt::Display for Oversized {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Oversized {
-            octets,
-            most,
-            advice,
-        } = self;
-        write!(
-            f,
-            "the message has {octets} octets, and a datagram at most {most}: {advice}"
-        )
+        let Oversized { octets, most, advice } = self;
+        write!(f, "the message has {octets} octets, and a datagram at most {most}: {advice}")
     }
 }
 
@@ -102,9 +95,7 @@ pub struct Unanswered;
 impl Unanswered {
     /// Reports whether an error is this one.
     pub fn is(error: &io::Error) -> bool {
-        error
-            .get_ref()
-            .is_some_and(|inner| inner.is::<Unanswered>())
+        error.get_ref().is_some_and(|inner| inner.is::<Unanswered>())
     }
 }
 

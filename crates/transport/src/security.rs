@@ -110,9 +110,7 @@ pub(crate) fn pin(text: &str) -> Result<[u8; 32], &'static str> {
         Some(base64) => from_base64(base64),
         None => from_hex(text),
     };
-    octets
-        .and_then(|octets| octets.try_into().ok())
-        .ok_or(EXPECTED)
+    octets.and_then(|octets| octets.try_into().ok()).ok_or(EXPECTED)
 }
 
 impl Security {
@@ -131,12 +129,7 @@ impl Security {
 fn from_hex(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(
-        digits
-            .chunks(2)
-            .map(|pair| (pair[0] * 16 + pair[1]) as u8)
-            .collect(),
-    )
+    Some(digits.chunks(2).map(|pair| (pair[0] * 16 + pair[1]) as u8).collect())
 }
 
 fn from_base64(text: &str) -> Option<Vec<u8>> {
@@ -204,25 +197,14 @@ mod tests {
         assert_eq!(security.pins[0], security.pins[1]);
         let long = format!("sha256/{}/w==", "A".repeat(41));
         let odd = format!("sha256/{}P9=", "A".repeat(41));
-        for wrong in [
-            "",
-            "00",
-            "sha256/",
-            "sha256/A*",
-            &"0g".repeat(32),
-            &long,
-            &odd,
-        ] {
+        for wrong in ["", "00", "sha256/", "sha256/A*", &"0g".repeat(32), &long, &odd] {
             assert!(security.pin(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn names_and_clients() {
-        assert_eq!(
-            "name:bank".parse(),
-            Ok(ServerName::Fixed("bank".to_owned()))
-        );
+        assert_eq!("name:bank".parse(), Ok(ServerName::Fixed("bank".to_owned())));
         assert_eq!("any".parse(), Ok(ServerName::Any));
         assert!("name:".parse::<ServerName>().is_err());
         assert!("host:x".parse::<ServerName>().is_err());

@@ -97,17 +97,15 @@ impl<const PIECE: usize> Stream<PIECE> {
     /// Bounds reads as [`Link::set_read_timeout`](crate::Link::set_read_timeout).
     #[inline]
     pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.read_timeout.change(timeout, |timeout| {
-            socket::set_receive_timeout(&self.socket, timeout)
-        })
+        self.read_timeout
+            .change(timeout, |timeout| socket::set_receive_timeout(&self.socket, timeout))
     }
 
     /// Bounds writes as [`Link::set_write_timeout`](crate::Link::set_write_timeout).
     #[inline]
     pub fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.write_timeout.change(timeout, |timeout| {
-            socket::set_send_timeout(&self.socket, timeout)
-        })
+        self.write_timeout
+            .change(timeout, |timeout| socket::set_send_timeout(&self.socket, timeout))
     }
 
     /// Closes as [`Link::close`](crate::Link::close).
@@ -131,10 +129,7 @@ impl<const PIECE: usize> Stream<PIECE> {
     /// Reports whether the peer is gone as [`Link::is_dead`](crate::Link::is_dead).
     #[inline]
     pub fn is_dead(&self) -> bool {
-        !matches!(
-            socket::waiting(&self.socket),
-            Ok(Waiting::Nothing | Waiting::Octets)
-        )
+        !matches!(socket::waiting(&self.socket), Ok(Waiting::Nothing | Waiting::Octets))
     }
 
     /// Reports whether a read would return at once as [`Link::has_input`](crate::Link::has_input).
@@ -186,10 +181,7 @@ impl<const PIECE: usize> Stream<PIECE> {
         loop {
             match sent {
                 Ok(0) => {
-                    return Err(WriteError {
-                        written,
-                        error: io::ErrorKind::WriteZero.into(),
-                    });
+                    return Err(WriteError { written, error: io::ErrorKind::WriteZero.into() });
                 }
                 Ok(count) => {
                     written += count;
@@ -202,10 +194,7 @@ impl<const PIECE: usize> Stream<PIECE> {
                 Err(error) => return Err(WriteError { written, error }),
             }
             if patience.is_over() {
-                return Err(WriteError {
-                    written,
-                    error: io::ErrorKind::TimedOut.into(),
-                });
+                return Err(WriteError { written, error: io::ErrorKind::TimedOut.into() });
             }
             sent = self.write_piece(rest, &mut is_full);
         }
@@ -270,9 +259,8 @@ impl Timeout {
         timeout: Option<Duration>,
         tell_kernel: impl FnOnce(Option<Duration>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let nanos = timeout.map_or(Self::NONE, |time| {
-            u64::try_from(time.as_nanos()).unwrap_or(Self::NONE)
-        });
+        let nanos =
+            timeout.map_or(Self::NONE, |time| u64::try_from(time.as_nanos()).unwrap_or(Self::NONE));
         if self.0.load(Ordering::Relaxed) == nanos {
             return Ok(());
         }
@@ -297,10 +285,7 @@ struct Patience {
 
 impl Patience {
     fn new(timeout: &Timeout) -> Self {
-        Self {
-            limit: timeout.0.load(Ordering::Relaxed),
-            since: None,
-        }
+        Self { limit: timeout.0.load(Ordering::Relaxed), since: None }
     }
 
     /// Reports whether the time is over; called before each further system call.

@@ -45,11 +45,7 @@ impl TcpLink {
             // Where it is not allowed, large messages take longer.
             let _ = socket::send_unpaced(&socket);
         }
-        Ok(Self {
-            peer,
-            local,
-            stream: Stream::new(socket),
-        })
+        Ok(Self { peer, local, stream: Stream::new(socket) })
     }
 
     /// The address of the other end.

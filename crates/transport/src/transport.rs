@@ -176,10 +176,7 @@ pub trait Transport: Send + Sync + fmt::Debug {
     /// The reason why calls to `address` must not go to this client, as a sentence.
     fn verify_offer(&self, address: &Address, client: PeerId) -> Result<Vec<Address>, String> {
         let _ = (address, client);
-        Err(format!(
-            "addresses of {} are not offered by name",
-            self.scheme()
-        ))
+        Err(format!("addresses of {} are not offered by name", self.scheme()))
     }
 
     /// Begins to connect to one address, and does not wait.

@@ -39,10 +39,7 @@ impl Listening {
         {
             *name = file::temporary_name();
         }
-        let rights = Rights {
-            mode: place.mode,
-            descriptors: scheme != SCHEME,
-        };
+        let rights = Rights { mode: place.mode, descriptors: scheme != SCHEME };
         let listened = match &place.name {
             Name::Temporary => file::listen_temporary(rights).map(with_file),
             Name::Path(path) => file::listen(Path::new(path), rights).map(with_file),

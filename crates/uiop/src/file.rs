@@ -53,10 +53,7 @@ impl Rights {
 
 impl From<Option<u32>> for Rights {
     fn from(mode: Option<u32>) -> Self {
-        Self {
-            mode,
-            ..Self::default()
-        }
+        Self { mode, ..Self::default() }
     }
 }
 
@@ -73,10 +70,7 @@ pub(crate) fn listen(path: &Path, rights: impl Into<Rights>) -> io::Result<(Owne
     for _ in 0..MAX_ATTEMPTS {
         match unix::bind(Name::Path(path)) {
             Ok(socket) => {
-                let file = SocketFile {
-                    path: path.to_owned(),
-                    identity: identity(path)?,
-                };
+                let file = SocketFile { path: path.to_owned(), identity: identity(path)? };
                 if let Some(mode) = rights.mode {
                     fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
                 }
@@ -160,10 +154,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
             let text = format!("nobody listens on the file any more, but to remove it: {error}");
             io::Error::new(error.kind(), text)
         }),
-        Ok(true) => Err(io::Error::new(
-            io::ErrorKind::AddrInUse,
-            "a process listens there",
-        )),
+        Ok(true) => Err(io::Error::new(io::ErrorKind::AddrInUse, "a process listens there")),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(io::Error::new(
             io::ErrorKind::AddrInUse,
@@ -222,9 +213,7 @@ impl Guard {
         loop {
             match file.try_lock() {
                 Ok(()) => {
-                    return Ok(Self {
-                        _directory: Some(file),
-                    });
+                    return Ok(Self { _directory: Some(file) });
                 }
                 Err(TryLockError::Error(_)) => return Ok(Self { _directory: None }),
                 Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_LIMIT => {
@@ -268,9 +257,7 @@ fn sweep(directory: &Path) {
     for entry in entries.take(MAX_SWEPT).flatten() {
         let named = entry.file_name();
         let ours = named.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
-            && entry
-                .metadata()
-                .is_ok_and(|it| it.file_type().is_socket() && it.uid() == own);
+            && entry.metadata().is_ok_and(|it| it.file_type().is_socket() && it.uid() == own);
         if ours {
             // A socket in use stays.
             let _ = remove_stale(&entry.path());
@@ -343,10 +330,7 @@ mod tests {
         let directory = Directory::new("other");
         let path = directory.file("s");
         fs::write(&path, "precious").unwrap();
-        assert_eq!(
-            listen(&path, None).unwrap_err().kind(),
-            io::ErrorKind::AlreadyExists
-        );
+        assert_eq!(listen(&path, None).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     }
 
@@ -397,10 +381,7 @@ mod tests {
             let one = || listen(&path, None).ok();
             let got: Vec<_> = std::thread::scope(|scope| {
                 let threads: Vec<_> = (0..4).map(|_| scope.spawn(one)).collect();
-                threads
-                    .into_iter()
-                    .filter_map(|it| it.join().unwrap())
-                    .collect()
+                threads.into_iter().filter_map(|it| it.join().unwrap()).collect()
             });
             assert_eq!(got.len(), 1);
             unix::connect(Name::Path(&path)).unwrap();

@@ -28,22 +28,13 @@ pub fn profiles(data: &[u8]) {
 }
 
 fn profile(kind: &dyn ProfileKind, octets: &[u8]) {
-    let tagged = TaggedProfile {
-        tag: kind.tag(),
-        data: octets.to_vec(),
-    };
+    let tagged = TaggedProfile { tag: kind.tag(), data: octets.to_vec() };
     let Ok(read) = kind.read(&tagged) else {
         return;
     };
     let again = kind.read(&kind.write(&read)).expect("it was written");
     let essence = |profile: &Profile| {
-        let Profile {
-            addresses,
-            lanes,
-            version,
-            key,
-            ..
-        } = profile.clone();
+        let Profile { addresses, lanes, version, key, .. } = profile.clone();
         (addresses.first().cloned(), lanes, version, key)
     };
     assert_eq!(essence(&again), essence(&read));
@@ -66,9 +57,7 @@ fn url(kind: &dyn ProfileKind, text: &str) {
     };
     assert!(text.ends_with(located.rest));
     let printed = kind.print(located.version, &located.address);
-    let behind = printed
-        .strip_prefix(kind.url())
-        .and_then(|it| it.strip_prefix(':'));
+    let behind = printed.strip_prefix(kind.url()).and_then(|it| it.strip_prefix(':'));
     let again = kind.locate(behind.expect("the word stands before it"));
     assert_eq!(again.expect("it was written").address, located.address);
 }

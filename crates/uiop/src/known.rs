@@ -127,13 +127,7 @@ impl Known {
 fn own(name: &Name) -> Option<SocketIdentity> {
     let (host, users) = (*here())?;
     let (device, inode) = within(name).ok()?;
-    Some(SocketIdentity {
-        host,
-        users,
-        uid: unix::own_credentials().uid,
-        device,
-        inode,
-    })
+    Some(SocketIdentity { host, users, uid: unix::own_credentials().uid, device, inode })
 }
 
 /// Reports whether a server is where this process is.
@@ -145,10 +139,8 @@ fn same_host(server: &SocketIdentity) -> Result<(), String> {
         return Err("the system does not tell the identity of this host (boot_id)".to_owned());
     };
     if server.host != host {
-        return Err(
-            "the server is on another host, or this one was started anew since (boot_id)"
-                .to_owned(),
-        );
+        return Err("the server is on another host, or this one was started anew since (boot_id)"
+            .to_owned());
     }
     match server.users == users {
         true => Ok(()),
@@ -223,11 +215,7 @@ mod tests {
     #[test]
     fn the_user_who_listens_is_held_against_the_servers() {
         let identity = own(&path("/tmp/s")).unwrap();
-        let by = |uid| Credentials {
-            uid,
-            gid: 0,
-            pid: 1,
-        };
+        let by = |uid| Credentials { uid, gid: 0, pid: 1 };
         let known = Known::By(identity);
         known.verify_user(by(identity.uid)).unwrap();
         let error = known.verify_user(by(identity.uid + 1)).unwrap_err();
@@ -236,20 +224,14 @@ mod tests {
         for fine in [0, identity.uid] {
             Known::Trusted.verify_user(by(fine)).unwrap();
         }
-        Known::Trusted
-            .verify_user(by(identity.uid + 1))
-            .unwrap_err();
+        Known::Trusted.verify_user(by(identity.uid + 1)).unwrap_err();
         Known::ByName.verify_user(by(identity.uid + 1)).unwrap();
     }
 
     #[test]
     fn addresses_carry_it() {
         let name = path("/run/bank");
-        for known in [
-            Known::ByName,
-            Known::Trusted,
-            Known::By(own(&path("/tmp/s")).unwrap()),
-        ] {
+        for known in [Known::ByName, Known::Trusted, Known::By(own(&path("/tmp/s")).unwrap())] {
             let address = known.address(&name);
             assert_eq!(Known::read(&address), Ok((name.clone(), known)));
             assert_eq!(address.for_people(), "unix:/run/bank");

@@ -58,12 +58,7 @@ impl UnixLink {
     }
 
     fn new(socket: OwnedFd, peer: PeerId, server: Arc<str>, side: Side) -> Self {
-        Self {
-            stream: Stream::new(socket),
-            peer,
-            server,
-            side,
-        }
+        Self { stream: Stream::new(socket), peer, server, side }
     }
 }
 

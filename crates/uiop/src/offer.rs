@@ -45,19 +45,14 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
         return Err(format!("{client} is no process of this host"));
     };
     if pid == 0 {
-        return Err(
-            "which process the client is cannot be seen from this PID namespace".to_owned(),
-        );
+        return Err("which process the client is cannot be seen from this PID namespace".to_owned());
     }
     let Known::By(identity) = known else {
         return Err("the address does not say whose socket it is".to_owned());
     };
     Known::on_this_host(identity)?;
-    let of_another = |what, owner| {
-        Err(format!(
-            "that {what} is of user {owner}, and the client of user {uid}"
-        ))
-    };
+    let of_another =
+        |what, owner| Err(format!("that {what} is of user {owner}, and the client of user {uid}"));
     if identity.uid != uid {
         return of_another("socket", identity.uid);
     }
@@ -78,7 +73,7 @@ pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered
     // Nobody says whose the socket is but who listens there, and no other user has this process connect to anybody.
     if matches!(name, Name::Abstract(_)) && !trusted {
         return Err(
-            "abstract names are taken from root and the user of this process alone".to_owned(),
+            "abstract names are taken from root and the user of this process alone".to_owned()
         );
     }
     match connect(name) {
@@ -118,10 +113,7 @@ fn owner(path: &Path) -> Result<Option<u32>, String> {
 /// Whether a socket is not there, or not for this process.
 fn nobody_is_there(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
-    matches!(
-        error.kind(),
-        ConnectionRefused | NotFound | PermissionDenied
-    )
+    matches!(error.kind(), ConnectionRefused | NotFound | PermissionDenied)
 }
 
 #[cfg(test)]
@@ -139,11 +131,7 @@ mod tests {
     }
 
     fn other(change: impl FnOnce(&mut u32, &mut u32)) -> PeerId {
-        let Credentials {
-            mut uid,
-            gid,
-            mut pid,
-        } = unix::own_credentials();
+        let Credentials { mut uid, gid, mut pid } = unix::own_credentials();
         change(&mut uid, &mut pid);
         PeerId::User { uid, gid, pid }
     }
@@ -168,11 +156,7 @@ mod tests {
             // Of another PID namespace: so is every other process there.
             let why = refused(&acceptor, other(|_, pid| *pid = 0)).unwrap();
             assert!(why.contains("PID namespace"), "{why}");
-            for stranger in [
-                PeerId::Process,
-                PeerId::Unknown,
-                PeerId::Ip([127, 0, 0, 1].into()),
-            ] {
+            for stranger in [PeerId::Process, PeerId::Unknown, PeerId::Ip([127, 0, 0, 1].into())] {
                 let why = refused(&acceptor, stranger).unwrap();
                 assert!(why.contains("no process of this host"), "{why}");
             }
@@ -202,20 +186,14 @@ mod tests {
         let name = Name::read(path.to_str().unwrap()).unwrap();
         let known = Known::own(&name);
         let stranger = other(|_, pid| *pid += 1);
-        assert_eq!(
-            verify_offer(&name, known, stranger.clone()),
-            Ok(Offered::ByName)
-        );
+        assert_eq!(verify_offer(&name, known, stranger.clone()), Ok(Offered::ByName));
         verify_offer(&name, known, other(|uid, _| *uid += 1)).unwrap_err();
         let mut elsewhere = match known {
             Known::By(identity) => identity,
             known => panic!("{known:?}"),
         };
         // A user who is not this process's names what is not there.
-        let theirs = SocketIdentity {
-            uid: elsewhere.uid + 1,
-            ..elsewhere
-        };
+        let theirs = SocketIdentity { uid: elsewhere.uid + 1, ..elsewhere };
         let another_user = other(|uid, _| *uid += 1);
         let offered = verify_offer(&name, Known::By(theirs), another_user);
         assert_eq!(offered, Ok(Offered::ByIdentity));

@@ -145,10 +145,7 @@ impl Place {
             text => Name::read(text).unwrap_or_else(|_| Name::Path(text.to_owned())),
         };
         let mode = endpoint.options.iter().find(|(name, _)| *name == MODE);
-        Self {
-            name,
-            mode: mode.and_then(|(_, value)| u32::from_str_radix(value, 8).ok()),
-        }
+        Self { name, mode: mode.and_then(|(_, value)| u32::from_str_radix(value, 8).ok()) }
     }
 
     /// Writes it as an endpoint; version, protocol, access and options of others are those of `like`.
@@ -219,17 +216,11 @@ pub fn read_urls(
             true => (None, one),
             false => one.version()?,
         };
-        let place = Place {
-            name: name(address, scheme)?,
-            mode,
-        };
+        let place = Place { name: name(address, scheme)?, mode };
         if mode.is_some() && matches!(place.name, Name::Abstract(_)) {
             return Err(address.error("an abstract name has no file whose mode could be set"));
         }
-        endpoints.push(Endpoint {
-            version,
-            ..place.endpoint(&like)
-        });
+        endpoints.push(Endpoint { version, ..place.endpoint(&like) });
     }
     Ok(endpoints)
 }
@@ -252,11 +243,7 @@ fn name(text: Part<'_>, scheme: Scheme) -> Result<Name, EndpointError> {
     match Name::read(text.text()) {
         Ok(Name::Path(path)) if !path.starts_with('/') => {
             // TAO's word for the protocol, which is not that of the addresses.
-            let word = if scheme == SCHEME {
-                "uiop"
-            } else {
-                scheme.as_str()
-            };
+            let word = if scheme == SCHEME { "uiop" } else { scheme.as_str() };
             Err(text.error(format!(
                 "the path is absolute and therefore written with three slashes, as in {word}:///{path}"
             )))
@@ -293,10 +280,7 @@ mod tests {
             ("/a//b/./c/", "unix:///a/b/c"),
             ("/a|mode=660", "unix:///a|mode=0660"),
             ("/a|", "unix:///a"),
-            (
-                "|mode=600&deny=uid:7&allow=all",
-                "unix://|mode=0600&deny=uid:7&allow=all",
-            ),
+            ("|mode=600&deny=uid:7&allow=all", "unix://|mode=0600&deny=uid:7&allow=all"),
         ] {
             let endpoints = read(text).unwrap();
             assert_eq!(endpoints.len(), 1, "{text}");
@@ -318,14 +302,8 @@ mod tests {
     fn what_cannot_be_is_explained() {
         let long = format!("/{}", "x".repeat(MAX_PATH));
         for (text, part) in [
-            (
-                long.as_str(),
-                "at most 107 octets (sun_path), and this has 108",
-            ),
-            (
-                &long.replace('/', "@x"),
-                "at most 107 octets, and this has 108",
-            ),
+            (long.as_str(), "at most 107 octets (sun_path), and this has 108"),
+            (&long.replace('/', "@x"), "at most 107 octets, and this has 108"),
             ("tmp/sock", "uiop:///tmp/sock"),
             ("x@/a", "MAJOR.MINOR"),
             ("/a|mode=999", "octal"),

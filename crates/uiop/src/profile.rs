@@ -34,16 +34,12 @@ impl ProfileKind for Uiop {
 
     fn read(&self, profile: &TaggedProfile) -> Result<Profile, Malformed> {
         let read = PlaceProfile::parse(profile)?;
-        let endpoints = read
-            .components
-            .iter()
-            .find(|it| it.tag == tag::TAO_ENDPOINTS);
+        let endpoints = read.components.iter().find(|it| it.tag == tag::TAO_ENDPOINTS);
         let endpoints = endpoints.and_then(|component| component.sockets().ok());
         let endpoints = endpoints.unwrap_or_default();
         let addresses = endpoints.iter().take(MAX_PLACES);
-        let addresses: Vec<_> = addresses
-            .filter_map(|(path, priority)| Some((address(path)?, *priority)))
-            .collect();
+        let addresses: Vec<_> =
+            addresses.filter_map(|(path, priority)| Some((address(path)?, *priority))).collect();
         // TAO writes -1 where there is no lane.
         let lanes = addresses.iter().any(|(_, priority)| *priority >= 0);
         let (lanes, more): (Vec<_>, Vec<_>) = match lanes {
@@ -164,11 +160,7 @@ impl ProfileKind for Uiop {
             Some(_) => &rest[1..],
             None => rest,
         };
-        Ok(Located {
-            version,
-            address,
-            rest,
-        })
+        Ok(Located { version, address, rest })
     }
 }
 
@@ -246,10 +238,7 @@ mod tests {
     #[test]
     fn a_profile_has_the_octets_that_tao_writes() {
         let mut profile = Profile::new(at("/tmp/s"), Version::V1_2, b"key");
-        profile.components = vec![TaggedComponent {
-            tag: 7,
-            data: vec![0],
-        }];
+        profile.components = vec![TaggedComponent { tag: 7, data: vec![0] }];
         let tagged = Uiop.write(&profile);
         assert_eq!(tagged.tag, 0x5441_4f00);
         let octets =
@@ -287,11 +276,7 @@ mod tests {
         let trusted = Known::Trusted.address(&Name::read("/tmp/s").unwrap());
         assert_eq!(Uiop.found_beside(&profile), Some(Ok(trusted)));
         profile.addresses.clear();
-        assert_eq!(
-            Uiop.found_beside(&profile),
-            Some(Ok(at("/tmp/s"))),
-            "it is all there is"
-        );
+        assert_eq!(Uiop.found_beside(&profile), Some(Ok(at("/tmp/s"))), "it is all there is");
         profile.components = vec![TaggedComponent::omniorb_unix("another-host", "/tmp/s")];
         let why = Uiop.found_beside(&profile).unwrap().unwrap_err();
         assert!(why.contains("\"another-host\""), "{why}");
@@ -320,10 +305,7 @@ mod tests {
             iiop.components.retain(|it| it.tag != tag::OXORB_SOCKET);
             iiop.components.push(told);
             let why = Uiop.found_beside(&iiop).unwrap().unwrap_err();
-            assert!(
-                why.contains("another host"),
-                "whatever omniORB's says: {why}"
-            );
+            assert!(why.contains("another host"), "whatever omniORB's says: {why}");
 
             let mut profile = Profile::new(address.clone(), Version::V1_2, b"key");
             let written = Uiop.write(&profile);
@@ -333,16 +315,10 @@ mod tests {
             assert_eq!(Uiop.read(&written).unwrap(), profile);
             profile.lanes = vec![(address.clone(), 0), (at("/b"), 9)];
             let read = Uiop.read(&Uiop.write(&profile)).unwrap();
-            assert_eq!(
-                (&read.addresses, &read.lanes),
-                (&profile.addresses, &profile.lanes)
-            );
+            assert_eq!((&read.addresses, &read.lanes), (&profile.addresses, &profile.lanes));
             assert!(!Uiop.print(Version::V1_2, &address).contains("uid"));
             profile.version = Version::V1_0;
-            assert_eq!(
-                Uiop.read(&Uiop.write(&profile)).unwrap().addresses,
-                [address.bare()]
-            );
+            assert_eq!(Uiop.read(&Uiop.write(&profile)).unwrap().addresses, [address.bare()]);
         }
     }
 
@@ -367,12 +343,7 @@ mod tests {
         for (text, version, place, rest) in [
             ("/run/bank|Key/x", Version::V1_2, "/run/bank", "|Key/x"),
             ("1.1@/a,b@c|", Version::V1_1, "/a,b@c", "|"),
-            (
-                "1.0@@bank|,iiop:h:1/k",
-                Version::V1_0,
-                "@bank",
-                ",iiop:h:1/k",
-            ),
+            ("1.0@@bank|,iiop:h:1/k", Version::V1_0, "@bank", ",iiop:h:1/k"),
             ("@b//k|k", Version::V1_2, "@b//k", "|k"),
         ] {
             let located = Uiop.locate(text).unwrap();

@@ -98,11 +98,7 @@ impl Attempt {
         let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
         let (name, known) = Known::read(to).map_err(invalid)?;
         known.verify_name(&name)?;
-        Ok(Self {
-            name,
-            known,
-            address: to.for_people().into(),
-        })
+        Ok(Self { name, known, address: to.for_people().into() })
     }
 }
 
@@ -141,8 +137,5 @@ pub fn connect(name: &Name) -> io::Result<Option<OwnedFd>> {
 }
 
 fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
 }

@@ -40,9 +40,6 @@ impl Cached {
 impl Location for Cached {
     fn position(&self) -> oxorb::Result<Position> {
         let position = self.position.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(position.unwrap_or(Position {
-            latitude: f64::NAN,
-            longitude: f64::NAN,
-        }))
+        Ok(position.unwrap_or(Position { latitude: f64::NAN, longitude: f64::NAN }))
     }
 }

@@ -55,20 +55,15 @@ impl avionics::RateGeneratorExecutor for RateGenerator {
         let (context, hertz) = (context.clone(), Arc::clone(&self.hertz));
         let thread = std::thread::Builder::new().name("rate generator".to_owned());
         let thread = thread.spawn(move || run(&context, &hertz, &stopped));
-        let thread = thread.map_err(|_| CcmException {
-            reason: CcmExceptionReason::SystemError,
-        })?;
+        let thread =
+            thread.map_err(|_| CcmException { reason: CcmExceptionReason::SystemError })?;
         let mut timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner);
         *timer = Some(Timer { stop, thread });
         Ok(())
     }
 
     fn passivate(&self, _: &rate_generator::Context) -> Result<(), CcmException> {
-        let timer = self
-            .timer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let timer = self.timer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(Timer { stop, thread }) = timer {
             drop(stop);
             // Waits for the push under way, as long as the container's `push_timeout` allows.
@@ -91,10 +86,7 @@ fn run(context: &rate_generator::Context, hertz: &AtomicU32, stopped: &Receiver<
         let pushed = context.push_pulse(Value::new(Tick { number, released }));
         if pushed.failed > 0 {
             let name = context.instance_name();
-            eprintln!(
-                "{name}: tick {number} did not reach {} consumer(s)",
-                pushed.failed
-            );
+            eprintln!("{name}: tick {number} did not reach {} consumer(s)", pushed.failed);
         }
     }
 }

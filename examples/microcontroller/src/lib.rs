@@ -66,10 +66,7 @@ pub enum Failure<E> {
 impl<L: Line> Station<L> {
     /// Returns the object of a profile, at the end of a line that leads to its server. A message may have 4 KiB.
     pub fn new(line: L, profile: &IiopProfile) -> Self {
-        let limits = Limits {
-            max_message: 4096,
-            ..Limits::default()
-        };
+        let limits = Limits { max_message: 4096, ..Limits::default() };
         Station {
             line,
             key: profile.object_key.clone(),

@@ -75,10 +75,7 @@ fn exceptions_arrive() {
     let _guard = watchdog(Duration::from_secs(60));
     let (server, mut profile) = server();
     let unknown = connect(&profile).report("south", 0.0);
-    assert!(
-        matches!(unknown, Err(Failure::UnknownSensor)),
-        "{unknown:?}"
-    );
+    assert!(matches!(unknown, Err(Failure::UnknownSensor)), "{unknown:?}");
     profile.object_key[0] ^= 0xff;
     let nobody = connect(&profile).report("north", 0.0);
     let Err(Failure::System(raised)) = nobody else {

@@ -42,11 +42,7 @@ impl Messaging for Checksum {
     }
 
     fn needs(&self) -> Needs {
-        Needs {
-            stream: true,
-            no_fragments: true,
-            ..Needs::default()
-        }
+        Needs { stream: true, no_fragments: true, ..Needs::default() }
     }
 
     fn start(&self) -> usize {

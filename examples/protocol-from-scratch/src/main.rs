@@ -13,9 +13,7 @@ struct Thermometer;
 
 impl Gauge for Thermometer {
     fn latest(&self, count: u32) -> oxorb::Result<Cow<'_, [f64]>> {
-        let samples: Vec<f64> = (0..count.min(1000))
-            .map(|at| 20.0 + f64::from(at) / 8.0)
-            .collect();
+        let samples: Vec<f64> = (0..count.min(1000)).map(|at| 20.0 + f64::from(at) / 8.0).collect();
         Ok(samples.into())
     }
 
@@ -39,16 +37,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let gauge: GaugeRef = server.root_poa().activate(Thermometer)?;
     println!("{}", gauge.to_ior());
 
-    let client = Orb::builder()
-        .protocol(giop_over(&lines)?)
-        .protocol(checksum_over(&lines)?)
-        .build()?;
+    let client =
+        Orb::builder().protocol(giop_over(&lines)?).protocol(checksum_over(&lines)?).build()?;
     let gauge: GaugeRef = client.resolve(&gauge.to_ior())?;
-    for (name, tag) in [
-        ("IIOP", 0),
-        ("GIOP, serial", SERIAL_TAG),
-        ("checksum, serial", CHECKSUM_TAG),
-    ] {
+    for (name, tag) in
+        [("IIOP", 0), ("GIOP, serial", SERIAL_TAG), ("checksum, serial", CHECKSUM_TAG)]
+    {
         // The application stays the same: a policy chooses.
         let gauge = gauge.with(ClientProtocol::new(&[Protocol::new(tag)])?);
         let began = Instant::now();

@@ -50,21 +50,14 @@ struct Queue {
 impl Serial {
     /// Returns lines of this speed, without any ports.
     pub fn new(baud: u32) -> Self {
-        Self {
-            ports: Arc::default(),
-            baud: baud.max(1),
-            handshake: true,
-        }
+        Self { ports: Arc::default(), baud: baud.max(1), handshake: true }
     }
 
     /// Returns lines without a handshake: an octet that comes while the receiver is busy is lost. No protocol of CORBA's
     /// messages can be put over them.
     #[must_use]
     pub fn without_handshake(self) -> Self {
-        Self {
-            handshake: false,
-            ..self
-        }
+        Self { handshake: false, ..self }
     }
 
     fn port(&self, name: &str) -> Option<Arc<Port>> {
@@ -78,10 +71,7 @@ impl Transport for Serial {
     }
 
     fn facts(&self) -> Facts {
-        Facts {
-            reliable: self.handshake,
-            ..Facts::RELIABLE_STREAM
-        }
+        Facts { reliable: self.handshake, ..Facts::RELIABLE_STREAM }
     }
 
     /// `NAME[/allow=..&deny=..]`; no name asks for a new one.
@@ -129,16 +119,9 @@ impl Transport for Serial {
                 advice: Some("one line goes into a port: choose another"),
             });
         }
-        let port = Arc::new(Port {
-            queue: Mutex::default(),
-            changed: Condvar::new(),
-        });
+        let port = Arc::new(Port { queue: Mutex::default(), changed: Condvar::new() });
         ports.insert(endpoint.place.clone(), Arc::downgrade(&port));
-        Ok(Box::new(Listening {
-            lines: self.clone(),
-            port,
-            endpoint,
-        }))
+        Ok(Box::new(Listening { lines: self.clone(), port, endpoint }))
     }
 
     fn published(&self, at: &Endpoint, _rules: &[Publish]) -> io::Result<Vec<Address>> {
@@ -182,9 +165,7 @@ impl Transport for Serial {
             baud: self.baud,
             owed: AtomicU64::new(0),
         };
-        queue
-            .waiting
-            .push_back(Box::new(end(there, ["answering", "calling"])));
+        queue.waiting.push_back(Box::new(end(there, ["answering", "calling"])));
         drop(queue);
         port.changed.notify_one();
         Ok(Start::Done(Box::new(end(here, ["calling", "answering"]))))
@@ -268,8 +249,7 @@ impl Line {
         if owed >= NAP {
             thread::sleep(Duration::from_nanos(owed));
         }
-        self.owed
-            .store(if owed >= NAP { 0 } else { owed }, Ordering::Relaxed);
+        self.owed.store(if owed >= NAP { 0 } else { owed }, Ordering::Relaxed);
     }
 }
 

@@ -9,10 +9,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_client_calls_either_server_and_all_end_with_their_input() {
-    for server in [
-        env!("CARGO_BIN_EXE_smallest-server"),
-        env!("CARGO_BIN_EXE_smallest-rt-server"),
-    ] {
+    for server in [env!("CARGO_BIN_EXE_smallest-server"), env!("CARGO_BIN_EXE_smallest-rt-server")]
+    {
         let (mut server, reference) = start(Command::new(server));
         let mut client = Command::new(env!("CARGO_BIN_EXE_smallest-client"));
         client.arg(reference);

@@ -59,10 +59,7 @@ struct Gps;
 
 impl Location for Gps {
     fn position(&self) -> oxorb::Result<Position> {
-        Ok(Position {
-            latitude: 48.5,
-            longitude: 11.25,
-        })
+        Ok(Position { latitude: 48.5, longitude: 11.25 })
     }
 }
 

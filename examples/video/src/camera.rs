@@ -29,20 +29,12 @@ pub(crate) fn show(
     while BETWEEN * pictures < for_so_long {
         let due = BETWEEN * pictures;
         thread::sleep(due.saturating_sub(started.elapsed()));
-        let octets = if pictures % 12 == 0 {
-            WHOLE
-        } else {
-            DIFFERENCE
-        };
+        let octets = if pictures % 12 == 0 { WHOLE } else { DIFFERENCE };
         let taken = Instant::now();
         // What is dropped is counted there.
         let _ = sender.send(taken - begin, &picture[..octets])?;
         longest_send = longest_send.max(taken.elapsed());
         pictures += 1;
     }
-    Ok(Shown {
-        pictures: pictures.into(),
-        longest_send,
-        statistics: sender.statistics(),
-    })
+    Ok(Shown { pictures: pictures.into(), longest_send, statistics: sender.statistics() })
 }

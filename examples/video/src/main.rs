@@ -47,19 +47,15 @@ fn compare(time: Duration) -> Result<(), Box<dyn Error>> {
         "over  pictures  on screen  lost  unsent  age p50 ms  age p90 ms  max ms  longest send ms"
     );
     for (name, endpoint) in [("UDP", DATAGRAMS), ("TCP", TCP)] {
-        let (near, far) = (
-            Orb::builder().listen(endpoint).build()?,
-            Orb::builder().listen(endpoint).build()?,
-        );
+        let (near, far) =
+            (Orb::builder().listen(endpoint).build()?, Orb::builder().listen(endpoint).build()?);
         let begin = Instant::now();
         let ages = Arc::new(Histogram::new());
         let screen = ages.clone();
         let stall = time / 2;
         let stalled = Mutex::new(false);
         let receiver = Receiver::start(ReceiverOptions::default(), move |frame| {
-            let age = begin
-                .elapsed()
-                .saturating_sub(Duration::from_nanos(frame.time));
+            let age = begin.elapsed().saturating_sub(Duration::from_nanos(frame.time));
             screen.record(age.as_nanos() as u64);
             let mut stalled = stalled.lock().unwrap_or_else(PoisonError::into_inner);
             if begin.elapsed() > stall && !*stalled {
@@ -96,10 +92,7 @@ fn compare(time: Duration) -> Result<(), Box<dyn Error>> {
 
 /// Takes streams until the process ends by a signal.
 fn watch() -> Result<(), Box<dyn Error>> {
-    let orb = Orb::builder()
-        .listen("diop://:0/max=65507")
-        .listen("iiop://:0")
-        .build()?;
+    let orb = Orb::builder().listen("diop://:0/max=65507").listen("iiop://:0").build()?;
     let receiver = Arc::new(Receiver::start(ReceiverOptions::default(), |_| {})?);
     let sink: SinkRef = orb.root_poa().activate(receiver.sink())?;
     println!("{}", sink.to_ior());
@@ -119,10 +112,7 @@ fn watch() -> Result<(), Box<dyn Error>> {
 
 fn send(reference: &str) -> Result<(), Box<dyn Error>> {
     // Reports come back to a port of its own.
-    let orb = Orb::builder()
-        .listen("diop://:0")
-        .listen("iiop://:0")
-        .build()?;
+    let orb = Orb::builder().listen("diop://:0").listen("iiop://:0").build()?;
     let sink: SinkRef = orb.resolve(reference)?;
     let sender = Sender::start(&orb, &sink, options())?;
     let shown = camera::show(&sender, Instant::now(), Duration::from_secs(10))?;

@@ -17,10 +17,8 @@ fn video(arguments: &[&str]) -> Process {
 fn both_streams_are_shown_and_compared() {
     let mut video = video(&[]);
     let lines = video.wait_success(LIMIT);
-    let rows: Vec<Vec<&str>> = lines
-        .iter()
-        .map(|line| line.text.split_whitespace().collect())
-        .collect();
+    let rows: Vec<Vec<&str>> =
+        lines.iter().map(|line| line.text.split_whitespace().collect()).collect();
     assert_eq!((rows[1][0], rows[2][0]), ("UDP", "TCP"));
     for row in &rows[1..] {
         assert_eq!(row[1], "100", "pictures in four seconds");

@@ -68,11 +68,7 @@ impl avionics::RateGeneratorExecutor for RateGenerator {
 
     fn passivate(&self, _: &rate_generator::Context) -> Result<(), CcmException> {
         self.ends.store(true, Ordering::Relaxed);
-        let thread = self
-            .thread
-            .lock()
-            .expect("nobody panics with it in hand")
-            .take();
+        let thread = self.thread.lock().expect("nobody panics with it in hand").take();
         if let Some(thread) = thread {
             thread.thread().unpark();
             // A thread that panicked has said so.
@@ -112,11 +108,7 @@ struct Display {
 
 impl avionics::DisplayExecutor for Display {
     fn title(&self) -> oxorb::Result<String> {
-        Ok(self
-            .title
-            .lock()
-            .expect("nobody panics with it in hand")
-            .clone())
+        Ok(self.title.lock().expect("nobody panics with it in hand").clone())
     }
 
     fn set_title(&self, value: &str) -> oxorb::Result<()> {
@@ -139,12 +131,7 @@ pub fn create_avionics_rate_generator_impl() -> impl avionics::RateGeneratorExec
 /// The entry point `create_Gps`.
 pub fn create_gps() -> impl avionics::SensorExecutor {
     let (latitude, longitude) = (48.5, 11.25);
-    Sensor {
-        at: Position {
-            latitude,
-            longitude,
-        },
-    }
+    Sensor { at: Position { latitude, longitude } }
 }
 
 /// The entry point `create_Avionics_Display_Impl`.
@@ -155,12 +142,7 @@ pub fn create_avionics_display_impl() -> impl avionics::DisplayExecutor {
 /// The entry point `create_CollisionRadar`.
 pub fn create_collision_radar() -> impl avionics::SensorExecutor {
     let (latitude, longitude) = (48.75, 11.5);
-    Sensor {
-        at: Position {
-            latitude,
-            longitude,
-        },
-    }
+    Sensor { at: Position { latitude, longitude } }
 }
 
 /// The entry point `create_WarningDisplay`.

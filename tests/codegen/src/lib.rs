@@ -2,18 +2,8 @@
 //!
 //! That this crate compiles without a warning is the first test.
 #![forbid(unsafe_code)]
-#![deny(
-    warnings,
-    missing_docs,
-    missing_debug_implementations,
-    rust_2018_idioms
-)]
-#![deny(
-    unused_qualifications,
-    trivial_casts,
-    trivial_numeric_casts,
-    unreachable_pub
-)]
+#![deny(warnings, missing_docs, missing_debug_implementations, rust_2018_idioms)]
+#![deny(unused_qualifications, trivial_casts, trivial_numeric_casts, unreachable_pub)]
 #![deny(unused_lifetimes, single_use_lifetimes, clippy::all, clippy::pedantic)]
 
 oxorb::include_idl!("calls");

@@ -173,8 +173,7 @@ pub fn more_slices_than_the_kernel_takes((a, b): Pair) {
 /// Checks that a write without octets sends none.
 pub fn a_write_of_nothing_sends_nothing((a, b): Pair) {
     a.write(&mut []).unwrap();
-    a.write(&mut [IoSlice::new(b""), IoSlice::new(b"")])
-        .unwrap();
+    a.write(&mut [IoSlice::new(b""), IoSlice::new(b"")]).unwrap();
     assert!(!b.has_input().unwrap());
     send(&a, b"x");
     assert_eq!(receive(&b, 1), b"x");
@@ -221,24 +220,18 @@ pub fn a_write_timeout_tells_what_went_out((a, b): Pair) {
     a.close();
     let mut got = Vec::new();
     while b.read(&mut got, 1 << 16).unwrap() != 0 {}
-    assert!(
-        got == octets[..failure.written],
-        "{} but {failure}",
-        got.len()
-    );
+    assert!(got == octets[..failure.written], "{} but {failure}", got.len());
 }
 
 /// Checks that a peer that reads very slowly cannot keep a write from ending: it takes some all the
 /// time, but would need seconds for all of it.
 pub fn a_slow_reader_cannot_stretch_a_write((a, b): Pair) {
     let octets = vec![0; 4 * LARGE];
-    a.set_write_timeout(Some(Duration::from_millis(100)))
-        .unwrap();
+    a.set_write_timeout(Some(Duration::from_millis(100))).unwrap();
     thread::scope(|scope| {
         let writer = scope.spawn(|| a.write(&mut [IoSlice::new(&octets)]));
         // A writer whose time is over may leave nothing to be read.
-        b.set_read_timeout(Some(Duration::from_millis(100)))
-            .unwrap();
+        b.set_read_timeout(Some(Duration::from_millis(100))).unwrap();
         let mut buffer = Vec::new();
         while !writer.is_finished() {
             thread::sleep(Duration::from_millis(1));
@@ -333,8 +326,7 @@ pub fn writing_to_a_peer_that_is_gone_fails((a, b): Pair) {
     let octets = pattern(0, 10_000);
     let failure = (0..PATIENCE).find_map(|_| {
         thread::sleep(Duration::from_micros(100));
-        a.write(&mut [IoSlice::new(&octets[..10]), IoSlice::new(&octets[10..])])
-            .err()
+        a.write(&mut [IoSlice::new(&octets[..10]), IoSlice::new(&octets[10..])]).err()
     });
     let failure = failure.expect("the peer is gone");
     assert!(failure.written < octets.len(), "{failure}");
@@ -412,9 +404,7 @@ pub fn both_ends_agree_on_names_and_facts((a, b): Pair) {
 
 /// Octets of which no two neighbourhoods are alike, from `start` in an endless row.
 fn pattern(start: usize, length: usize) -> Vec<u8> {
-    (start..start + length)
-        .map(|n| (n ^ (n >> 8) ^ (n >> 16)) as u8)
-        .collect()
+    (start..start + length).map(|n| (n ^ (n >> 8) ^ (n >> 16)) as u8).collect()
 }
 
 fn send(link: &dyn Link, octets: &[u8]) {
@@ -425,12 +415,7 @@ fn receive(link: &dyn Link, length: usize) -> Vec<u8> {
     let mut buffer = Vec::with_capacity(length);
     while buffer.len() < length {
         let max = (length - buffer.len()).min(1 << 16);
-        assert_ne!(
-            link.read(&mut buffer, max).unwrap(),
-            0,
-            "after {}",
-            buffer.len()
-        );
+        assert_ne!(link.read(&mut buffer, max).unwrap(), 0, "after {}", buffer.len());
     }
     buffer
 }

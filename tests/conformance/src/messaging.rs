@@ -77,15 +77,9 @@ pub fn it_has_a_name_and_a_header_of_fixed_length(wire: Wire) {
 
 /// Checks that a server reads of a request what the client wrote.
 pub fn a_request_comes_back_as_written(wire: Wire) {
-    let context_of_request = [ServiceContext {
-        id: 0x4f58_0001,
-        data: &[1, 2, 3, 4, 5],
-    }];
+    let context_of_request = [ServiceContext { id: 0x4f58_0001, data: &[1, 2, 3, 4, 5] }];
     let none: &[ServiceContext<'_>] = &[];
-    let terms = Some(Terms {
-        priority: Some(5),
-        within: Some(1 << 40),
-    });
+    let terms = Some(Terms { priority: Some(5), within: Some(1 << 40) });
     let context = FrameContext::of(wire);
     let bodies: [&[u8]; 3] = [&[], &[7], &[9; 1000]];
     for order in orders(wire) {
@@ -133,10 +127,7 @@ pub fn a_request_comes_back_as_written(wire: Wire) {
 
 /// Checks that a client reads of a reply what the server wrote.
 pub fn a_reply_comes_back_as_written(wire: Wire) {
-    let sent = [ServiceContext {
-        id: 0x4f58_0001,
-        data: &[1, 2, 3, 4, 5],
-    }];
+    let sent = [ServiceContext { id: 0x4f58_0001, data: &[1, 2, 3, 4, 5] }];
     let context = FrameContext::of(wire);
     for order in orders(wire) {
         for id in [0, 1, u32::MAX] {
@@ -189,8 +180,7 @@ pub fn locating_comes_back_as_written(wire: Wire) {
         for length in 0..20 {
             let key = &KEY[..length];
             let mut e = encoder(wire, order);
-            wire.locate_request(&mut e, 9, TargetAddress::Key(key))
-                .unwrap();
+            wire.locate_request(&mut e, 9, TargetAddress::Key(key)).unwrap();
             let octets = e.finish().to_vec();
             let Message::LocateRequest(locate) = frame(&octets, &context).message().unwrap() else {
                 panic!("not a LocateRequest");
@@ -269,8 +259,7 @@ pub fn the_number_of_a_request_is_read_without_the_rest(wire: Wire) {
         let octets = request(wire, order, 0x0102_0304, b"body");
         assert_eq!(frame(&octets, &context).request_id(), 0x0102_0304);
         let mut e = encoder(wire, order);
-        wire.locate_request(&mut e, 0x0403_0201, TargetAddress::Key(b"key"))
-            .unwrap();
+        wire.locate_request(&mut e, 0x0403_0201, TargetAddress::Key(b"key")).unwrap();
         let octets = e.finish().to_vec();
         assert_eq!(frame(&octets, &context).request_id(), 0x0403_0201);
     }
@@ -288,10 +277,7 @@ pub fn values_keep_their_alignment(wire: Wire) {
     for order in orders(wire) {
         for length in 1..17 {
             let mut e = encoder(wire, order);
-            let header = RequestHeader {
-                key: TargetAddress::Key(&KEY[..length]),
-                ..plain(3)
-            };
+            let header = RequestHeader { key: TargetAddress::Key(&KEY[..length]), ..plain(3) };
             let begun = wire.begin_request(&mut e, &header);
             fill(&mut e);
             wire.finish(&mut e, begun).unwrap();
@@ -309,20 +295,10 @@ pub fn values_keep_their_alignment(wire: Wire) {
 
 /// Checks that the same messages are announced, however the octets are cut.
 pub fn messages_arrive_in_any_split(wire: Wire) {
-    let messages: Vec<Vec<u8>> = every_message(wire)
-        .into_iter()
-        .map(|(_, octets)| octets)
-        .collect();
+    let messages: Vec<Vec<u8>> =
+        every_message(wire).into_iter().map(|(_, octets)| octets).collect();
     let stream = messages.concat();
-    for reads in [
-        &[1_usize][..],
-        &[2],
-        &[3, 1, 4],
-        &[7, 5],
-        &[16],
-        &[61, 1],
-        &[stream.len()],
-    ] {
+    for reads in [&[1_usize][..], &[2], &[3, 1, 4], &[7, 5], &[16], &[61, 1], &[stream.len()]] {
         let mut inbox = inbox(wire, &Limits::default());
         assert_eq!(receive(&mut inbox, &stream, reads).unwrap(), messages);
         assert!(!inbox.mid_message());
@@ -350,9 +326,8 @@ pub fn a_message_is_announced_with_its_last_octet(wire: Wire) {
 
 /// Checks that a message which leaves the inbox means what it meant there.
 pub fn a_message_taken_or_split_off_is_understood_alike(wire: Wire) {
-    let stream: Vec<u8> = (0..4)
-        .flat_map(|id| request(wire, ByteOrder::NATIVE, id, b"body"))
-        .collect();
+    let stream: Vec<u8> =
+        (0..4).flat_map(|id| request(wire, ByteOrder::NATIVE, id, b"body")).collect();
     let mut inbox = inbox(wire, &Limits::default());
     let mut other = Inbox::new(&Limits::default());
     feed(&mut inbox, &stream);
@@ -425,10 +400,7 @@ pub fn a_message_cut_short_is_an_error_and_nothing_else(wire: Wire) {
 
 /// Checks every change of one octet of every message, and octets without any sense.
 pub fn hostile_octets_cost_a_violation_at_most(wire: Wire) {
-    let limits = Limits {
-        max_message: 4 << 10,
-        ..Limits::default()
-    };
+    let limits = Limits { max_message: 4 << 10, ..Limits::default() };
     for (_, mut octets) in every_message(wire) {
         for at in 0..octets.len() {
             for change in [0x01, 0x02, 0x04, 0x7f, 0x80, 0xff] {
@@ -442,9 +414,7 @@ pub fn hostile_octets_cost_a_violation_at_most(wire: Wire) {
     for round in 0..2_000 {
         let octets: Vec<u8> = (0..round % 97)
             .map(|_| {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 56) as u8
             })
             .collect();
@@ -458,22 +428,13 @@ pub fn a_message_larger_than_the_limit_is_refused_by_its_header(wire: Wire) {
         let octets = request(wire, order, 1, &[0; 100_000]);
         let context = FrameContext::of(wire);
         let start = usize::from(frame(&octets, &context).header.len);
-        let limits = Limits {
-            max_message: octets.len() - 1,
-            ..Limits::default()
-        };
+        let limits = Limits { max_message: octets.len() - 1, ..Limits::default() };
         let mut inbox = inbox(wire, &limits);
         feed(&mut inbox, &octets[..start]);
         for _ in 0..2 {
             assert!(inbox.poll().unwrap_err().is_limit());
         }
-        let mut inbox = self::inbox(
-            wire,
-            &Limits {
-                max_message: octets.len(),
-                ..limits
-            },
-        );
+        let mut inbox = self::inbox(wire, &Limits { max_message: octets.len(), ..limits });
         assert_eq!(receive(&mut inbox, &octets, &[4096]).unwrap(), [octets]);
     }
 }
@@ -508,10 +469,8 @@ pub fn an_alias_stands_for_key_and_operation(wire: Wire) {
                 assert_aliased(&frame, number);
             }
         }
-        let (defines, uses) = (
-            aliased(wire, order, 3, false).len(),
-            aliased(wire, order, 3, true).len(),
-        );
+        let (defines, uses) =
+            (aliased(wire, order, 3, false).len(), aliased(wire, order, 3, true).len());
         assert!(uses < defines, "{uses} octets instead of {defines}");
     }
 }
@@ -550,16 +509,10 @@ pub fn an_unknown_alias_is_refused(wire: Wire) {
     assert!(other.poll().is_ok());
     let header = RequestHeader {
         operation: "another",
-        alias: Some(Alias {
-            number: 1,
-            known: false,
-        }),
+        alias: Some(Alias { number: 1, known: false }),
         ..plain(1)
     };
-    feed(
-        &mut other,
-        &request_with(wire, ByteOrder::NATIVE, &header, b""),
-    );
+    feed(&mut other, &request_with(wire, ByteOrder::NATIVE, &header, b""));
     assert!(other.poll().is_err());
 }
 
@@ -618,10 +571,7 @@ pub fn usual_messages_are_like_any_others(wire: Wire) {
             assert_eq!(inbox.frame().bytes, octets);
         })
     };
-    let context = [ServiceContext {
-        id: 0x4f58_0001,
-        data: &[1, 2, 3],
-    }];
+    let context = [ServiceContext { id: 0x4f58_0001, data: &[1, 2, 3] }];
     for body in [b"".as_slice(), b"results"] {
         let usual = write(ByteOrder::NATIVE, 7, ReplyStatus::NO_EXCEPTION, &[], body);
         assert!(announced(&usual).is_some());
@@ -643,13 +593,7 @@ pub fn usual_messages_are_like_any_others(wire: Wire) {
         let exception = write(ByteOrder::NATIVE, 7, ReplyStatus::USER_EXCEPTION, &[], body);
         assert!(announced(&exception).is_none());
         if !wire.needs().no_contexts {
-            let more = write(
-                ByteOrder::NATIVE,
-                7,
-                ReplyStatus::NO_EXCEPTION,
-                &context,
-                body,
-            );
+            let more = write(ByteOrder::NATIVE, 7, ReplyStatus::NO_EXCEPTION, &context, body);
             assert!(announced(&more).is_none());
         }
     }
@@ -723,8 +667,7 @@ fn every_message(wire: Wire) -> Vec<(MessageType, Vec<u8>)> {
         wire.finish(&mut e, begun).unwrap();
         messages.push((MessageType::REPLY, e.finish().to_vec()));
         let mut e = encoder(wire, order);
-        wire.locate_request(&mut e, 8, TargetAddress::Key(b"a key"))
-            .unwrap();
+        wire.locate_request(&mut e, 8, TargetAddress::Key(b"a key")).unwrap();
         messages.push((MessageType::LOCATE_REQUEST, e.finish().to_vec()));
         let mut e = encoder(wire, order);
         let begun = wire.begin_locate_reply(&mut e, 8, LocateStatus::OBJECT_HERE);

@@ -81,10 +81,7 @@ impl Subject {
         let read = transport.endpoints(Notation::Url, Part::new(endpoint.as_ref()));
         let mut endpoints = read.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(endpoints.len(), 1, "one endpoint is wanted");
-        Self {
-            endpoint: endpoints.remove(0),
-            transport,
-        }
+        Self { endpoint: endpoints.remove(0), transport }
     }
 
     /// Returns both ends of a connection.
@@ -114,9 +111,7 @@ pub fn an_endpoint_reads_back(subject: &Subject) {
         let text = endpoint.to_string();
         let prefix = format!("{}://", subject.transport.scheme());
         let whole = Part::new(&text);
-        let part = whole
-            .after(&prefix)
-            .expect("the scheme, as nobody set another protocol");
+        let part = whole.after(&prefix).expect("the scheme, as nobody set another protocol");
         let read = subject.transport.endpoints(Notation::Url, part).unwrap();
         assert_eq!(read, std::slice::from_ref(endpoint), "{text}");
     }
@@ -134,10 +129,7 @@ pub fn the_acceptor_has_the_real_place(subject: &Subject) {
 /// Checks that published addresses are of the transport, and read back.
 pub fn published_addresses_are_canonical(subject: &Subject) {
     let acceptor = subject.listen();
-    let published = subject
-        .transport
-        .published(acceptor.endpoint(), &[])
-        .unwrap();
+    let published = subject.transport.published(acceptor.endpoint(), &[]).unwrap();
     assert!(!published.is_empty());
     for address in published {
         assert_eq!(address.scheme(), subject.transport.scheme().as_str());
@@ -183,9 +175,7 @@ pub fn close_wakes_every_accept_and_links_live_on(subject: &Subject) {
     let client = subject.connect(&*acceptor);
     let server = acceptor.accept().unwrap();
     thread::scope(|scope| {
-        let waiting: Vec<_> = (0..3)
-            .map(|_| scope.spawn(|| acceptor.accept().err()))
-            .collect();
+        let waiting: Vec<_> = (0..3).map(|_| scope.spawn(|| acceptor.accept().err())).collect();
         // Most likely they wait by then; if not, they must end all the same.
         thread::sleep(Duration::from_millis(20));
         acceptor.close();

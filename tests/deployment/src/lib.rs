@@ -37,10 +37,7 @@ impl Trap {
     fn set(&self, value: &str) -> oxorb::Result<()> {
         value.clone_into(&mut self.0.lock().expect("no panic"));
         match self.spring("attribute") {
-            true => Err(oxorb::SystemException::bad_param(
-                0,
-                oxorb::CompletionStatus::No,
-            )),
+            true => Err(oxorb::SystemException::bad_param(0, oxorb::CompletionStatus::No)),
             false => Ok(()),
         }
     }
@@ -51,9 +48,7 @@ impl Trap {
 
     fn step(&self, step: &str) -> Result<(), CcmException> {
         match self.spring(step) {
-            true => Err(CcmException {
-                reason: CcmExceptionReason::SystemError,
-            }),
+            true => Err(CcmException { reason: CcmExceptionReason::SystemError }),
             false => Ok(()),
         }
     }

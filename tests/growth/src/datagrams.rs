@@ -15,16 +15,11 @@ pub(crate) fn cases() -> Vec<Case> {
             let all = (0..n as u32).map(|at| request(2, &(1000 * at).to_be_bytes()));
             all.collect::<Vec<_>>().concat()
         }),
-        case(
-            "datagrams: contexts before the number",
-            datagrams,
-            50,
-            |n| {
-                let contexts = [[0_u8, 0, 0, 9], [0, 0, 0, 1], [7, 0, 0, 0]].concat();
-                let body = [&[0, 0, 0, 5][..], &contexts.repeat(5), &[0, 0, 0, 1]].concat();
-                request(0, &body).repeat(n)
-            },
-        ),
+        case("datagrams: contexts before the number", datagrams, 50, |n| {
+            let contexts = [[0_u8, 0, 0, 9], [0, 0, 0, 1], [7, 0, 0, 0]].concat();
+            let body = [&[0, 0, 0, 5][..], &contexts.repeat(5), &[0, 0, 0, 1]].concat();
+            request(0, &body).repeat(n)
+        }),
         case("datagrams: components of a profile", datagrams, 50, |n| {
             let mut o = Octets(vec![0, 1, 2]);
             o.string("host");

@@ -20,9 +20,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case("corbaloc: a long name", corbaloc, 200, |n| {
             format!("corbaname::h#{}", "a/".repeat(n)).into()
         }),
-        case("corbaloc: a long IOR", corbaloc, 200, |n| {
-            format!("IOR:{}", "00".repeat(n)).into()
-        }),
+        case("corbaloc: a long IOR", corbaloc, 200, |n| format!("IOR:{}", "00".repeat(n)).into()),
         case("ior: profiles", ior, 50, profiles),
         case("ior: components", ior, 50, components),
         case("ior: a long type id", ior, 2000, |n| {
@@ -41,18 +39,8 @@ pub(crate) fn cases() -> Vec<Case> {
             let cancels = (0..n as u32).map(|id| message(2, false, 12, &id.to_be_bytes()));
             [vec![255], cancels.collect::<Vec<_>>().concat()].concat()
         }),
-        case(
-            "giop_frame: fragments of one message",
-            receive,
-            50,
-            fragments,
-        ),
-        case(
-            "giop_frame: fragments of many messages",
-            receive,
-            50,
-            interleaved,
-        ),
+        case("giop_frame: fragments of one message", receive, 50, fragments),
+        case("giop_frame: fragments of many messages", receive, 50, interleaved),
         case("giop_frame: service contexts", receive, 50, contexts),
     ]
 }
@@ -95,12 +83,7 @@ fn interleaved(n: usize) -> Vec<u8> {
             octets.extend(message(0, true, 12, &request(id, 0).0));
         }
         for id in (0..16u32).rev() {
-            octets.extend(message(
-                7,
-                false,
-                12,
-                &[&id.to_be_bytes()[..], &[0; 8]].concat(),
-            ));
+            octets.extend(message(7, false, 12, &[&id.to_be_bytes()[..], &[0; 8]].concat()));
         }
     }
     octets

@@ -22,12 +22,7 @@ struct Case {
 }
 
 const fn case(name: &'static str, run: fn(&[u8]), n: usize, input: fn(usize) -> Vec<u8>) -> Case {
-    Case {
-        name,
-        run,
-        n,
-        input,
-    }
+    Case { name, run, n, input }
 }
 
 fn main() {
@@ -42,12 +37,8 @@ fn main() {
         datagrams::cases(),
         idl::cases(),
     ];
-    for case in all
-        .iter()
-        .flatten()
-        .filter(|case| case.name.contains(&only))
-        .skip(first)
-        .step_by(step)
+    for case in
+        all.iter().flatten().filter(|case| case.name.contains(&only)).skip(first).step_by(step)
     {
         // What is set up once is not of any size.
         (case.run)(&(case.input)(case.n));

@@ -16,12 +16,8 @@ const LONG: u32 = 3;
 type Entry = (&'static str, fn(&[u8]));
 
 pub(crate) fn cases() -> Vec<Case> {
-    let all: [Entry; 4] = [
-        ("typecode", decode_typecode),
-        ("any", decode_any),
-        ("json", json),
-        ("dyn_any", dyn_any),
-    ];
+    let all: [Entry; 4] =
+        [("typecode", decode_typecode), ("any", decode_any), ("json", json), ("dyn_any", dyn_any)];
     let mut cases = Vec::new();
     for (target, run) in all {
         let mut add = |what: &str, n, input| {
@@ -30,11 +26,7 @@ pub(crate) fn cases() -> Vec<Case> {
         };
         add("types within each other in 2^n ways", 60, doubled);
         // JSON spells out types without a name, as deep as it takes any.
-        add(
-            "a chain of sequences",
-            if target == "json" { 130 } else { 20 },
-            chain,
-        );
+        add("a chain of sequences", if target == "json" { 130 } else { 20 }, chain);
         add("members", 100, members);
         add("members of one long enum", 80, mentions);
         // Its name is all that JSON can mention it by, which max_text bounds.
@@ -58,24 +50,10 @@ pub(crate) fn cases() -> Vec<Case> {
         add("empty values", 100, empty_values);
         add("indirections to one value", 100, shared);
     }
-    cases.push(case("cdr: all zero", decode_everything, 500, |n| {
-        vec![0; n]
-    }));
-    cases.push(case(
-        "cdr: as many as there are",
-        decode_everything,
-        500,
-        counted,
-    ));
-    cases.push(case(
-        "cdr: encapsulations",
-        decode_everything,
-        200,
-        encapsulations,
-    ));
-    cases.push(case("encoder: all zero", encode_as_modelled, 200, |n| {
-        vec![0; n]
-    }));
+    cases.push(case("cdr: all zero", decode_everything, 500, |n| vec![0; n]));
+    cases.push(case("cdr: as many as there are", decode_everything, 500, counted));
+    cases.push(case("cdr: encapsulations", decode_everything, 200, encapsulations));
+    cases.push(case("encoder: all zero", encode_as_modelled, 200, |n| vec![0; n]));
     cases.push(case("encoder: everything", encode_as_modelled, 200, |n| {
         (0..n).map(|at| (at * 7) as u8).collect()
     }));
@@ -122,15 +100,10 @@ fn doubled(n: usize) -> Vec<u8> {
         let mut before = None;
         structure(o, "IDL:All:1.0", &vec!["m"; n], |at, o| {
             let here = o.here();
-            structure(
-                o,
-                &format!("IDL:d{at}:1.0"),
-                &["a", "b"],
-                |_, o| match before {
-                    Some(there) => o.indirection(there),
-                    None => o.ulong(LONG),
-                },
-            );
+            structure(o, &format!("IDL:d{at}:1.0"), &["a", "b"], |_, o| match before {
+                Some(there) => o.indirection(there),
+                None => o.ulong(LONG),
+            });
             before = Some(here);
         });
     })
@@ -255,20 +228,12 @@ fn anys(n: usize) -> Vec<u8> {
 
 fn long_members(n: usize) -> Vec<u8> {
     let name = "n".repeat(n);
-    elements(
-        4,
-        |o| structure(o, "IDL:S:1.0", &[&name], |_, o| o.ulong(10)),
-        &[0],
-    )
+    elements(4, |o| structure(o, "IDL:S:1.0", &[&name], |_, o| o.ulong(10)), &[0])
 }
 
 fn wide(n: usize) -> Vec<u8> {
     let members = vec!["m"; n];
-    elements(
-        4,
-        |o| structure(o, "IDL:S:1.0", &members, |_, o| o.ulong(LONG)),
-        &vec![0; 4 * n],
-    )
+    elements(4, |o| structure(o, "IDL:S:1.0", &members, |_, o| o.ulong(LONG)), &vec![0; 4 * n])
 }
 
 fn exceptions(n: usize) -> Vec<u8> {
@@ -278,9 +243,7 @@ fn exceptions(n: usize) -> Vec<u8> {
     };
     let mut octets = elements(n, exception, &(id.len() as u32 + 1).to_be_bytes());
     // A struct of this form is an exception by its kind alone.
-    let kind = octets
-        .windows(4)
-        .position(|four| four == STRUCT.to_be_bytes());
+    let kind = octets.windows(4).position(|four| four == STRUCT.to_be_bytes());
     octets[kind.expect("written") + 3] = 22;
     octets
 }

@@ -8,22 +8,12 @@ use crate::{Case, case};
 pub(crate) fn cases() -> Vec<Case> {
     vec![
         case("value: values", decode_values, 50, values),
-        case(
-            "value: indirections to one value",
-            decode_values,
-            50,
-            indirections,
-        ),
+        case("value: indirections to one value", decode_values, 50, indirections),
         case("value: one list of ids for all", decode_values, 50, lists),
         case("value: one long id for all", decode_values, 200, long_ids),
         case("value: chunks", decode_values, 50, chunks),
         case("value: truncated values", decode_values, 50, truncated),
-        case(
-            "value: references into what was truncated",
-            decode_values,
-            30,
-            skipped,
-        ),
+        case("value: references into what was truncated", decode_values, 30, skipped),
     ]
 }
 

@@ -47,10 +47,7 @@ fn counted(half: usize) -> Option<BTreeMap<String, Vec<i64>>> {
     fs::create_dir_all(&folder).expect("a folder");
     let counted = Command::new("valgrind")
         .args(["--tool=callgrind", "--dump-after=*measured*"])
-        .arg(format!(
-            "--callgrind-out-file={}",
-            folder.join("out").display()
-        ))
+        .arg(format!("--callgrind-out-file={}", folder.join("out").display()))
         .arg(env!("CARGO_BIN_EXE_growth"))
         .args(["", &half.to_string(), "2"])
         .output();
@@ -84,9 +81,7 @@ fn inclusive(file: &std::path::Path) -> i64 {
         )
     });
     let total = text.lines().rev().find_map(|line| {
-        let counts = line
-            .strip_prefix("totals:")
-            .or_else(|| line.strip_prefix("summary:"))?;
+        let counts = line.strip_prefix("totals:").or_else(|| line.strip_prefix("summary:"))?;
         counts.trim().parse().ok()
     });
     total.unwrap_or_else(|| panic!("{}: no count", file.display()))

@@ -16,10 +16,7 @@ pub(crate) enum Outcome {
     /// The Rust, and where it is to be.
     Rust { module: String, lines: usize },
     /// The codes of all errors, and the whole message.
-    Refused {
-        codes: BTreeSet<&'static str>,
-        message: String,
-    },
+    Refused { codes: BTreeSet<&'static str>, message: String },
 }
 
 /// What became of all files, source by source, in the order of the files. The Rust is on disk then.
@@ -70,10 +67,7 @@ fn one(source: &Source, index: usize, work: &Path) -> Result<Outcome, String> {
     let text = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let text = String::from_utf8_lossy(&text);
     let first = text.lines().next().unwrap_or_default();
-    let mut words = first
-        .strip_prefix("// options:")
-        .unwrap_or_default()
-        .split_whitespace();
+    let mut words = first.strip_prefix("// options:").unwrap_or_default().split_whitespace();
     while let Some(word) = words.next() {
         let value = words.next().unwrap_or_default();
         match (word, value) {
@@ -81,10 +75,7 @@ fn one(source: &Source, index: usize, work: &Path) -> Result<Outcome, String> {
             ("-D", definition) => builder = builder.define(definition),
             ("--lenient", name) if lenient.allow(name) => {}
             _ => {
-                return Err(format!(
-                    "{}: unknown option `{word} {value}`",
-                    file.display()
-                ));
+                return Err(format!("{}: unknown option `{word} {value}`", file.display()));
             }
         }
     }
@@ -102,10 +93,7 @@ fn one(source: &Source, index: usize, work: &Path) -> Result<Outcome, String> {
                 .filter(|problem| problem.severity() == Severity::Error)
                 .map(|problem| problem.code().0)
                 .collect();
-            Ok(Outcome::Refused {
-                codes,
-                message: failed.to_string(),
-            })
+            Ok(Outcome::Refused { codes, message: failed.to_string() })
         }
         Err(error) => Err(format!("{}: {error}", file.display())),
     }
@@ -120,8 +108,5 @@ fn module(name: &str) -> String {
 
 /// Where the Rust of a module is.
 pub(crate) fn path(work: &Path, source: &Source, module: &str) -> PathBuf {
-    work.join(source.name)
-        .join("src")
-        .join(module)
-        .with_extension("rs")
+    work.join(source.name).join("src").join(module).with_extension("rs")
 }

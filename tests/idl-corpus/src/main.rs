@@ -127,14 +127,7 @@ fn run(options: &Options) -> Result<report::Report, String> {
         report.source(source, outcomes);
     }
     if options.check {
-        rust::check(
-            &root,
-            &work,
-            &sources,
-            &outcomes,
-            options.every_message,
-            &mut report,
-        )?;
+        rust::check(&root, &work, &sources, &outcomes, options.every_message, &mut report)?;
     }
     if options.peers && options.sources.is_empty() {
         peers::compare(&root, &mut report)?;

@@ -19,18 +19,9 @@ const KNOWN: &[(&str, &str, &str)] = &[(
 
 /// Interfaces whose operations differ from JacORB's, and why.
 const KNOWN_OF_JACORB: &[(&str, &str)] = &[
-    (
-        "CORBA::InterfaceDef",
-        "ours only stands for references; crates/ifr has the whole one",
-    ),
-    (
-        "CosTransactions::Current",
-        "JacORB's is older than version 1.4 of the service",
-    ),
-    (
-        "PortableInterceptor::IORInfo",
-        "JacORB's is that of CORBA 2",
-    ),
+    ("CORBA::InterfaceDef", "ours only stands for references; crates/ifr has the whole one"),
+    ("CosTransactions::Current", "JacORB's is older than version 1.4 of the service"),
+    ("PortableInterceptor::IORInfo", "JacORB's is that of CORBA 2"),
     ("PortableServer::POAManager", "JacORB's is that of CORBA 2"),
     ("RTCORBA::RTORB", "JacORB's lacks named mutexes"),
 ];
@@ -49,9 +40,7 @@ pub(crate) fn compare(root: &Path, report: &mut Report) -> Result<(), String> {
 /// names of their operations and attributes must be ours.
 fn jacorb(root: &Path, files: &[PathBuf], report: &mut Report) -> Result<(), String> {
     let theirs = operations_of_jacorb(&root.join("target/interop/jars"))?;
-    let model = compile(files, &Options::default())
-        .map_err(|failed| failed.to_string())?
-        .model;
+    let model = compile(files, &Options::default()).map_err(|failed| failed.to_string())?.model;
     let (mut compared, mut differences) = (0, 0);
     for def in model.defs() {
         let DefKind::Interface(interface) = &def.kind else {
@@ -65,17 +54,13 @@ fn jacorb(root: &Path, files: &[PathBuf], report: &mut Report) -> Result<(), Str
             Export::Operation(operation) => &operation.name,
             Export::Attribute(attribute) => &attribute.name,
         });
-        let ours: BTreeSet<String> = names
-            .map(|name| name.trim_start_matches('_').to_owned())
-            .collect();
+        let ours: BTreeSet<String> =
+            names.map(|name| name.trim_start_matches('_').to_owned()).collect();
         if ours == *theirs {
             continue;
         }
         differences += 1;
-        if !KNOWN_OF_JACORB
-            .iter()
-            .any(|(name, _)| *name == def.scoped_name)
-        {
+        if !KNOWN_OF_JACORB.iter().any(|(name, _)| *name == def.scoped_name) {
             let more: Vec<_> = ours.difference(theirs).collect();
             let less: Vec<_> = theirs.difference(&ours).collect();
             report.complain(format!(
@@ -106,9 +91,7 @@ fn operations_of_jacorb(jars: &Path) -> Result<BTreeMap<String, BTreeSet<String>
             return Err(missing(&format!("there is no {}", jar.display())));
         }
         let listing = output(Command::new("jar").arg("tf").arg(jar)).map_err(|e| missing(&e))?;
-        let names = listing
-            .lines()
-            .filter_map(|line| line.strip_suffix("Operations.class"));
+        let names = listing.lines().filter_map(|line| line.strip_suffix("Operations.class"));
         let names = names.filter(|name| name.starts_with("org/omg/"));
         classes.extend(names.map(|name| name.replace('/', ".") + "Operations"));
     }
@@ -118,10 +101,7 @@ fn operations_of_jacorb(jars: &Path) -> Result<BTreeMap<String, BTreeSet<String>
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut open = None;
     for line in text.lines() {
-        let words = line
-            .trim()
-            .trim_start_matches("public ")
-            .trim_start_matches("abstract ");
+        let words = line.trim().trim_start_matches("public ").trim_start_matches("abstract ");
         if let Some(name) = words.strip_prefix("interface org.omg.") {
             // `CosTrading.LookupOperations extends ..`, and `CosTrading.LookupPackage.XOperations`.
             let name = name.split([' ', '{']).next().unwrap_or_default();
@@ -140,15 +120,10 @@ fn operations_of_jacorb(jars: &Path) -> Result<BTreeMap<String, BTreeSet<String>
 /// What a tool prints.
 fn output(command: &mut Command) -> Result<String, String> {
     let program = command.get_program().to_string_lossy().into_owned();
-    let output = command
-        .output()
-        .map_err(|error| format!("{program}: {error}"))?;
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!(
-            "{program}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        )),
+        false => Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr))),
     }
 }
 
@@ -180,9 +155,7 @@ fn omniorb(files: &[PathBuf], report: &mut Report) -> Result<(), String> {
                 continue;
             }
             differences += 1;
-            let known = KNOWN
-                .iter()
-                .any(|(file, def, _)| *file == name && *def == change.name);
+            let known = KNOWN.iter().any(|(file, def, _)| *file == name && *def == change.name);
             if !known {
                 report.complain(format!(
                     "{name} differs from omniORB's: {}: {} ({})",

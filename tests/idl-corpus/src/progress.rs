@@ -8,9 +8,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new() -> Self {
-        Progress {
-            shown: std::io::stderr().is_terminal(),
-        }
+        Progress { shown: std::io::stderr().is_terminal() }
     }
 
     /// Says what is being done now.

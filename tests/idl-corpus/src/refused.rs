@@ -28,9 +28,8 @@ pub(crate) fn verify(
     for (source, outcomes) in sources.iter().zip(outcomes) {
         for (file, outcome) in source.files.iter().zip(outcomes) {
             let name = source.name_of(file);
-            let listed = known
-                .iter()
-                .find(|known| known.source == source.name && known.file == name);
+            let listed =
+                known.iter().find(|known| known.source == source.name && known.file == name);
             match (outcome, listed) {
                 (Outcome::Rust { .. }, None) => {}
                 (Outcome::Rust { .. }, Some(_)) => report.complain(format!(
@@ -57,15 +56,8 @@ pub(crate) fn verify(
             }
         }
         for listed in known.iter().filter(|known| known.source == source.name) {
-            if !source
-                .files
-                .iter()
-                .any(|file| source.name_of(file) == listed.file)
-            {
-                report.complain(format!(
-                    "refused.tsv lists {}, which does not exist",
-                    listed.file
-                ));
+            if !source.files.iter().any(|file| source.name_of(file) == listed.file) {
+                report.complain(format!("refused.tsv lists {}, which does not exist", listed.file));
             }
         }
     }
@@ -73,17 +65,12 @@ pub(crate) fn verify(
 }
 
 fn parse(text: &str) -> Result<Vec<Known<'_>>, String> {
-    let lines = text
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| match line.split('\t').collect::<Vec<_>>()[..] {
-            [source, file, codes, omniidl, _why] => Ok(Known {
-                source,
-                file,
-                codes: codes.split(' ').collect(),
-                omniidl,
-            }),
+            [source, file, codes, omniidl, _why] => {
+                Ok(Known { source, file, codes: codes.split(' ').collect(), omniidl })
+            }
             _ => Err(format!("refused.tsv: five columns are needed: {line}")),
         })
         .collect()
@@ -91,10 +78,7 @@ fn parse(text: &str) -> Result<Vec<Known<'_>>, String> {
 
 /// What omniidl does with a file: `refuses` or `accepts`.
 fn omniidl(source: &Source, file: &Path) -> Result<&'static str, String> {
-    let includes = source
-        .include
-        .iter()
-        .map(|folder| format!("-I{}", folder.display()));
+    let includes = source.include.iter().map(|folder| format!("-I{}", folder.display()));
     let status = Command::new("omniidl")
         .arg("-bdump")
         .args(includes)

@@ -75,10 +75,7 @@ impl Report {
         }
         for row in &self.rows {
             let compiled = match self.checked {
-                true => format!(
-                    ", {} compile",
-                    row.generated - row.broken.min(row.generated)
-                ),
+                true => format!(", {} compile", row.generated - row.broken.min(row.generated)),
                 false => String::new(),
             };
             let _ = writeln!(

@@ -61,10 +61,7 @@ pub(crate) fn check(
             continue;
         };
         let text = message["rendered"].as_str().unwrap_or_default();
-        found
-            .entry(file.to_owned())
-            .or_default()
-            .push(text.to_owned());
+        found.entry(file.to_owned()).or_default().push(text.to_owned());
     }
     drop(progress);
     let status = child.wait().map_err(|error| format!("cargo: {error}"))?;

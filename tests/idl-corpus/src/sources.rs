@@ -65,15 +65,11 @@ pub(crate) fn all(root: &Path, wanted: &[String]) -> Result<Vec<Source>, String>
         Source {
             name: "tests",
             title: "tests of the compiler",
-            files: [
-                "tests/codegen",
-                "tests/idl-ui/ok",
-                "tests/idl-ui/equivalent",
-            ]
-            .iter()
-            .flat_map(|folder| below(&root.join(folder)))
-            .filter(|file| !file.parent().is_some_and(|folder| folder.ends_with("inc")))
-            .collect(),
+            files: ["tests/codegen", "tests/idl-ui/ok", "tests/idl-ui/equivalent"]
+                .iter()
+                .flat_map(|folder| below(&root.join(folder)))
+                .filter(|file| !file.parent().is_some_and(|folder| folder.ends_with("inc")))
+                .collect(),
             include: vec![root.join("tests/idl-ui"), omg],
             folder: root.join("tests"),
             old: false,

@@ -14,8 +14,5 @@ fn main() -> Result<(), oxorb_idlgen::Error> {
         .amh("InteropAsync::Worker")
         .joined("idl")
         .compile()?;
-    oxorb_idlgen::Builder::new()
-        .file("../interop_components.idl")
-        .executors(true)
-        .compile()
+    oxorb_idlgen::Builder::new().file("../interop_components.idl").executors(true).compile()
 }

@@ -75,10 +75,7 @@ pub fn local() -> Allocations {
 
 /// What all threads of this process have allocated since it began.
 pub fn global() -> Allocations {
-    Allocations {
-        count: COUNT.load(Ordering::Relaxed),
-        octets: OCTETS.load(Ordering::Relaxed),
-    }
+    Allocations { count: COUNT.load(Ordering::Relaxed), octets: OCTETS.load(Ordering::Relaxed) }
 }
 
 fn assert_installed() {
@@ -111,10 +108,7 @@ fn count(octets: usize) {
     if STOPPED.load(Ordering::Relaxed) {
         return;
     }
-    let one = Allocations {
-        count: 1,
-        octets: octets as u64,
-    };
+    let one = Allocations { count: 1, octets: octets as u64 };
     LOCAL.set(LOCAL.get() + one);
     COUNT.fetch_add(one.count, Ordering::Relaxed);
     OCTETS.fetch_add(one.octets, Ordering::Relaxed);
@@ -150,10 +144,7 @@ impl Add for Allocations {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self {
-            count: self.count + other.count,
-            octets: self.octets + other.octets,
-        }
+        Self { count: self.count + other.count, octets: self.octets + other.octets }
     }
 }
 
@@ -161,9 +152,6 @@ impl Sub for Allocations {
     type Output = Self;
 
     fn sub(self, other: Self) -> Self {
-        Self {
-            count: self.count - other.count,
-            octets: self.octets - other.octets,
-        }
+        Self { count: self.count - other.count, octets: self.octets - other.octets }
     }
 }

@@ -61,9 +61,7 @@ impl Authority {
         let hosts: Vec<_> = hosts.iter().map(|host| (*host).to_owned()).collect();
         let mut params = CertificateParams::new(hosts).unwrap();
         params.distinguished_name = rcgen::DistinguishedName::new();
-        params
-            .distinguished_name
-            .push(DnType::OrganizationName, "Bank");
+        params.distinguished_name.push(DnType::OrganizationName, "Bank");
         params.distinguished_name.push(DnType::CommonName, name);
         params.serial_number = Some(SerialNumber::from(number(name)));
         fill(&mut params);
@@ -94,11 +92,7 @@ impl Authority {
             key_identifier_method: KeyIdMethod::Sha256,
         };
         let path = self.folder.join("revoked.pem");
-        fs::write(
-            &path,
-            params.signed_by(&self.issuer).unwrap().pem().unwrap(),
-        )
-        .unwrap();
+        fs::write(&path, params.signed_by(&self.issuer).unwrap().pem().unwrap()).unwrap();
         path
     }
 }
@@ -110,6 +104,5 @@ impl Drop for Authority {
 }
 
 fn number(name: &str) -> u64 {
-    name.bytes()
-        .fold(7, |all, octet| all * 131 % 1_000_000_007 + u64::from(octet))
+    name.bytes().fold(7, |all, octet| all * 131 % 1_000_000_007 + u64::from(octet))
 }

@@ -62,9 +62,9 @@ impl Attack {
         let half = form.message(0, 100, &[0; 10]);
         match self {
             Self::Silence | Self::Drip => Vec::new(),
-            Self::Garbage => (0..100_000u32)
-                .map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8)
-                .collect(),
+            Self::Garbage => {
+                (0..100_000u32).map(|n| (n.wrapping_mul(0x9e37_79b9) >> 24) as u8).collect()
+            }
             Self::HalfHeader => half[..form.header() / 2 + 1].to_vec(),
             Self::HalfMessage => half,
             Self::HugeLength => form.message(0, u32::MAX - 15, &[0; 4096]),
@@ -181,9 +181,7 @@ impl Attacker {
     pub fn start(server: SocketAddr, attack: Attack) -> Self {
         let stream = TcpStream::connect_timeout(&server, PATIENCE)
             .unwrap_or_else(|error| panic!("the server at {server} takes no connection: {error}"));
-        stream
-            .set_nodelay(true)
-            .expect("a connected socket takes options");
+        stream.set_nodelay(true).expect("a connected socket takes options");
         Self::over(Box::new(stream), attack, Form::Giop)
     }
 
@@ -193,17 +191,12 @@ impl Attacker {
     /// If the connection takes no time-outs.
     pub fn over(mut stream: Box<dyn Stream>, attack: Attack, form: Form) -> Self {
         let bound = Some(PATIENCE);
-        stream
-            .wait_at_most(bound, bound)
-            .expect("a connection takes time-outs");
+        stream.wait_at_most(bound, bound).expect("a connection takes time-outs");
         // A server that closes early is within its rights.
         let _ = stream.write_all(&attack.octets_in(form));
         let drip =
             (attack == Attack::Drip).then(|| drip(stream.again(), form, Duration::from_secs(1)));
-        Self {
-            stream,
-            _drip: drip,
-        }
+        Self { stream, _drip: drip }
     }
 
     /// What the server does about it within `limit`.
@@ -278,15 +271,9 @@ mod tests {
             assert_eq!(octets, expected, "{attack:?}");
             server.write_all(b"no").unwrap();
             let short = Duration::from_millis(1);
-            assert!(
-                matches!(attacker.reaction(short), Reaction::Open(_)),
-                "{attack:?}"
-            );
+            assert!(matches!(attacker.reaction(short), Reaction::Open(_)), "{attack:?}");
             drop(server);
-            assert!(matches!(
-                attacker.reaction(Duration::from_secs(20)),
-                Reaction::Closed(_)
-            ));
+            assert!(matches!(attacker.reaction(Duration::from_secs(20)), Reaction::Closed(_)));
         }
     }
 }

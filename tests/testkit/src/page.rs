@@ -10,9 +10,7 @@ use std::path::Path;
 /// When the page says something else, or cannot be written.
 #[track_caller]
 pub fn assert_up_to_date(page: &str, wanted: &str, test: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(page);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(page);
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&file, wanted).unwrap_or_else(|error| panic!("{page}: {error}"));
     }

@@ -62,14 +62,9 @@ pub fn is_there(program: &str) -> bool {
 /// JacORB, where `install-peers.sh` puts it, as a class path; [`missing`] if it is not there.
 pub fn jacorb() -> Option<String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;
-    let places = [
-        env::var_os("CARGO_TARGET_DIR").map(PathBuf::from),
-        Some(workspace.join("target")),
-    ];
-    let mut folders = places
-        .into_iter()
-        .flatten()
-        .map(|place| place.join("interop/jars"));
+    let places =
+        [env::var_os("CARGO_TARGET_DIR").map(PathBuf::from), Some(workspace.join("target"))];
+    let mut folders = places.into_iter().flatten().map(|place| place.join("interop/jars"));
     let found = folders.find_map(|folder| class_path(&folder));
     if found.is_none() {
         missing("JacORB", "no jars in target/interop/jars");

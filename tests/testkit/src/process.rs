@@ -33,13 +33,9 @@ impl Process {
     /// If it cannot be started: says how it was called.
     pub fn spawn(mut command: Command) -> Self {
         let named = format!("{command:?}");
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .unwrap_or_else(|error| panic!("cannot start {named}: {error}"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().unwrap_or_else(|error| panic!("cannot start {named}: {error}"));
         let (sender, lines) = mpsc::channel();
         let outputs: [(bool, Option<Box<dyn Read + Send>>); 2] = [
             (false, child.stdout.take().map(|pipe| Box::new(pipe) as _)),
@@ -57,12 +53,7 @@ impl Process {
                 }
             });
         }
-        Self {
-            child,
-            command: named,
-            lines,
-            seen: Vec::new(),
-        }
+        Self { child, command: named, lines, seen: Vec::new() }
     }
 
     /// The process id.
@@ -88,10 +79,7 @@ impl Process {
     pub fn wait_for_any(&mut self, patterns: &[&str], limit: Duration) -> String {
         let end = Instant::now() + limit;
         loop {
-            match self
-                .lines
-                .recv_timeout(end.saturating_duration_since(Instant::now()))
-            {
+            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
                 Ok(line) => {
                     self.seen.push(line);
                     let text = &self.seen[self.seen.len() - 1].text;
@@ -270,13 +258,7 @@ pub fn rerun(test: &str) -> Command {
         }
         None => Command::new(binary),
     };
-    command.args([
-        "--exact",
-        test,
-        "--nocapture",
-        "--include-ignored",
-        "--test-threads=1",
-    ]);
+    command.args(["--exact", test, "--nocapture", "--include-ignored", "--test-threads=1"]);
     command
 }
 

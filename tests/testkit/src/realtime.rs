@@ -72,9 +72,7 @@ pub fn overload_is_refused() -> bool {
 }
 
 fn granted(what: &str, scheduling: &[&str]) -> bool {
-    tried(scheduling)
-        .inspect_err(|why| missing(what, why))
-        .is_ok()
+    tried(scheduling).inspect_err(|why| missing(what, why)).is_ok()
 }
 
 /// Asks the kernel, by way of a process that is scheduled so.

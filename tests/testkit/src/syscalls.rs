@@ -69,10 +69,7 @@ pub fn traced(test: &str, body: impl FnOnce()) -> Option<Trace> {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o"]).arg(&log.0);
     let again = rerun(test);
-    command
-        .arg("--")
-        .arg(again.get_program())
-        .args(again.get_args());
+    command.arg("--").arg(again.get_program()).args(again.get_args());
     command.env(TRACED, test);
     Process::spawn(command).wait_success(LIMIT);
     let text = fs::read_to_string(&log.0).expect("strace wrote its log");

@@ -150,10 +150,7 @@ mod tests {
         };
         let (together, apart) = (malformed(), malformed());
         std::fs::remove_file(&path).unwrap();
-        assert!(
-            together,
-            "the dissector tells them apart itself: by_port can go"
-        );
+        assert!(together, "the dissector tells them apart itself: by_port can go");
         assert!(!apart);
     }
 

@@ -127,10 +127,7 @@ fn omniorb(places: &Places, oxorb: &Path) -> Result<PathBuf, String> {
         "interop_async.idl",
     ];
     create(&out)?;
-    if !is_newer(
-        &out.join("interop-components"),
-        &[&places.sources, &sources],
-    )? {
+    if !is_newer(&out.join("interop-components"), &[&places.sources, &sources])? {
         let system = tool("pkg-config", &args("--variable=idldir omniORB4"), &out)?;
         for file in idl {
             let mut command = args("-bcxx -Wba -Wbh=.hh -Wbs=SK.cc -Wbd=DynSK.cc -C. -I");
@@ -146,33 +143,20 @@ fn omniorb(places: &Places, oxorb: &Path) -> Result<PathBuf, String> {
             command.push(file.into());
             tool("omniidl", &command, &out)?;
         }
-        let flags = tool(
-            "pkg-config",
-            &args("--cflags --libs omniORB4 omniDynamic4"),
-            &out,
-        )?;
+        let flags = tool("pkg-config", &args("--cflags --libs omniORB4 omniDynamic4"), &out)?;
         // The transport over TLS, which pkg-config does not tell of.
         let flags = format!("-lomnisslTP4 {}", flags.trim());
         let units = [
             (out.join("interopSK.cc"), "interopSK.o"),
             (out.join("interopDynSK.cc"), "interopDynSK.o"),
             (out.join("interop_omniorbSK.cc"), "interop_omniorbSK.o"),
-            (
-                out.join("interop_omniorbDynSK.cc"),
-                "interop_omniorbDynSK.o",
-            ),
+            (out.join("interop_omniorbDynSK.cc"), "interop_omniorbDynSK.o"),
             (out.join("interop_anySK.cc"), "interop_anySK.o"),
             (out.join("interop_anyDynSK.cc"), "interop_anyDynSK.o"),
             (out.join("interop_valuesSK.cc"), "interop_valuesSK.o"),
             (out.join("interop_valuesDynSK.cc"), "interop_valuesDynSK.o"),
-            (
-                out.join("interop_values_farSK.cc"),
-                "interop_values_farSK.o",
-            ),
-            (
-                out.join("interop_values_farDynSK.cc"),
-                "interop_values_farDynSK.o",
-            ),
+            (out.join("interop_values_farSK.cc"), "interop_values_farSK.o"),
+            (out.join("interop_values_farDynSK.cc"), "interop_values_farDynSK.o"),
             (out.join("interop_asyncSK.cc"), "interop_asyncSK.o"),
             (out.join("interop_asyncDynSK.cc"), "interop_asyncDynSK.o"),
             (sources.join("server.cc"), "server.o"),
@@ -204,30 +188,17 @@ fn omniorb(places: &Places, oxorb: &Path) -> Result<PathBuf, String> {
                 .try_for_each(|unit| unit.join().expect("compiling does not panic").map(drop))
         })?;
         for (objects, program) in [
-            (
-                "server.o server_async.o server_any.o server_values.o",
-                "interop-server",
-            ),
-            (
-                "client.o client_async.o client_any.o client_values.o",
-                "interop-client",
-            ),
+            ("server.o server_async.o server_any.o server_values.o", "interop-server"),
+            ("client.o client_async.o client_any.o client_values.o", "interop-client"),
         ] {
             let mut command = args(&format!("-pthread -o {program} {objects}"));
-            command.extend(
-                units[..units.len() - 12]
-                    .iter()
-                    .map(|(_, object)| (*object).into()),
-            );
+            command.extend(units[..units.len() - 12].iter().map(|(_, object)| (*object).into()));
             command.extend(args(&flags));
             tool("g++", &command, &out)?;
         }
         for (program, objects) in [
             ("interop-naming", "naming.o"),
-            (
-                "interop-components",
-                "components.o equivalentSK.o ComponentsSK.o",
-            ),
+            ("interop-components", "components.o equivalentSK.o ComponentsSK.o"),
         ] {
             let mut command = args(&format!("-pthread -o {program} {objects}"));
             command.extend(args(&flags));
@@ -257,11 +228,8 @@ fn jacorb(places: &Places, oxorb: &Path) -> Result<OsString, String> {
             create(directory)?;
         }
         // JacORB's own is not in its jars; its compiler knows the type by this name.
-        std::fs::write(
-            generated.join("orb.idl"),
-            "module CORBA { interface TypeCode {}; };\n",
-        )
-        .map_err(|e| format!("{}: {e}", generated.display()))?;
+        std::fs::write(generated.join("orb.idl"), "module CORBA { interface TypeCode {}; };\n")
+            .map_err(|e| format!("{}: {e}", generated.display()))?;
         for idl in [
             "interop.idl",
             "interop_jacorb.idl",

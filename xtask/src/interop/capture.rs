@@ -24,12 +24,7 @@ const TYPES: [&str; 8] = [
 ];
 
 /// The names of TLS's record types, of which the first has this number.
-const RECORDS: [&str; 4] = [
-    "change_cipher_spec",
-    "alert",
-    "handshake",
-    "application_data",
-];
+const RECORDS: [&str; 4] = ["change_cipher_spec", "alert", "handshake", "application_data"];
 const FIRST_RECORD: u32 = 20;
 
 /// Wireshark's number for "error" among the severities of expert information.
@@ -79,13 +74,13 @@ impl Capture {
             file.clone().into(),
         ];
         let mut dumpcap = Running::start(&"dumpcap".into(), &args, &log.with_extension("dumpcap"))?;
-        dumpcap
-            .wait_until(Duration::from_secs(10), |it| it.errors().contains("File:"))
-            .map_err(|e| {
+        dumpcap.wait_until(Duration::from_secs(10), |it| it.errors().contains("File:")).map_err(
+            |e| {
                 format!(
                     "dumpcap cannot capture on loopback (root can; --no-capture does without): {e}"
                 )
-            })?;
+            },
+        )?;
         Ok(Self { dumpcap, file })
     }
 
@@ -99,15 +94,10 @@ impl Capture {
         // Let the kernel hand over what is still in its buffer.
         std::thread::sleep(Duration::from_millis(300));
         self.dumpcap.interrupt();
-        self.dumpcap
-            .wait(Duration::from_secs(10))
-            .ok_or("dumpcap does not end")?;
+        self.dumpcap.wait(Duration::from_secs(10)).ok_or("dumpcap does not end")?;
         let errors = self.dumpcap.errors();
         // "Packets received/dropped on interface 'Loopback: lo': 8123/0 (pcap: ..."
-        if errors
-            .lines()
-            .any(|line| line.contains("received/dropped") && !line.contains("/0 ("))
-        {
+        if errors.lines().any(|line| line.contains("received/dropped") && !line.contains("/0 (")) {
             eprintln!("warning: the capture is not complete: {errors}");
         }
         let broken = |e: std::io::Error| format!("{}: {e}", self.file.display());
@@ -194,10 +184,7 @@ fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
         let [_, source, target, types, malformed, severities, expert] = fields[..] else {
             continue;
         };
-        let (source, target) = (
-            source.parse().unwrap_or(0_u16),
-            target.parse().unwrap_or(0_u16),
-        );
+        let (source, target) = (source.parse().unwrap_or(0_u16), target.parse().unwrap_or(0_u16));
         // Whoever listens on a port sends from it; the other end of the connection is the other side.
         let by_server =
             server.contains(&source) || (!client.contains(&source) && client.contains(&target));
@@ -216,10 +203,7 @@ fn decode(text: &str, cell: &Cell, server: u16, client: u16) -> Decoded {
             }
         }
         if !malformed.is_empty()
-            || severities
-                .split(',')
-                .filter_map(number)
-                .any(|severity| severity >= SEVERITY_ERROR)
+            || severities.split(',').filter_map(number).any(|severity| severity >= SEVERITY_ERROR)
         {
             decoded.malformed.push(format!("{line} ({expert})"));
         }
@@ -241,23 +225,14 @@ mod tests {
 
     #[test]
     fn only_what_oxorb_sent_counts() {
-        let cell = Cell {
-            client: Orb::Ox,
-            server: Orb::Omni,
-            column: Column::Giop12,
-        };
+        let cell = Cell { client: Orb::Ox, server: Orb::Omni, column: Column::Giop12 };
         let text = "1|40000|21000|0,0x07|||\n2|21000|40000|1|||\n3|21003|40001|1|||\n4|40001|21003|0|Malformed|8388608|bad\n\
                     5|40000|21000|0|_ws.malformed|8388608|Malformed Packet\n6|40000|21000|3||0x00600000|a warning\n\
                     7|40002|21002|0|||\n8|21005|40003|1|||\n";
         let decoded = decode(text, &cell, 21000, 21003);
         assert_eq!(
             decoded.messages,
-            BTreeMap::from([
-                ("Request", 3),
-                ("Reply", 2),
-                ("Fragment", 1),
-                ("LocateRequest", 1)
-            ])
+            BTreeMap::from([("Request", 3), ("Reply", 2), ("Fragment", 1), ("LocateRequest", 1)])
         );
         assert_eq!(decoded.malformed.len(), 1);
         assert_eq!(decoded.total(), 7);

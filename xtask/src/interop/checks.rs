@@ -259,10 +259,7 @@ pub(super) const GROUPS: &[(&str, &[&str])] = &[
             "context",
         ],
     ),
-    (
-        "Inheritance",
-        &["inherited_operations", "is_a", "narrow", "narrow_refused"],
-    ),
+    ("Inheritance", &["inherited_operations", "is_a", "narrow", "narrow_refused"]),
     (
         "Exceptions",
         &[
@@ -345,10 +342,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// Why this check cannot apply to this pair in this column, if so.
 pub(super) fn not_applicable(check: &str, cell: &Cell) -> Option<&'static str> {
-    RULES
-        .iter()
-        .find(|rule| rule.covers(check) && (rule.when)(cell))
-        .map(|rule| rule.reason)
+    RULES.iter().find(|rule| rule.covers(check) && (rule.when)(cell)).map(|rule| rule.reason)
 }
 
 /// A limit of a version or of a peer (seen with omniORB 4.2.5 and JacORB 3.9).
@@ -361,13 +355,11 @@ struct Rule {
 
 impl Rule {
     fn covers(&self, check: &str) -> bool {
-        self.checks.iter().any(
-            |name| match (name.strip_suffix('*'), name.strip_prefix('*')) {
-                (Some(start), _) => check.starts_with(start),
-                (_, Some(end)) => check.ends_with(end),
-                _ => *name == check,
-            },
-        )
+        self.checks.iter().any(|name| match (name.strip_suffix('*'), name.strip_prefix('*')) {
+            (Some(start), _) => check.starts_with(start),
+            (_, Some(end)) => check.ends_with(end),
+            _ => *name == check,
+        })
     }
 }
 
@@ -375,12 +367,7 @@ const WIDE: &[&str] = &["wchar*", "wstring*", "wide_*", "any_wide*", "dynany_wid
 
 const RULES: &[Rule] = &[
     Rule {
-        checks: &[
-            "oneway_with_server",
-            "oneway_with_target",
-            "call_timeout",
-            "call_deadline",
-        ],
+        checks: &["oneway_with_server", "oneway_with_target", "call_timeout", "call_deadline"],
         when: |c| c.client == Orb::Omni,
         reason: "omniORB has no policies of CORBA Messaging",
     },
@@ -456,11 +443,7 @@ const RULES: &[Rule] = &[
         reason: "ISO 8859-1 is the code set of this column",
     },
     Rule {
-        checks: &[
-            "call_timeout_shared",
-            "many_requests",
-            "reference_equivalent",
-        ],
+        checks: &["call_timeout_shared", "many_requests", "reference_equivalent"],
         when: |c| c.client != Orb::Ox,
         reason: "the client that is tested is OxORB's",
     },
@@ -474,21 +457,12 @@ const RULES: &[Rule] = &[
         reason: "such a character takes two octets in UTF-8, and a char is one",
     },
     Rule {
-        checks: &[
-            "union_no_member",
-            "union_default_label",
-            "*any_union_no_member",
-        ],
+        checks: &["union_no_member", "union_default_label", "*any_union_no_member"],
         when: |c| c.has(Orb::Jac),
         reason: "JacORB does not keep which label of the default it received",
     },
     Rule {
-        checks: &[
-            "long_double",
-            "*any_long_double",
-            "union_far_labels",
-            "context",
-        ],
+        checks: &["long_double", "*any_long_double", "union_far_labels", "context"],
         when: |c| c.has(Orb::Jac),
         reason: "JacORB has no long double, no labels beyond long, and sends no context",
     },

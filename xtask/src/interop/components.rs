@@ -56,10 +56,7 @@ pub(super) fn all(work: &Path, server: OsString, clients: &[Client]) -> Result<V
     std::fs::create_dir_all(work).map_err(|e| format!("{}: {e}", work.display()))?;
     let (_server, homes) = serve(&server, work)?;
     let rows = clients.iter().map(|client| {
-        let row = Row {
-            client: client.name,
-            outcome: checks(client, &homes, work),
-        };
+        let row = Row { client: client.name, outcome: checks(client, &homes, work) };
         eprintln!("{}", line(&row));
         row
     });
@@ -111,9 +108,8 @@ fn outcome(text: &str) -> BTreeMap<&'static str, Result<(), String>> {
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("PASS ") {
             said.insert(name.trim(), Ok(()));
-        } else if let Some((name, why)) = line
-            .strip_prefix("FAIL ")
-            .and_then(|rest| rest.split_once(": "))
+        } else if let Some((name, why)) =
+            line.strip_prefix("FAIL ").and_then(|rest| rest.split_once(": "))
         {
             if name == "client" {
                 crash = why;
@@ -129,11 +125,7 @@ fn outcome(text: &str) -> BTreeMap<&'static str, Result<(), String>> {
 }
 
 fn summary(row: &Row) -> String {
-    let passed = row
-        .outcome
-        .values()
-        .filter(|verdict| verdict.is_ok())
-        .count();
+    let passed = row.outcome.values().filter(|verdict| verdict.is_ok()).count();
     match row.outcome.len() - passed {
         0 => format!("{passed} ok"),
         failed => format!("{failed} FAIL, {passed} ok"),

@@ -128,11 +128,7 @@ pub(super) fn cells(orbs: &[Orb], only: Option<&str>) -> Vec<Cell> {
     for &client in orbs {
         for &server in orbs {
             for column in Column::ALL {
-                let cell = Cell {
-                    client,
-                    server,
-                    column,
-                };
+                let cell = Cell { client, server, column };
                 if !column.is_for(&cell) || column.is_about_oxorb() && !cell.has(Orb::Ox) {
                     continue;
                 }

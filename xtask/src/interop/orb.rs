@@ -42,9 +42,7 @@ impl Orb {
     }
 
     pub(super) fn named(name: &str) -> Result<Self, String> {
-        let known = Self::ALL
-            .into_iter()
-            .find(|orb| orb.name().eq_ignore_ascii_case(name));
+        let known = Self::ALL.into_iter().find(|orb| orb.name().eq_ignore_ascii_case(name));
         known.ok_or_else(|| format!("no ORB called {name}: oxorb, omniorb and jacorb take part"))
     }
 
@@ -62,11 +60,8 @@ impl Orb {
         let hidden = cell.column == Column::Bidirectional && side == Side::Client;
         match self {
             Self::Ox => {
-                let publish = if hidden {
-                    format!("/hostname_in_ior={NOWHERE}")
-                } else {
-                    String::new()
-                };
+                let publish =
+                    if hidden { format!("/hostname_in_ior={NOWHERE}") } else { String::new() };
                 let beside = match cell.column {
                     Column::Unix => format!("/deny=all;uiop://{}", socket(port)),
                     _ => String::new(),
@@ -137,10 +132,7 @@ impl Orb {
                     format!("-ORBmaxGIOPVersion 1.{minor}"),
                     // The default, 2 MB, is less than the large checks send.
                     "-ORBgiopMaxMsgSize 33554432".to_owned(),
-                    format!(
-                        "-ORBnativeCharCodeSet {}",
-                        if utf8 { "UTF-8" } else { "ISO-8859-1" }
-                    ),
+                    format!("-ORBnativeCharCodeSet {}", if utf8 { "UTF-8" } else { "ISO-8859-1" }),
                 ]);
                 // How requests name their object: by key, profile or whole reference.
                 let mode = match cell.column {
@@ -159,10 +151,7 @@ impl Orb {
                 if cell.column == Column::Tls {
                     let certificates = &programs.certificates;
                     args.extend(["-ORBsslCAFile".into(), certificates.join("ca.pem").into()]);
-                    args.extend([
-                        "-ORBsslKeyFile".into(),
-                        certificates.join("server.pem").into(),
-                    ]);
+                    args.extend(["-ORBsslKeyFile".into(), certificates.join("server.pem").into()]);
                     // Has to be set, though the key is not encrypted.
                     args.extend(strings(["-ORBsslKeyPassword none".to_owned()]));
                     for rule in ["-ORBclientTransportRule", "-ORBserverTransportRule"] {
@@ -272,20 +261,10 @@ fn socket(port: u16) -> String {
 }
 
 fn program(directory: &Path, side: Side) -> OsString {
-    directory
-        .join(if side == Side::Server {
-            "interop-server"
-        } else {
-            "interop-client"
-        })
-        .into()
+    directory.join(if side == Side::Server { "interop-server" } else { "interop-client" }).into()
 }
 
 /// "-name value" pairs as separate arguments.
 fn strings<const N: usize>(pairs: [String; N]) -> Vec<OsString> {
-    pairs
-        .iter()
-        .flat_map(|pair| pair.split(' '))
-        .map(OsString::from)
-        .collect()
+    pairs.iter().flat_map(|pair| pair.split(' ')).map(OsString::from).collect()
 }

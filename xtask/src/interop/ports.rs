@@ -16,20 +16,14 @@ pub(super) fn reserve(count: u16) -> Result<u16, String> {
     static MARKS: Mutex<Vec<UnixDatagram>> = Mutex::new(Vec::new());
     for first in (21_000..32_000_u16.saturating_sub(count)).step_by(usize::from(BLOCK)) {
         let mut ports = first..first + count;
-        let marks: Option<Vec<_>> = ports
-            .clone()
-            .step_by(usize::from(BLOCK))
-            .map(mark)
-            .collect();
+        let marks: Option<Vec<_>> = ports.clone().step_by(usize::from(BLOCK)).map(mark).collect();
         let Some(marks) = marks else { continue };
         if ports.all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
             MARKS.lock().expect("nothing panics").extend(marks);
             return Ok(first);
         }
     }
-    Err(format!(
-        "no {count} neighbouring free ports between 21000 and 32000"
-    ))
+    Err(format!("no {count} neighbouring free ports between 21000 and 32000"))
 }
 
 /// Marks the block of ports that begins at `port`, unless another process did.

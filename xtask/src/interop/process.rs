@@ -8,11 +8,8 @@ use std::time::{Duration, Instant};
 
 /// Runs a tool to its end; its output is printed only when it fails.
 pub(super) fn tool(program: &str, args: &[OsString], directory: &Path) -> Result<String, String> {
-    let shown = || {
-        args.iter().fold(program.to_owned(), |line, arg| {
-            line + " " + &arg.to_string_lossy()
-        })
-    };
+    let shown =
+        || args.iter().fold(program.to_owned(), |line, arg| line + " " + &arg.to_string_lossy());
     let output = Command::new(program)
         .args(args)
         .current_dir(directory)
@@ -52,11 +49,7 @@ impl Running {
             .stderr(file(&errors)?)
             .spawn()
             .map_err(|e| format!("{}: {e}", program.to_string_lossy()))?;
-        Ok(Self {
-            child,
-            output,
-            errors,
-        })
+        Ok(Self { child, output, errors })
     }
 
     /// Waits until `ready` or the program ends or the time is up.
@@ -74,11 +67,7 @@ impl Running {
                 return Err(format!("ended early ({status}): {}", self.errors()));
             }
             if Instant::now() > end {
-                return Err(format!(
-                    "not ready within {} s: {}",
-                    limit.as_secs(),
-                    self.errors()
-                ));
+                return Err(format!("not ready within {} s: {}", limit.as_secs(), self.errors()));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -98,9 +87,7 @@ impl Running {
 
     /// Asks the program to end, as Ctrl-C would.
     pub(super) fn interrupt(&self) {
-        let _ = Command::new("kill")
-            .args(["-INT", &self.child.id().to_string()])
-            .status();
+        let _ = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
     }
 
     pub(super) fn output(&self) -> String {
@@ -120,7 +107,5 @@ impl Drop for Running {
 }
 
 fn read(path: &Path) -> String {
-    String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default())
-        .trim_end()
-        .to_owned()
+    String::from_utf8_lossy(&std::fs::read(path).unwrap_or_default()).trim_end().to_owned()
 }

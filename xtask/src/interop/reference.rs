@@ -19,20 +19,14 @@ pub(super) fn corbaloc(ior: &str, over_tls: bool) -> Option<String> {
         let version = profile.octets(2)?;
         let host = profile.counted()?.strip_suffix(b"\0")?;
         let port = profile.ushort()?;
-        let key: String = profile
-            .counted()?
-            .iter()
-            .map(|octet| format!("%{octet:02x}"))
-            .collect();
+        let key: String = profile.counted()?.iter().map(|octet| format!("%{octet:02x}")).collect();
         let host = std::str::from_utf8(host).ok()?;
         let (scheme, port) = match over_tls {
             false => ("iiop", port),
             true => ("ssliop", ssl_port(&mut profile)?),
         };
         let (major, minor) = (version[0], version[1]);
-        return Some(format!(
-            "corbaloc:{scheme}:{major}.{minor}@{host}:{port}/{key}"
-        ));
+        return Some(format!("corbaloc:{scheme}:{major}.{minor}@{host}:{port}/{key}"));
     }
     None
 }
@@ -61,11 +55,7 @@ struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     fn encapsulation(octets: &'a [u8]) -> Option<Self> {
-        Some(Self {
-            octets,
-            at: 1,
-            little: *octets.first()? == 1,
-        })
+        Some(Self { octets, at: 1, little: *octets.first()? == 1 })
     }
 
     fn octets(&mut self, count: usize) -> Option<&'a [u8]> {
@@ -77,21 +67,13 @@ impl<'a> Reader<'a> {
     fn ushort(&mut self) -> Option<u16> {
         self.at = self.at.next_multiple_of(2);
         let octets = self.octets(2)?.try_into().ok()?;
-        Some(if self.little {
-            u16::from_le_bytes(octets)
-        } else {
-            u16::from_be_bytes(octets)
-        })
+        Some(if self.little { u16::from_le_bytes(octets) } else { u16::from_be_bytes(octets) })
     }
 
     fn ulong(&mut self) -> Option<u32> {
         self.at = self.at.next_multiple_of(4);
         let octets = self.octets(4)?.try_into().ok()?;
-        Some(if self.little {
-            u32::from_le_bytes(octets)
-        } else {
-            u32::from_be_bytes(octets)
-        })
+        Some(if self.little { u32::from_le_bytes(octets) } else { u32::from_be_bytes(octets) })
     }
 
     fn counted(&mut self) -> Option<&'a [u8]> {
@@ -109,10 +91,7 @@ mod tests {
         // Big-endian, no type id, one IIOP 1.2 profile: host "h", port 2809, key "ab".
         let ior = "IOR:0000000000000001000000000000000100000000\
                    00000012000102000000000268000af9000000026162";
-        assert_eq!(
-            corbaloc(ior, false).as_deref(),
-            Some("corbaloc:iiop:1.2@h:2809/%61%62")
-        );
+        assert_eq!(corbaloc(ior, false).as_deref(), Some("corbaloc:iiop:1.2@h:2809/%61%62"));
         assert_eq!(corbaloc(ior, true), None);
         assert_eq!(corbaloc("IOR:00", false), None);
         assert_eq!(corbaloc("IOR:zz", false), None);
@@ -125,9 +104,6 @@ mod tests {
                    00000028000102000000000268000000000000026162\
                    000000000001000000140000000800000066\
                    00660afa";
-        assert_eq!(
-            corbaloc(ior, true).as_deref(),
-            Some("corbaloc:ssliop:1.2@h:2810/%61%62")
-        );
+        assert_eq!(corbaloc(ior, true).as_deref(), Some("corbaloc:ssliop:1.2@h:2810/%61%62"));
     }
 }

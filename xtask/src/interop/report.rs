@@ -57,15 +57,9 @@ pub(super) fn table(results: &[CellResult]) -> String {
     }
     let messages = decoded_messages(results);
     if !messages.is_empty() {
-        let malformed: usize = results
-            .iter()
-            .filter_map(|r| r.decoded.as_ref())
-            .map(|d| d.malformed.len())
-            .sum();
-        let _ = writeln!(
-            out,
-            "\nSent by OxORB and decoded by tshark ({malformed} malformed):"
-        );
+        let malformed: usize =
+            results.iter().filter_map(|r| r.decoded.as_ref()).map(|d| d.malformed.len()).sum();
+        let _ = writeln!(out, "\nSent by OxORB and decoded by tshark ({malformed} malformed):");
         for (kind, count) in messages {
             let _ = writeln!(out, "  {kind:<16}{count:>9}");
         }
@@ -144,39 +138,26 @@ agree on in version 1.3: both sides show certificates of one authority, no plain
     out += "\n## Every check\n\nPairs and columns in which it passed, of those in which it applies; letters refer to the reasons below.\n";
     let mut reasons: Vec<&'static str> = Vec::new();
     for (group, names) in GROUPS {
-        let _ = write!(
-            out,
-            "\n**{group}**\n\n| check | passed | not applicable |\n|---|---|---|\n"
-        );
+        let _ =
+            write!(out, "\n**{group}**\n\n| check | passed | not applicable |\n|---|---|---|\n");
         for name in *names {
             let mut absent = BTreeMap::<usize, usize>::new();
-            for reason in results
-                .iter()
-                .filter_map(|r| checks::not_applicable(name, &r.cell))
-            {
-                let index = reasons
-                    .iter()
-                    .position(|known| *known == reason)
-                    .unwrap_or_else(|| {
+            for reason in results.iter().filter_map(|r| checks::not_applicable(name, &r.cell)) {
+                let index =
+                    reasons.iter().position(|known| *known == reason).unwrap_or_else(|| {
                         reasons.push(reason);
                         reasons.len() - 1
                     });
                 *absent.entry(index).or_default() += 1;
             }
             let applies = results.len() - absent.values().sum::<usize>();
-            let passed = results
-                .iter()
-                .filter(|r| r.outcome.get(name) == Some(&Verdict::Pass))
-                .count();
+            let passed =
+                results.iter().filter(|r| r.outcome.get(name) == Some(&Verdict::Pass)).count();
             let absent: Vec<String> = absent
                 .iter()
                 .map(|(reason, times)| format!("{times} {}", letter(*reason)))
                 .collect();
-            let _ = writeln!(
-                out,
-                "| {name} | {passed} of {applies} | {} |",
-                absent.join(", ")
-            );
+            let _ = writeln!(out, "| {name} | {passed} of {applies} | {} |", absent.join(", "));
         }
     }
     out += "\n## Why some do not apply\n\n";
@@ -189,11 +170,8 @@ agree on in version 1.3: both sides show certificates of one authority, no plain
     let captured = results.iter().filter(|r| r.decoded.is_some());
     let (captured, encrypted) = (captured.clone().count(), captured.filter(over_tls).count());
     if captured > 0 {
-        let malformed: usize = results
-            .iter()
-            .filter_map(|r| r.decoded.as_ref())
-            .map(|d| d.malformed.len())
-            .sum();
+        let malformed: usize =
+            results.iter().filter_map(|r| r.decoded.as_ref()).map(|d| d.malformed.len()).sum();
         let kinds: Vec<&str> = decoded_messages(results).into_keys().collect();
         let _ = write!(
             out,
@@ -258,11 +236,7 @@ fn summary(result: &CellResult) -> String {
 }
 
 fn count(result: &CellResult, wanted: fn(&Verdict) -> bool) -> usize {
-    result
-        .outcome
-        .values()
-        .filter(|verdict| wanted(verdict))
-        .count()
+    result.outcome.values().filter(|verdict| wanted(verdict)).count()
 }
 
 fn pairs(results: &[CellResult]) -> Vec<String> {
@@ -272,9 +246,7 @@ fn pairs(results: &[CellResult]) -> Vec<String> {
 }
 
 fn find<'a>(results: &'a [CellResult], pair: &str, column: Column) -> Option<&'a CellResult> {
-    results
-        .iter()
-        .find(|result| result.cell.pair() == pair && result.cell.column == column)
+    results.iter().find(|result| result.cell.pair() == pair && result.cell.column == column)
 }
 
 /// Messages of GIOP by type; records of TLS are none.
@@ -306,9 +278,6 @@ mod tests {
 
     #[test]
     fn letters_do_not_run_out() {
-        assert_eq!(
-            [0, 25, 26, 53].map(letter),
-            ["a", "z", "aa", "bb"].map(str::to_owned)
-        );
+        assert_eq!([0, 25, 26, 53].map(letter), ["a", "z", "aa", "bb"].map(str::to_owned));
     }
 }

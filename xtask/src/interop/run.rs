@@ -57,9 +57,7 @@ pub(super) fn all(
                     let start = Instant::now();
                     let result = run(places, programs, cell, (server, server + PORTS), capture);
                     eprintln!("{}", progress(&result, start.elapsed()));
-                    done.lock()
-                        .expect("no panic while it is held")
-                        .push((index, result));
+                    done.lock().expect("no panic while it is held").push((index, result));
                 }
             });
         }
@@ -71,11 +69,7 @@ pub(super) fn all(
 
 fn progress(result: &CellResult, time: Duration) -> String {
     let count = |wanted: fn(&Verdict) -> bool| {
-        result
-            .outcome
-            .values()
-            .filter(|verdict| wanted(verdict))
-            .count()
+        result.outcome.values().filter(|verdict| wanted(verdict)).count()
     };
     let failed = count(|v| matches!(v, Verdict::Fail(_)));
     let mut line = format!(
@@ -121,20 +115,14 @@ fn run(
         // The pair did not run: every check failed, and one says why.
         Err(why) => {
             let mut outcome = outcome(&cell, "");
-            let first = outcome
-                .values_mut()
-                .find(|verdict| matches!(verdict, Verdict::Fail(_)));
+            let first = outcome.values_mut().find(|verdict| matches!(verdict, Verdict::Fail(_)));
             if let Some(first) = first {
                 *first = Verdict::Fail(why);
             }
             (outcome, None)
         }
     };
-    CellResult {
-        cell,
-        outcome,
-        decoded,
-    }
+    CellResult { cell, outcome, decoded }
 }
 
 /// Runs the two programs; returns what the client printed.
@@ -148,18 +136,14 @@ fn pair(
     if let Some(directory) = log.parent() {
         std::fs::create_dir_all(directory).map_err(|e| format!("{}: {e}", directory.display()))?;
     }
-    let capture = capture
-        .then(|| Capture::start(log, ports.0, ports.1))
-        .transpose()?;
+    let capture = capture.then(|| Capture::start(log, ports.0, ports.1)).transpose()?;
     let ior_file = log.with_extension("ior");
     let _ = std::fs::remove_file(&ior_file);
 
     let (program, mut args) = cell.server.command(programs, Side::Server, cell, ports.0);
     args.extend(["--ior-file".into(), ior_file.clone().into()]);
     let mut server = Running::start(&program, &args, &log.with_extension("server"))?;
-    server
-        .wait_until(START, |_| ior_file.exists())
-        .map_err(|e| format!("the server {e}"))?;
+    server.wait_until(START, |_| ior_file.exists()).map_err(|e| format!("the server {e}"))?;
     let ior =
         std::fs::read_to_string(&ior_file).map_err(|e| format!("{}: {e}", ior_file.display()))?;
 
@@ -189,9 +173,7 @@ fn pair(
     }
     drop(client);
     drop(server);
-    let decoded = capture
-        .map(|capture| capture.finish(cell, ports.0, ports.1))
-        .transpose()?;
+    let decoded = capture.map(|capture| capture.finish(cell, ports.0, ports.1)).transpose()?;
     Ok((text, decoded))
 }
 
@@ -201,18 +183,12 @@ fn leads_to(ior: &str, port: u16) -> bool {
 }
 
 fn client_args(cell: &Cell, ior: &str) -> Result<Vec<OsString>, String> {
-    let skipped: Vec<&str> = checks::names()
-        .filter(|name| checks::not_applicable(name, cell).is_some())
-        .collect();
+    let skipped: Vec<&str> =
+        checks::names().filter(|name| checks::not_applicable(name, cell).is_some()).collect();
     let corbaloc = corbaloc(ior, cell.column == Column::Tls)
         .ok_or_else(|| format!("the server's reference has no address for a URL: {ior}"))?;
-    let mut args: Vec<OsString> = vec![
-        "--ior".into(),
-        ior.into(),
-        "--corbaloc".into(),
-        corbaloc.into(),
-        "--shutdown".into(),
-    ];
+    let mut args: Vec<OsString> =
+        vec!["--ior".into(), ior.into(), "--corbaloc".into(), corbaloc.into(), "--shutdown".into()];
     if !skipped.is_empty() {
         args.extend(["--skip".into(), skipped.join(",").into()]);
     }
@@ -226,9 +202,8 @@ fn outcome(cell: &Cell, text: &str) -> Outcome {
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("PASS ") {
             said.insert(name.trim(), Verdict::Pass);
-        } else if let Some((name, why)) = line
-            .strip_prefix("FAIL ")
-            .and_then(|rest| rest.split_once(": "))
+        } else if let Some((name, why)) =
+            line.strip_prefix("FAIL ").and_then(|rest| rest.split_once(": "))
         {
             if !checks::names().any(|known| known == name) {
                 beside.push(format!("{name}: {why}"));
@@ -244,11 +219,7 @@ fn outcome(cell: &Cell, text: &str) -> Outcome {
                 Some(reason) => Verdict::NotApplicable(reason),
                 None => said.remove(name).unwrap_or_else(|| {
                     let why = std::mem::take(&mut beside);
-                    Verdict::Fail(if why.is_empty() {
-                        UNREPORTED.to_owned()
-                    } else {
-                        why
-                    })
+                    Verdict::Fail(if why.is_empty() { UNREPORTED.to_owned() } else { why })
                 }),
             };
             (name, verdict)
@@ -266,20 +237,13 @@ mod tests {
 
     #[test]
     fn what_is_not_reported_fails() {
-        let cell = Cell {
-            client: Orb::Omni,
-            server: Orb::Jac,
-            column: Column::Giop10,
-        };
+        let cell = Cell { client: Orb::Omni, server: Orb::Jac, column: Column::Giop10 };
         let outcome = outcome(
             &cell,
             "PASS long\nFAIL short: expected 1, got 2\nFAIL shutdown: the server is still running\n",
         );
         assert_eq!(outcome["long"], Verdict::Pass);
-        assert_eq!(
-            outcome["short"],
-            Verdict::Fail("expected 1, got 2".to_owned())
-        );
+        assert_eq!(outcome["short"], Verdict::Fail("expected 1, got 2".to_owned()));
         assert_eq!(
             outcome["boolean"],
             Verdict::Fail("shutdown: the server is still running".to_owned())
@@ -290,24 +254,10 @@ mod tests {
 
     #[test]
     fn a_failure_beside_the_checks_is_not_lost() {
-        let cell = Cell {
-            client: Orb::Omni,
-            server: Orb::Omni,
-            column: Column::Giop12,
-        };
-        let mut text: String = checks::names()
-            .map(|name| format!("PASS {name}\n"))
-            .collect();
-        assert!(
-            outcome(&cell, &text)
-                .values()
-                .all(|v| !matches!(v, Verdict::Fail(_)))
-        );
+        let cell = Cell { client: Orb::Omni, server: Orb::Omni, column: Column::Giop12 };
+        let mut text: String = checks::names().map(|name| format!("PASS {name}\n")).collect();
+        assert!(outcome(&cell, &text).values().all(|v| !matches!(v, Verdict::Fail(_))));
         text += "FAIL shutdown: the server is still running";
-        assert!(
-            outcome(&cell, &text)
-                .values()
-                .any(|v| matches!(v, Verdict::Fail(_)))
-        );
+        assert!(outcome(&cell, &text).values().any(|v| matches!(v, Verdict::Fail(_))));
     }
 }

@@ -19,10 +19,7 @@ pub(super) struct Function {
 /// Measures the functions of a file, but for tests. Closures count with the function that they stand in; bodies of macros
 /// are not looked into.
 pub(super) fn functions(file: &syn::File, text: &str) -> Vec<Function> {
-    let mut found = Found {
-        text,
-        functions: Vec::new(),
-    };
+    let mut found = Found { text, functions: Vec::new() };
     found.visit_file(file);
     found.functions
 }

@@ -7,9 +7,7 @@ pub(super) fn of_code(text: &str, lines: RangeInclusive<usize>) -> usize {
     let first = lines.start().saturating_sub(1);
     let count = lines.end() + 1 - lines.start();
     let lines = text.lines().skip(first).take(count).map(str::trim);
-    lines
-        .filter(|line| !line.is_empty() && !line.starts_with("//"))
-        .count()
+    lines.filter(|line| !line.is_empty() && !line.starts_with("//")).count()
 }
 
 #[cfg(test)]

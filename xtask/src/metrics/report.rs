@@ -29,8 +29,7 @@ struct Sums {
 impl Report {
     pub(super) fn add(&mut self, task: &'static Task, file: &str, functions: Vec<Function>) {
         let found = functions.into_iter();
-        self.functions
-            .extend(found.map(|function| (task, file.to_owned(), function)));
+        self.functions.extend(found.map(|function| (task, file.to_owned(), function)));
     }
 
     /// Number of functions of a task.
@@ -123,24 +122,13 @@ impl Report {
         line("| TAO | almost 70 % | 86 % | 14 % |");
         line("| SunSoft IIOP | 55 % | | 29 % above 10 |");
         line(&spread("OxORB", &all.spread, all.functions));
-        line(&spread(
-            "OxORB, each `?` a decision",
-            &all.spread_with_returns,
-            all.functions,
-        ));
+        line(&spread("OxORB, each `?` a decision", &all.spread_with_returns, all.functions));
         line("\n## The most complex functions\n");
         line("| Function | File | lines | v(G) |");
         line("|---|---|---|---|");
         for (_, file, function) in self.hardest() {
-            let Function {
-                name,
-                lines,
-                complexity,
-                ..
-            } = function;
-            line(&format!(
-                "| `{name}` | `crates/{file}` | {lines} | {complexity} |"
-            ));
+            let Function { name, lines, complexity, .. } = function;
+            line(&format!("| `{name}` | `crates/{file}` | {lines} | {complexity} |"));
         }
         line("\n## How it is counted\n");
         line(

@@ -23,31 +23,13 @@ const REST: usize = 11;
 
 /// All of them, in the order of the report.
 pub(super) const TASKS: &[Task] = &[
-    task(
-        "Connection management (server)",
-        Some([(2, 43, 7), (3, 190, 14)]),
-    ),
-    task(
-        "Connection management (client)",
-        Some([(3, 11, 1), (1, 64, 16)]),
-    ),
-    task(
-        "Message send (client and server)",
-        Some([(1, 46, 12), (1, 43, 12)]),
-    ),
-    task(
-        "Message read (client and server)",
-        Some([(1, 67, 19), (1, 56, 18)]),
-    ),
+    task("Connection management (server)", Some([(2, 43, 7), (3, 190, 14)])),
+    task("Connection management (client)", Some([(3, 11, 1), (1, 64, 16)])),
+    task("Message send (client and server)", Some([(1, 46, 12), (1, 43, 12)])),
+    task("Message read (client and server)", Some([(1, 67, 19), (1, 56, 18)])),
     task("Invocation (client)", Some([(2, 205, 26), (2, 188, 27)])),
-    task(
-        "Message processing (client and server)",
-        Some([(3, 41, 2), (1, 151, 24)]),
-    ),
-    task(
-        "Object adapter dispatch (server)",
-        Some([(2, 79, 6), (1, 61, 10)]),
-    ),
+    task("Message processing (client and server)", Some([(3, 41, 2), (1, 151, 24)])),
+    task("Object adapter dispatch (server)", Some([(2, 79, 6), (1, 61, 10)])),
     task("Data transfer (transports)", None),
     task("Request demultiplexing to threads (lanes, queues)", None),
     task("CDR and types", None),
@@ -145,14 +127,8 @@ mod tests {
     #[test]
     fn the_longest_place_counts() {
         let name = |file| of(file).map(|task| task.name);
-        assert_eq!(
-            name("core/src/server/listener.rs"),
-            Some(TASKS[SERVER].name)
-        );
-        assert_eq!(
-            name("core/src/server/lane_memory.rs"),
-            Some(TASKS[THREADS].name)
-        );
+        assert_eq!(name("core/src/server/listener.rs"), Some(TASKS[SERVER].name));
+        assert_eq!(name("core/src/server/lane_memory.rs"), Some(TASKS[THREADS].name));
         assert_eq!(name("giop/src/inbox/mod.rs"), Some(TASKS[READ].name));
         assert_eq!(name("cdr/src/model.rs"), None);
         assert_eq!(name("cli/src/main.rs"), None);

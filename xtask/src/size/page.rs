@@ -67,32 +67,19 @@ fn renewed(page: &str, rows: &[Row], of_others: &[(String, u64)], commit: &str) 
         after.trim_end()
     );
     let size = |program: &str| {
-        let row = rows
-            .iter()
-            .find(|row| row.program == program && row.build.starts_with("small"));
+        let row = rows.iter().find(|row| row.program == program && row.build.starts_with("small"));
         // Of several builds the last is the smallest.
         let row = row.and_then(|_| rows.iter().rfind(|row| row.program == program));
-        row.map_or_else(
-            || "-".to_owned(),
-            |row| row.octets.div_ceil(1024).to_string(),
-        )
+        row.map_or_else(|| "-".to_owned(), |row| row.octets.div_ceil(1024).to_string())
     };
-    let of = [
-        "smallest-client",
-        "smallest-server",
-        "smallest-rt-server",
-        "oxorb",
-    ]
-    .map(size);
+    let of = ["smallest-client", "smallest-server", "smallest-rt-server", "oxorb"].map(size);
     let _ = writeln!(page, "| {commit} | {} |", of.join(" | "));
     Some(page)
 }
 
 /// Returns date and number of the last commit.
 fn last_commit() -> Result<String, String> {
-    let run = Command::new("git")
-        .args(["log", "-1", "--format=%cs %h"])
-        .output();
+    let run = Command::new("git").args(["log", "-1", "--format=%cs %h"]).output();
     let run = run.map_err(|error| format!("cannot run git: {error}"))?;
     match run.status.success() {
         true => Ok(String::from_utf8_lossy(&run.stdout).trim().to_owned()),
@@ -117,10 +104,7 @@ mod tests {
         let page = format!("# A\n\n{BEGIN}old\n{END}\nWords.\n\n{HISTORY}\n| first |\n");
         let page = renewed(&page, &rows, &[], "today").unwrap();
         assert!(!page.contains("old"));
-        assert!(
-            page.contains("| small | `oxorb` | 2 | - | - | - | - |"),
-            "{page}"
-        );
+        assert!(page.contains("| small | `oxorb` | 2 | - | - | - | - |"), "{page}");
         assert!(
             page.ends_with("Words.\n\n## History\n\n| first |\n| today | - | - | - | 2 |\n"),
             "{page}"

@@ -46,26 +46,17 @@ struct Running {
 impl Running {
     fn start(program: &Path, argument: Option<&str>) -> Result<Self, String> {
         let mut command = Command::new(program);
-        command
-            .args(argument)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        command.args(argument).stdin(Stdio::piped()).stdout(Stdio::piped());
         let started = command.spawn();
         let mut process =
             started.map_err(|error| format!("cannot start {}: {error}", program.display()))?;
         let output = process.stdout.take().expect("it is piped");
         let mut line = String::new();
         let read = BufReader::new(output).read_line(&mut line);
-        let running = Running {
-            process,
-            line: line.trim_end().to_owned(),
-        };
+        let running = Running { process, line: line.trim_end().to_owned() };
         match read {
             Ok(octets) if octets > 0 => Ok(running),
-            _ => Err(format!(
-                "{} ended before it printed a line",
-                program.display()
-            )),
+            _ => Err(format!("{} ended before it printed a line", program.display())),
         }
     }
 

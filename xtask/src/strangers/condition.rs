@@ -20,10 +20,7 @@ const fn condition(name: &'static str, what: &'static str) -> Condition {
 /// The second user comes last: what root's runs leave in the folder for temporary files is there then.
 pub(super) const CONDITIONS: [Condition; 13] = [
     condition("no-ipv6", "no IPv6, and no network but 127.0.0.1"),
-    condition(
-        "long-tmpdir",
-        "a TMPDIR of 150 octets: too long for sockets",
-    ),
+    condition("long-tmpdir", "a TMPDIR of 150 octets: too long for sockets"),
     condition("space-in-tmpdir", "a TMPDIR with a space"),
     condition("no-sys-nice", "root without CAP_SYS_NICE"),
     condition("no-strace", "neither strace nor valgrind"),
@@ -96,10 +93,8 @@ fn without(setting: &mut Setting, folder: &Folder, names: &[&str]) -> Result<(),
 /// Returns the number of the last processor that this process may use: not the first, where it has a choice.
 fn last_processor() -> Result<String, String> {
     let status = fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
-    let allowed = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
-        .unwrap_or("0");
+    let allowed =
+        status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap_or("0");
     let last = allowed.trim().rsplit([',', '-']).next();
     Ok(last.unwrap_or_default().to_owned())
 }

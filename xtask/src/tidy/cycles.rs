@@ -41,10 +41,7 @@ pub(super) fn check(workspace: &Path, files: &[String]) -> Vec<Finding> {
     for root in &roots {
         let of_root = files.iter().filter_map(|file| {
             let text = file.strip_prefix(root).filter(|file| is_code(file))?;
-            Some((
-                text.to_owned(),
-                std::fs::read_to_string(workspace.join(file)).ok()?,
-            ))
+            Some((text.to_owned(), std::fs::read_to_string(workspace.join(file)).ok()?))
         });
         let budget = BUDGETS.iter().find(|(of, _)| of == root);
         let budget = budget.map_or(FEW, |(_, most)| *most);
@@ -67,10 +64,7 @@ fn check_crate(root: &str, budget: usize, imports: &Imports) -> Option<Finding> 
     }
     let less = cycle.len() < budget && budget > FEW;
     less.then(|| {
-        let what = format!(
-            "the budget of its import cycle, {budget}, can fall to {}",
-            cycle.len()
-        );
+        let what = format!("the budget of its import cycle, {budget}, can fall to {}", cycle.len());
         Finding::warning(root, what)
     })
 }
@@ -115,10 +109,7 @@ fn largest(
     let mut left = among.clone();
     let mut best = BTreeSet::new();
     while let Some(&file) = left.first() {
-        let both = reach(file, false)
-            .intersection(&reach(file, true))
-            .copied()
-            .collect();
+        let both = reach(file, false).intersection(&reach(file, true)).copied().collect();
         left = left.difference(&both).copied().collect();
         if both.len() > best.len() {
             best = both;
@@ -129,9 +120,7 @@ fn largest(
 
 /// Returns the imports of a cycle that leave least of it when they go.
 fn cuts(imports: &Imports, cycle: &BTreeSet<usize>) -> Vec<String> {
-    let pairs = cycle
-        .iter()
-        .flat_map(|&from| cycle.iter().map(move |&to| (from, to)));
+    let pairs = cycle.iter().flat_map(|&from| cycle.iter().map(move |&to| (from, to)));
     let edges = pairs.filter(|&(from, to)| imports.leads(from, to));
     let mut cuts: Vec<(usize, String)> = edges
         .map(|(from, to)| {
@@ -151,19 +140,14 @@ mod tests {
     use super::*;
 
     fn imports(files: &[(&str, &str)]) -> Imports {
-        let files = files
-            .iter()
-            .map(|(name, text)| (name.to_string(), text.to_string()));
+        let files = files.iter().map(|(name, text)| (name.to_string(), text.to_string()));
         Imports::of(files.collect())
     }
 
     fn cycle(files: &[(&str, &str)]) -> Vec<String> {
         let imports = imports(files);
         let found = largest(&imports, &imports.all(), None);
-        found
-            .iter()
-            .map(|&file| imports.name(file).to_owned())
-            .collect()
+        found.iter().map(|&file| imports.name(file).to_owned()).collect()
     }
 
     const RING: [(&str, &str); 4] = [
@@ -193,10 +177,7 @@ mod tests {
     #[test]
     fn tests_and_comments_import_nothing() {
         let text = "// use crate::b::B;\n#[cfg(test)]\nmod tests {\n    use crate::b::B;\n}\n";
-        assert_eq!(
-            cycle(&[("a.rs", text), ("b.rs", "use crate::a::A;\n")]).len(),
-            1
-        );
+        assert_eq!(cycle(&[("a.rs", text), ("b.rs", "use crate::a::A;\n")]).len(), 1);
         assert!(
             !is_code("client/model.rs") && !is_code("options/tests.rs") && is_code("orb/mod.rs")
         );
@@ -205,26 +186,16 @@ mod tests {
     #[test]
     fn more_than_the_budget_is_an_error_that_says_where_to_cut() {
         let found = check_crate("crates/x/src/", 2, &imports(&RING)).unwrap();
-        assert!(
-            found.is_error && found.what.starts_with("3 files import each other"),
-            "{found}"
-        );
+        assert!(found.is_error && found.what.starts_with("3 files import each other"), "{found}");
         assert!(found.what.contains("a.rs of b.rs (B): 1 left"), "{found}");
-        assert!(
-            !check_crate("crates/x/src/", 9, &imports(&RING))
-                .unwrap()
-                .is_error
-        );
+        assert!(!check_crate("crates/x/src/", 9, &imports(&RING)).unwrap().is_error);
         assert_eq!(check_crate("crates/x/src/", 3, &imports(&RING)), None);
     }
 
     #[test]
     fn budgets_of_crates_that_are_gone_are_found() {
         assert_eq!(check(Path::new("/nowhere"), &[]).len(), BUDGETS.len());
-        assert_eq!(
-            root("crates/core/src/client/mod.rs"),
-            Some("crates/core/src/")
-        );
+        assert_eq!(root("crates/core/src/client/mod.rs"), Some("crates/core/src/"));
         assert_eq!(root("xtask/src/tidy.rs"), Some("xtask/src/"));
         assert_eq!(root("crates/core/tests/calls.rs"), None);
     }

@@ -51,11 +51,7 @@ const LAYERS: [Layer; 58] = [
         uses: &["oxorb-cdr", "oxorb-object", "oxorb-giop"],
         why: "another messaging writes GIOP's messages in its own octets, and knows no transport either",
     },
-    Layer {
-        package: "oxorb-sys",
-        uses: &[],
-        why: "the door to the operating system stands alone",
-    },
+    Layer { package: "oxorb-sys", uses: &[], why: "the door to the operating system stands alone" },
     Layer {
         package: "oxorb-rt",
         uses: &["oxorb-sys"],
@@ -110,24 +106,12 @@ const LAYERS: [Layer; 58] = [
     },
     Layer {
         package: "oxorb-poa",
-        uses: &[
-            "oxorb-cdr",
-            "oxorb-object",
-            "oxorb-rt",
-            "oxorb-core",
-            "oxorb-perfect",
-        ],
+        uses: &["oxorb-cdr", "oxorb-object", "oxorb-rt", "oxorb-core", "oxorb-perfect"],
         why: "the object adapter serves requests and opens no connections",
     },
     Layer {
         package: "oxorb-component",
-        uses: &[
-            "oxorb-cdr",
-            "oxorb-object",
-            "oxorb-sys",
-            "oxorb-core",
-            "oxorb-poa",
-        ],
+        uses: &["oxorb-cdr", "oxorb-object", "oxorb-sys", "oxorb-core", "oxorb-poa"],
         why: "containers sit on the object adapter, and the facade shows them",
     },
     Layer {
@@ -380,13 +364,7 @@ const LAYERS: [Layer; 58] = [
     },
     Layer {
         package: "oxorb-bridge",
-        uses: &[
-            "oxorb",
-            "oxorb-cdr",
-            "oxorb-core",
-            "oxorb-dynamic",
-            "oxorb-object",
-        ],
+        uses: &["oxorb", "oxorb-cdr", "oxorb-core", "oxorb-dynamic", "oxorb-object"],
         why: "a bridge is a servant that passes octets on; it opens no connection and reads no message by itself",
     },
     Layer {
@@ -414,16 +392,8 @@ const LAYERS: [Layer; 58] = [
         uses: &["oxorb", "oxorb-cdr", "oxorb-giop", "oxorb-object"],
         why: "where there is no operating system there is no ORB, but there are messages",
     },
-    Layer {
-        package: EXAMPLE,
-        uses: &["oxorb"],
-        why: "an example is an application",
-    },
-    Layer {
-        package: "xtask",
-        uses: &[],
-        why: "chores run when nothing else compiles",
-    },
+    Layer { package: EXAMPLE, uses: &["oxorb"], why: "an example is an application" },
+    Layer { package: "xtask", uses: &[], why: "chores run when nothing else compiles" },
 ];
 
 /// Packages whose names begin so share a row.
@@ -457,10 +427,7 @@ const EXECUTORS: &[&str] = &[
 
 /// Checks every edge between packages of the workspace.
 pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
-    let ours: Vec<&str> = packages
-        .iter()
-        .map(|package| package.name.as_str())
-        .collect();
+    let ours: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     let mut findings = Vec::new();
     for package in packages {
         let edges = package.dependencies.iter().filter(|edge| {
@@ -552,10 +519,7 @@ mod tests {
     fn the_compiler_never_touches_the_run_time() {
         assert!(allowed("oxorb-idlgen", "oxorb-cdr", DependencyKind::Normal).is_err());
         assert!(allowed("oxorb", "oxorb-idl", DependencyKind::Normal).is_err());
-        assert_eq!(
-            allowed("oxbench", "oxorb-idlgen", DependencyKind::Build),
-            Ok(())
-        );
+        assert_eq!(allowed("oxbench", "oxorb-idlgen", DependencyKind::Build), Ok(()));
     }
 
     #[test]
@@ -584,10 +548,7 @@ mod tests {
     #[test]
     fn no_executor_at_run_time() {
         assert!(allowed("oxorb-core", "tokio", DependencyKind::Normal).is_err());
-        assert_eq!(
-            allowed("oxorb-core", "tokio", DependencyKind::Development),
-            Ok(())
-        );
+        assert_eq!(allowed("oxorb-core", "tokio", DependencyKind::Development), Ok(()));
     }
 
     #[test]

@@ -57,10 +57,7 @@ mod tests {
 
     #[test]
     fn an_error_that_writes_its_sentence_is_not() {
-        for line in [
-            "impl core::error::Error for Wrong {",
-            "impl Error for Wrong {}",
-        ] {
+        for line in ["impl core::error::Error for Wrong {", "impl Error for Wrong {}"] {
             let text = format!("{BY_HAND}{line}\n");
             assert_eq!(check_file("crates/x/src/lib.rs", &text), []);
         }

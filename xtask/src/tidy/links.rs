@@ -84,9 +84,7 @@ fn beside(file: &str, path: &str) -> PathBuf {
 /// Returns the name by which links find a heading.
 fn anchor(heading: &str) -> String {
     let text = heading.trim_start_matches('#').trim().to_lowercase();
-    let kept = text
-        .chars()
-        .filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
+    let kept = text.chars().filter(|c| c.is_alphanumeric() || [' ', '-', '_'].contains(c));
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
@@ -95,11 +93,8 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        let exists = |file: &Path| {
-            ["docs/b.md", "docs", "a.rs"]
-                .iter()
-                .any(|it| file == Path::new(it))
-        };
+        let exists =
+            |file: &Path| ["docs/b.md", "docs", "a.rs"].iter().any(|it| file == Path::new(it));
         let read = |_: &Path| Some("# Other page\n```\n# No heading\n```\n".to_owned());
         prose(text)
             .flat_map(|(_, line)| targets(line))

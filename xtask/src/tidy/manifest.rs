@@ -11,11 +11,7 @@ pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in packages {
         let path = package.manifest_path.as_std_path();
-        let file = path
-            .strip_prefix(workspace)
-            .unwrap_or(path)
-            .display()
-            .to_string();
+        let file = path.strip_prefix(workspace).unwrap_or(path).display().to_string();
         let text = std::fs::read_to_string(path).unwrap_or_default();
         findings.extend(check_text(&file, &text));
     }
@@ -29,23 +25,13 @@ pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
 
 const DEMANDS: [(&str, &str, &str); 4] = [
     ("[package]", "description = \"", "a description"),
-    (
-        "[package]",
-        "license.workspace = true",
-        "the workspace's licence",
-    ),
-    (
-        "[package]",
-        "edition.workspace = true",
-        "the workspace's edition",
-    ),
+    ("[package]", "license.workspace = true", "the workspace's licence"),
+    ("[package]", "edition.workspace = true", "the workspace's edition"),
     ("[lints]", "workspace = true", "the workspace's lints"),
 ];
 
 fn check_text(file: &str, text: &str) -> Vec<Finding> {
-    let missing = DEMANDS
-        .iter()
-        .filter(|(table, line, _)| !has(text, table, line));
+    let missing = DEMANDS.iter().filter(|(table, line, _)| !has(text, table, line));
     missing
         .map(|(table, line, what)| {
             let what = format!("the package lacks {what}: `{line}` in {table}");

@@ -143,9 +143,7 @@ fn weak(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut before = false;
     text.lines().enumerate().filter_map(move |(at, line)| {
         let line = line.trim_start();
-        let doc = line
-            .strip_prefix("/// ")
-            .or_else(|| line.strip_prefix("//! "));
+        let doc = line.strip_prefix("/// ").or_else(|| line.strip_prefix("//! "));
         let is_doc = line.starts_with("///") || line.starts_with("//!");
         let first = !std::mem::replace(&mut before, is_doc);
         let words = doc.filter(|_| first)?;

@@ -16,11 +16,8 @@ const DOORS: [&str; 5] = [
 ];
 
 /// Roots of packages that hold such a module: they deny what they cannot forbid, except for `sys`.
-const MIXED: [&str; 3] = [
-    "crates/cdr/src/lib.rs",
-    "crates/rt/src/lib.rs",
-    "tests/testkit/src/lib.rs",
-];
+const MIXED: [&str; 3] =
+    ["crates/cdr/src/lib.rs", "crates/rt/src/lib.rs", "tests/testkit/src/lib.rs"];
 
 /// Checks the root of every library and program.
 pub(super) fn check_roots(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
@@ -30,11 +27,7 @@ pub(super) fn check_roots(workspace: &Path, packages: &[Package]) -> Vec<Finding
             continue;
         }
         let path = target.src_path.as_std_path();
-        let file = path
-            .strip_prefix(workspace)
-            .unwrap_or(path)
-            .display()
-            .to_string();
+        let file = path.strip_prefix(workspace).unwrap_or(path).display().to_string();
         let text = std::fs::read_to_string(path).unwrap_or_default();
         findings.extend(check_root(&file, &text));
     }
@@ -44,9 +37,7 @@ pub(super) fn check_roots(workspace: &Path, packages: &[Package]) -> Vec<Finding
 fn check_root(file: &str, text: &str) -> Option<Finding> {
     let says = |attribute: &str| text.lines().any(|line| line.trim() == attribute);
     // An example holds nothing that its reader does not need; `check_file` reads it like any other.
-    let exempt = ["crates/sys/", "examples/"]
-        .iter()
-        .any(|folder| file.starts_with(folder));
+    let exempt = ["crates/sys/", "examples/"].iter().any(|folder| file.starts_with(folder));
     if exempt || says("#![forbid(unsafe_code)]") {
         return None;
     }
@@ -54,11 +45,7 @@ fn check_root(file: &str, text: &str) -> Option<Finding> {
         let found = Finding::error(file, None, "lacks `#![deny(unsafe_code)]`");
         return (!says("#![deny(unsafe_code)]")).then_some(found);
     }
-    Some(Finding::error(
-        file,
-        None,
-        "lacks `#![forbid(unsafe_code)]`",
-    ))
+    Some(Finding::error(file, None, "lacks `#![forbid(unsafe_code)]`"))
 }
 
 /// Checks that a file outside the doors neither holds unsafe code nor allows it.
@@ -71,14 +58,9 @@ pub(super) fn check_file(file: &str, text: &str) -> Vec<Finding> {
     let lines = text.lines().enumerate();
     let bad = lines.filter(|(_, line)| {
         let code = code(line);
-        let quoted = |mark: &str| {
-            code.split(mark)
-                .next()
-                .is_some_and(|before| before.contains('"'))
-        };
-        marks
-            .iter()
-            .any(|mark| code.contains(mark) && !quoted(mark))
+        let quoted =
+            |mark: &str| code.split(mark).next().is_some_and(|before| before.contains('"'));
+        marks.iter().any(|mark| code.contains(mark) && !quoted(mark))
             || code.contains(concat!("allow(", "unsafe_code)"))
     });
     bad.map(|(at, _)| {
@@ -112,10 +94,7 @@ mod tests {
     fn unsafe_code_is_found_outside_the_doors() {
         let text = format!("fn f() {{\n    {} {{ g() }}\n}}\n", "unsafe");
         let found = check_file("crates/core/src/a.rs", &text);
-        assert_eq!(
-            found.iter().map(|found| found.line).collect::<Vec<_>>(),
-            [Some(2)]
-        );
+        assert_eq!(found.iter().map(|found| found.line).collect::<Vec<_>>(), [Some(2)]);
         assert_eq!(check_file("crates/sys/src/socket.rs", &text), []);
         assert_eq!(check_file("crates/cdr/src/raw/room.rs", &text), []);
         assert_eq!(check_file("crates/cdr/src/encoder.rs", &text).len(), 1);
@@ -123,13 +102,7 @@ mod tests {
 
     #[test]
     fn talking_about_it_is_fine() {
-        assert_eq!(
-            check_file(
-                "a.rs",
-                "// unsafe { } is elsewhere\nlet a = \"unsafe fn \";\n"
-            ),
-            []
-        );
+        assert_eq!(check_file("a.rs", "// unsafe { } is elsewhere\nlet a = \"unsafe fn \";\n"), []);
     }
 
     #[test]

@@ -25,30 +25,12 @@ struct Part {
 }
 
 const PARTS: [Part; 6] = [
-    Part {
-        folder: "client/",
-        never: &["server", "orb"],
-    },
-    Part {
-        folder: "server/",
-        never: &["client", "orb"],
-    },
-    Part {
-        folder: "conn/",
-        never: &["client", "server", "orb"],
-    },
-    Part {
-        folder: "policy/",
-        never: &["client", "server", "conn", "orb"],
-    },
-    Part {
-        folder: "options/",
-        never: &["client", "server", "conn", "orb"],
-    },
-    Part {
-        folder: "rt/",
-        never: &["client", "server", "conn", "orb"],
-    },
+    Part { folder: "client/", never: &["server", "orb"] },
+    Part { folder: "server/", never: &["client", "orb"] },
+    Part { folder: "conn/", never: &["client", "server", "orb"] },
+    Part { folder: "policy/", never: &["client", "server", "conn", "orb"] },
+    Part { folder: "options/", never: &["client", "server", "conn", "orb"] },
+    Part { folder: "rt/", never: &["client", "server", "conn", "orb"] },
 ];
 
 /// Names that the files of a place may use all the same: at most ten, each with its reason on [`PAGE`].
@@ -129,9 +111,7 @@ fn check_file(
 
 /// Returns the number of lines whose code takes the whole ORB.
 fn wholes(text: &str) -> usize {
-    text.lines()
-        .filter(|line| code(line).contains(WHOLE))
-        .count()
+    text.lines().filter(|line| code(line).contains(WHOLE)).count()
 }
 
 fn check_wholes(lines: usize) -> Option<Finding> {
@@ -203,11 +183,8 @@ fn exported(root: &str) -> BTreeMap<String, String> {
     let text: String = root.lines().map(code).collect();
     let uses = text.split("pub use ").skip(1);
     let uses = uses.filter_map(|used| used.split_once(';')?.0.split_once("::"));
-    let names = uses.flat_map(|(part, of)| {
-        firsts(of)
-            .into_iter()
-            .map(|name| (name, part.trim().to_owned()))
-    });
+    let names = uses
+        .flat_map(|(part, of)| firsts(of).into_iter().map(|name| (name, part.trim().to_owned())));
     names.collect()
 }
 
@@ -222,9 +199,7 @@ mod tests {
         let file = format!("{ROOT}{file}");
         let found = check_file(&file, text, &exported(LIB), &mut Vec::new());
         let found = found.iter().map(Finding::to_string);
-        found
-            .map(|it| it.replace(&format!("error: {ROOT}"), ""))
-            .collect()
+        found.map(|it| it.replace(&format!("error: {ROOT}"), "")).collect()
     }
 
     #[test]
@@ -232,30 +207,15 @@ mod tests {
         let told = found("client/call.rs", "\nuse crate::server::Sink;\n");
         assert_eq!(told.len(), 1);
         assert!(told[0].starts_with("client/call.rs:2: files of `client/` must not name `server`"));
-        assert_eq!(
-            found("server/sink.rs", "fn f() { crate::client::g() }").len(),
-            1
-        );
-        assert_eq!(
-            found("server/a/mod.rs", "use super::super::client::X;").len(),
-            1
-        );
-        assert_eq!(
-            found("client/call.rs", "use super::server::X;"),
-            [] as [String; 0]
-        );
-        assert_eq!(
-            found("client/call.rs", "use super::super::server::X;").len(),
-            1
-        );
+        assert_eq!(found("server/sink.rs", "fn f() { crate::client::g() }").len(), 1);
+        assert_eq!(found("server/a/mod.rs", "use super::super::client::X;").len(), 1);
+        assert_eq!(found("client/call.rs", "use super::server::X;"), [] as [String; 0]);
+        assert_eq!(found("client/call.rs", "use super::super::server::X;").len(), 1);
     }
 
     #[test]
     fn names_that_the_root_shows_are_known_by_where_they_come_from() {
-        let told = found(
-            "client/call.rs",
-            "use crate::{\n    raise,\n    Pool,\n};\n",
-        );
+        let told = found("client/call.rs", "use crate::{\n    raise,\n    Pool,\n};\n");
         assert!(told[0].contains("`Pool` of `server`"), "{told:?}");
         assert_eq!(found("conn/turn.rs", "use crate::{Orb, raise};").len(), 1);
         assert_eq!(found("rt/current.rs", "use crate::{raise, Lane};").len(), 1);
@@ -271,10 +231,7 @@ mod tests {
         ] {
             assert_eq!(found("client/call.rs", text), [] as [String; 0], "{text}");
         }
-        assert_eq!(
-            found("client/model.rs", "use crate::server::X;"),
-            [] as [String; 0]
-        );
+        assert_eq!(found("client/model.rs", "use crate::server::X;"), [] as [String; 0]);
     }
 
     #[test]
@@ -289,10 +246,7 @@ mod tests {
 
     #[test]
     fn more_functions_that_take_the_whole_orb_are_found() {
-        assert_eq!(
-            wholes("fn f(orb: &Orb) {}\n// orb: &Orb\nfn g(orb: &impl Host) {}\n"),
-            1
-        );
+        assert_eq!(wholes("fn f(orb: &Orb) {}\n// orb: &Orb\nfn g(orb: &impl Host) {}\n"), 1);
         assert_eq!(check_wholes(WHOLES), None);
         assert!(check_wholes(WHOLES + 1).is_some_and(|found| found.is_error));
     }

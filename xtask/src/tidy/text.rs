@@ -30,14 +30,9 @@ pub(super) fn check(file: &str, text: &str) -> Vec<Finding> {
     if (rust && file.starts_with("crates/") && !is_test(file)) || is_page {
         findings.extend(outside_ids(file, text));
     }
-    if [
-        "crates/cdr/src/",
-        "crates/object/src/",
-        "crates/giop/src/",
-        "crates/lite/src/",
-    ]
-    .iter()
-    .any(|sans_io| file.starts_with(sans_io))
+    if ["crates/cdr/src/", "crates/object/src/", "crates/giop/src/", "crates/lite/src/"]
+        .iter()
+        .any(|sans_io| file.starts_with(sans_io))
     {
         findings.extend(outside_world(file, text));
     }
@@ -88,10 +83,7 @@ fn length(file: &str, text: &str) -> Option<Finding> {
     if is_test(file) {
         return None;
     }
-    let lines = text
-        .lines()
-        .take_while(|line| !line.starts_with("mod tests {"))
-        .count();
+    let lines = text.lines().take_while(|line| !line.starts_with("mod tests {")).count();
     if lines > TOO_LONG {
         let what = format!("{lines} lines; {TOO_LONG} is the most a file may have");
         return Some(Finding::error(file, None, what));
@@ -174,17 +166,15 @@ fn outside_world(file: &str, text: &str) -> Vec<Finding> {
         "Condvar",
     ];
     let code_ends = text.find("\n#[cfg(test)]").unwrap_or(text.len());
-    lines_where(&text[..code_ends], |line| {
-        OUTSIDE.iter().any(|name| code(line).contains(name))
-    })
-    .map(|line| {
-        Finding::error(
-            file,
-            line,
-            "no clock, file, socket, thread or lock in cdr, object, giop and lite",
-        )
-    })
-    .collect()
+    lines_where(&text[..code_ends], |line| OUTSIDE.iter().any(|name| code(line).contains(name)))
+        .map(|line| {
+            Finding::error(
+                file,
+                line,
+                "no clock, file, socket, thread or lock in cdr, object, giop and lite",
+            )
+        })
+        .collect()
 }
 
 /// Whether time in the file is that of `clock.rs`: the join, but for the seam and the worlds in its place.
@@ -205,22 +195,17 @@ fn other_clocks(file: &str, text: &str) -> Vec<Finding> {
         "std::thread::sleep",
     ];
     let code_ends = text.find("\n#[cfg(test)]\nmod ").unwrap_or(text.len());
-    lines_where(&text[..code_ends], |line| {
-        READ.iter().any(|name| code(line).contains(name))
-    })
-    .map(|line| {
-        let what = "core reads time by crate::clock, and sleeps by crate::sync::thread";
-        Finding::error(file, line, what)
-    })
-    .collect()
+    lines_where(&text[..code_ends], |line| READ.iter().any(|name| code(line).contains(name)))
+        .map(|line| {
+            let what = "core reads time by crate::clock, and sleeps by crate::sync::thread";
+            Finding::error(file, line, what)
+        })
+        .collect()
 }
 
 /// Numbers, from 1, of the lines that are so.
 fn lines_where(text: &str, is_so: impl Fn(&str) -> bool) -> impl Iterator<Item = usize> {
-    text.lines()
-        .enumerate()
-        .filter(move |(_, line)| is_so(line))
-        .map(|(at, _)| at + 1)
+    text.lines().enumerate().filter(move |(_, line)| is_so(line)).map(|(at, _)| at + 1)
 }
 
 #[cfg(test)]
@@ -228,10 +213,7 @@ mod tests {
     use super::*;
 
     fn broken(file: &str, text: &str) -> Vec<(Option<usize>, String)> {
-        check(file, text)
-            .into_iter()
-            .map(|found| (found.line, found.what))
-            .collect()
+        check(file, text).into_iter().map(|found| (found.line, found.what)).collect()
     }
 
     #[test]
@@ -250,10 +232,7 @@ mod tests {
     #[test]
     fn spaces_at_the_end_are_found() {
         let found = broken("docs/a.md", "a\nb \n");
-        assert_eq!(
-            found,
-            [(Some(2), "spaces at the end of the line".to_owned())]
-        );
+        assert_eq!(found, [(Some(2), "spaces at the end of the line".to_owned())]);
         assert_eq!(broken("docs/a.md", "a").len(), 1);
         assert_eq!(broken("tests/idl-ui/ok/a.result", "a "), []);
     }
@@ -262,10 +241,7 @@ mod tests {
     fn paths_of_one_machine_are_found() {
         let text = concat!("see /ho", "me/me/notes\n");
         assert_eq!(broken("docs/a.md", text).len(), 1);
-        assert_eq!(
-            broken("docs/a.md", concat!("see https://a.example/ho", "me/\n")),
-            []
-        );
+        assert_eq!(broken("docs/a.md", concat!("see https://a.example/ho", "me/\n")), []);
     }
 
     #[test]
@@ -278,21 +254,14 @@ mod tests {
         assert!(found.len() == 1 && found[0].is_error);
         assert_eq!(check("crates/core/tests/a.rs", &lines(TOO_LONG + 1)), []);
         let tested = lines(LONG) + "#[cfg(test)]\nmod tests {\n" + &lines(LONG) + "}\n";
-        assert!(
-            check("crates/core/src/a.rs", &tested)
-                .iter()
-                .all(|found| !found.is_error)
-        );
+        assert!(check("crates/core/src/a.rs", &tested).iter().all(|found| !found.is_error));
     }
 
     #[test]
     fn unfinished_work_is_found() {
         for name in ["todo", "unimplemented", "dbg"] {
             let text = format!("fn f() {{\n    {name}!(\"later\")\n}}\n");
-            assert_eq!(
-                broken("a.rs", &text),
-                [(Some(2), "unfinished work".to_owned())]
-            );
+            assert_eq!(broken("a.rs", &text), [(Some(2), "unfinished work".to_owned())]);
         }
         assert_eq!(broken("a.rs", "// not todo!()\nmy_dbg!(1);\n"), []);
     }
@@ -312,14 +281,8 @@ mod tests {
     fn generated_code_names_only_its_prelude() {
         let head = concat!("// @", "generated by oxorb from a.idl. Do not edit.\n");
         assert_eq!(broken("a.rs", &format!("{head}use ::oxorb::__gen;\n")), []);
-        assert_eq!(
-            broken("a.rs", &format!("{head}use ::oxorb::Orb;\n")).len(),
-            1
-        );
-        assert_eq!(
-            broken("a.rs", &format!("{head}use oxorb_cdr::Encode;\n")).len(),
-            1
-        );
+        assert_eq!(broken("a.rs", &format!("{head}use ::oxorb::Orb;\n")).len(), 1);
+        assert_eq!(broken("a.rs", &format!("{head}use oxorb_cdr::Encode;\n")).len(), 1);
     }
 
     #[test]

@@ -52,10 +52,7 @@ struct High {
 impl PushConsumer for High {
     fn push(&self, events: &[Event]) {
         let now = nanoseconds(self.began.elapsed());
-        let mut latencies = self
-            .latencies
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
         for event in events {
             if let Ok(pushed) = <[u8; 8]>::try_from(event.data.payload.as_slice()) {
                 latencies.push(now.saturating_sub(u64::from_le_bytes(pushed)));
@@ -137,13 +134,7 @@ impl Load {
         let (real_time, pushed) = real_time;
         let pushed = pushed?;
         let until = Instant::now() + PATIENCE;
-        let waiting = || {
-            channel
-                .statistics()
-                .consumers
-                .iter()
-                .any(|it| it.queue.waiting > 0)
-        };
+        let waiting = || channel.statistics().consumers.iter().any(|it| it.queue.waiting > 0);
         while waiting() {
             if Instant::now() > until {
                 return Err("events wait although nobody pushes any more".into());
@@ -153,15 +144,10 @@ impl Load {
         let consumers = channel.statistics().consumers;
         seen.dropped += consumers.iter().map(|it| it.dropped).sum::<u64>();
         seen.lows += low.0.load(Relaxed);
-        let mut latencies = high
-            .latencies
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut latencies = high.latencies.lock().unwrap_or_else(PoisonError::into_inner);
         if latencies.len() as u64 != pushed {
             let came = latencies.len();
-            return Err(
-                format!("{pushed} events of the high pair were pushed, {came} came").into(),
-            );
+            return Err(format!("{pushed} events of the high pair were pushed, {came} came").into());
         }
         seen.latencies.append(&mut latencies);
         channel.destroy();
@@ -213,10 +199,7 @@ impl Load {
 
 /// Lets the calling thread run at that priority of SCHED_FIFO; reports whether it may.
 fn run_at(priority: i32) -> bool {
-    let fifo = Schedule {
-        class: Class::Fifo,
-        priority,
-    };
+    let fifo = Schedule { class: Class::Fifo, priority };
     schedule::set_current(fifo).is_ok()
 }
 

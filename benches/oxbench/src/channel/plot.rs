@@ -35,23 +35,12 @@ fn draw_panel<'a>(report: &Report, version: Version, panel: &Area<'a>) -> Drawn<
             (1f64..most.max(2) as f64).log_scale(),
             0.0..slowest.max(1) as f64 * 1.2 / 1e3,
         )?;
-    chart
-        .configure_mesh()
-        .x_desc("low pairs")
-        .y_desc("microseconds")
-        .draw()?;
-    for (strategy, color) in [
-        ("RMS", RGBColor(31, 119, 180)),
-        ("MUF", RGBColor(214, 69, 29)),
-    ] {
+    chart.configure_mesh().x_desc("low pairs").y_desc("microseconds").draw()?;
+    for (strategy, color) in [("RMS", RGBColor(31, 119, 180)), ("MUF", RGBColor(214, 69, 29))] {
         for (name, width) in [("p50", 3), ("p99", 1)] {
             let style = color.stroke_width(width);
             let line = report.line(version, strategy).into_iter().map(|point| {
-                let nanoseconds = if name == "p50" {
-                    point.p50_ns
-                } else {
-                    point.p99_ns
-                };
+                let nanoseconds = if name == "p50" { point.p50_ns } else { point.p99_ns };
                 (point.lows as f64, nanoseconds as f64 / 1e3)
             });
             chart

@@ -102,9 +102,7 @@ impl Point {
 impl Report {
     pub(super) fn line(&self, version: Version, strategy: &str) -> Vec<&Point> {
         let points = self.points.iter();
-        points
-            .filter(|point| point.version == version && point.strategy == strategy)
-            .collect()
+        points.filter(|point| point.version == version && point.strategy == strategy).collect()
     }
 }
 
@@ -214,10 +212,8 @@ mod tests {
         for &version in Version::value_variants() {
             for lows in [1, 1_000] {
                 for strategy in ["RMS", "MUF"] {
-                    let seen = Seen {
-                        latencies: vec![of(version, strategy, lows); 5],
-                        ..Seen::default()
-                    };
+                    let seen =
+                        Seen { latencies: vec![of(version, strategy, lows); 5], ..Seen::default() };
                     let took = Duration::from_secs(1);
                     points.push(Point::new(version, strategy, lows, seen, took));
                 }

@@ -75,12 +75,7 @@ impl Scheduled {
             pairs.push(declare(&scheduling, number, low, Criticality::Low)?);
         }
         let (orb, scheduler) = served(&scheduling)?;
-        let configuration = Scheduled {
-            strategy,
-            orb,
-            scheduler,
-            pairs: pairs.clone(),
-        };
+        let configuration = Scheduled { strategy, orb, scheduler, pairs: pairs.clone() };
         let channel = EventChannel::new(options(lows));
         channel.schedule_with(configuration.scheduler.clone());
         let connected: Vec<Pair> = (0..=lows)
@@ -91,12 +86,7 @@ impl Scheduled {
         drop(connected);
         configuration.end()?;
         let (orb, scheduler) = served(&Scheduling::new(Service::run_time(table)?))?;
-        Ok(Scheduled {
-            strategy,
-            orb,
-            scheduler,
-            pairs,
-        })
+        Ok(Scheduled { strategy, orb, scheduler, pairs })
     }
 
     pub(super) fn strategy(&self) -> &'static str {
@@ -149,11 +139,7 @@ impl Scheduled {
 /// Returns the options of a channel that takes all pairs.
 pub(super) fn options(lows: usize) -> ChannelOptions {
     ChannelOptions {
-        limits: Limits {
-            consumers: lows + 1,
-            suppliers: lows + 1,
-            ..Limits::default()
-        },
+        limits: Limits { consumers: lows + 1, suppliers: lows + 1, ..Limits::default() },
         ..ChannelOptions::default()
     }
 }

@@ -33,11 +33,9 @@ pub(crate) fn call(references: &[String]) -> Result {
     let orb = Orb::builder().listen(ENDPOINT).build()?;
     let called = match references {
         [] => Called::in_process(&orb)?,
-        [plain, facet] => Called {
-            plain: orb.resolve(plain)?,
-            facet: orb.resolve(facet)?,
-            _container: None,
-        },
+        [plain, facet] => {
+            Called { plain: orb.resolve(plain)?, facet: orb.resolve(facet)?, _container: None }
+        }
         _ => return Err("wanted two references, or none".into()),
     };
     let mut calling = Calling::start(&orb, called, references.is_empty())?;
@@ -55,21 +53,14 @@ struct Called {
 
 impl Called {
     fn in_process(orb: &Orb) -> Result<Called> {
-        let policies = Policies {
-            id_uniqueness: IdUniqueness::Multiple,
-            ..Policies::default()
-        };
+        let policies = Policies { id_uniqueness: IdUniqueness::Multiple, ..Policies::default() };
         let poa = orb.root_poa().create_poa("plain", policies)?;
         let plain = poa.activate(Worker::default())?;
         let container = Container::builder(orb.root_poa(), "parts").create()?;
         let worker: WorkerRef = container.install("worker", Worker::default())?;
         worker.configuration_complete()?;
         let facet = worker.provide_offer()?.ok_or("the worker has no facet")?;
-        Ok(Called {
-            plain,
-            facet,
-            _container: Some(container),
-        })
+        Ok(Called { plain, facet, _container: Some(container) })
     }
 }
 
@@ -132,12 +123,7 @@ impl session::Caller for Calling {
 
     /// `size`: 8 octets are a `long long`, others a sequence.
     fn run(&mut self, way: Way, size: u32, clock: &mut Clock) -> Result {
-        let Calling {
-            called,
-            context,
-            batch,
-            ..
-        } = self;
+        let Calling { called, context, batch, .. } = self;
         let plain = &called.plain;
         let octets = vec![7; size as usize];
         let mut value = 0_i64;

@@ -42,20 +42,10 @@ struct Cost {
 pub(super) fn measure(rounds: u32) -> Result<Deployment> {
     let plan = plans::crowd(INSTANCES, NODES);
     let rounds = (0..rounds).map(|round| {
-        eprintln!(
-            "deployment of {INSTANCES} instances, round {} ...",
-            round + 1
-        );
-        Ok(Round {
-            bare: bare()?,
-            deployed: deployed(&plan)?,
-        })
+        eprintln!("deployment of {INSTANCES} instances, round {} ...", round + 1);
+        Ok(Round { bare: bare()?, deployed: deployed(&plan)? })
     });
-    Ok(Deployment {
-        instances: INSTANCES,
-        nodes: NODES,
-        rounds: rounds.collect::<Result<_>>()?,
-    })
+    Ok(Deployment { instances: INSTANCES, nodes: NODES, rounds: rounds.collect::<Result<_>>()? })
 }
 
 fn bare() -> Result<Cost> {
@@ -66,9 +56,7 @@ fn bare() -> Result<Cost> {
         Process::start(name, Placement::Free, Role::Server, &mut command)
     };
     let mut processes = (0..NODES).map(start).collect::<Result<Vec<_>>>()?;
-    processes
-        .iter_mut()
-        .try_for_each(|process| process.expect("ready"))?;
+    processes.iter_mut().try_for_each(|process| process.expect("ready"))?;
     let time = begin.elapsed().as_secs_f64() * 1000.0;
     let memory = processes.iter().map(|it| pss(it.id())).sum::<Result<_>>()?;
     processes.into_iter().try_for_each(Process::finish)?;
@@ -131,9 +119,7 @@ impl Deployment {
 
 impl fmt::Display for Deployment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Deployment {
-            instances, nodes, ..
-        } = self;
+        let Deployment { instances, nodes, .. } = self;
         let [bare, deployed] = self.medians();
         writeln!(
             f,
@@ -145,10 +131,7 @@ impl fmt::Display for Deployment {
         )?;
         let rows = [
             (format!("{nodes} processes with an ORB each"), bare),
-            (
-                format!("{instances} connected instances on {nodes} nodes"),
-                deployed,
-            ),
+            (format!("{instances} connected instances on {nodes} nodes"), deployed),
             (
                 "more for each instance".to_owned(),
                 Cost {
@@ -171,11 +154,6 @@ mod tests {
     #[test]
     fn the_memory_of_a_process_is_read() {
         assert!(pss(std::process::id()).unwrap() > 100.0);
-        assert!(
-            pss(u32::MAX)
-                .unwrap_err()
-                .to_string()
-                .contains("smaps_rollup")
-        );
+        assert!(pss(u32::MAX).unwrap_err().to_string().contains("smaps_rollup"));
     }
 }

@@ -79,11 +79,7 @@ fn step(name: &'static str, before: &State, after: &State) -> Step {
             Some(_) => {}
         }
     }
-    Step {
-        name,
-        code,
-        documents,
-    }
+    Step { name, code, documents }
 }
 
 /// Lines of the first text that are not in the second and the reverse, by the longest common sequence of lines. Quadratic.
@@ -108,9 +104,7 @@ fn difference(before: &str, after: &str) -> (usize, usize) {
 
 /// Lines of a function, from its first one to the brace that closes it. Functions of a module are not indented.
 fn lines_of(program: &str, function: &str) -> usize {
-    let from = program
-        .lines()
-        .skip_while(|line| !line.starts_with(function));
+    let from = program.lines().skip_while(|line| !line.starts_with(function));
     let inside = from.take_while(|line| *line != "}").count();
     // With the brace itself; none for a function that is not there.
     if inside > 0 { inside + 1 } else { 0 }
@@ -118,11 +112,7 @@ fn lines_of(program: &str, function: &str) -> usize {
 
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Step {
-            name,
-            code,
-            documents,
-        } = self;
+        let Step { name, code, documents } = self;
         writeln!(f, "  {name:34}{code}   {documents}")
     }
 }
@@ -156,13 +146,7 @@ mod tests {
             assert_eq!(step.code, Change::default(), "{}", step.name);
         }
         // Attached by a document of its own.
-        assert_eq!(
-            (
-                steps[0].documents.files_added,
-                steps[0].documents.files_changed
-            ),
-            (1, 0)
-        );
+        assert_eq!((steps[0].documents.files_added, steps[0].documents.files_changed), (1, 0));
         assert_eq!(steps[1].documents.files_changed, 1);
         assert!(FUNCTIONS.iter().all(|it| lines_of(PROGRAM, it) > 3));
     }

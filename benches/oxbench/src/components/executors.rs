@@ -40,9 +40,7 @@ impl WorkerExecutor for Worker {
 impl Labour for Worker {
     fn work(&self, repetitions: u32) -> Result<(), SystemException> {
         let repetition = self.repetition.load(Ordering::Relaxed);
-        toil(Duration::from_micros(
-            u64::from(repetitions) * u64::from(repetition),
-        ));
+        toil(Duration::from_micros(u64::from(repetitions) * u64::from(repetition)));
         Ok(())
     }
 
@@ -131,12 +129,7 @@ impl Control for Controller {
         };
         let repetitions = self.repetitions.load(Ordering::Relaxed);
         let run = Arc::new(Run::default());
-        *run.lock() = Seen {
-            running: true,
-            begin: now(),
-            period,
-            ..Seen::default()
-        };
+        *run.lock() = Seen { running: true, begin: now(), period, ..Seen::default() };
         *last = Arc::clone(&run);
         // On Linux the thread inherits class and priority of the one that serves this request.
         std::thread::spawn(move || run.repeat(&context, period, repetitions));

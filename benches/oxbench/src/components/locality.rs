@@ -50,11 +50,7 @@ impl Stage {
         };
         let plan = write(name, plan)?;
         let resources = resources.map(|text| write("lanes.csr", text)).transpose()?;
-        Ok(Stage {
-            folder,
-            plan,
-            resources,
-        })
+        Ok(Stage { folder, plan, resources })
     }
 
     /// Returns the reference that a process has written into a file of the folder.

@@ -105,12 +105,7 @@ fn measure(options: &Options) -> Result<Report> {
         asked => asked,
     };
     let calls = overhead::Extent { rounds, blocks };
-    let rates = rates::Extent {
-        repetitions: work,
-        orders: &options.orders,
-        seconds,
-        placement,
-    };
+    let rates = rates::Extent { repetitions: work, orders: &options.orders, seconds, placement };
     Ok(Report {
         machine: Machine::this(),
         placement: placement.to_string(),

@@ -105,14 +105,8 @@ fn measure_row(place: Place, octets: u32, extent: Extent, placement: Placement) 
     Ok(Row {
         place,
         octets,
-        plain: Side {
-            calls: plain,
-            allocations: of_plain,
-        },
-        component: Side {
-            calls: component,
-            allocations: of_component,
-        },
+        plain: Side { calls: plain, allocations: of_plain },
+        component: Side { calls: component, allocations: of_component },
         overhead: median(ratios),
     })
 }
@@ -162,17 +156,12 @@ impl Processes {
         let name = "the process of the calling component".to_owned();
         let mut client = Process::start(name, placement, Role::Client, &mut command)?;
         client.expect("ready")?;
-        Ok(Processes {
-            client,
-            server,
-            batch: place.batch(),
-        })
+        Ok(Processes { client, server, batch: place.batch() })
     }
 
     /// Returns nanoseconds of each sample of one block.
     fn block(&mut self, way: Way, octets: u32, samples: u32) -> Result<Vec<u64>> {
-        self.client
-            .tell(&format!("run {} {octets} {samples}", way.name()))?;
+        self.client.tell(&format!("run {} {octets} {samples}", way.name()))?;
         self.client.expect("done")?;
         self.client.tell("samples")?;
         let line = self.client.hear()?;
@@ -198,8 +187,7 @@ impl Processes {
 
     fn allocated_during(&mut self, way: Way, octets: u32, samples: u32) -> Result<u64> {
         let before = self.allocated()?;
-        self.client
-            .tell(&format!("run {} {octets} {samples}", way.name()))?;
+        self.client.tell(&format!("run {} {octets} {samples}", way.name()))?;
         self.client.expect("done")?;
         Ok(self.allocated()? - before)
     }
@@ -252,15 +240,7 @@ impl fmt::Display for Row {
         let Row { place, octets, .. } = self;
         for (name, side) in [("plain", &self.plain), ("component", &self.component)] {
             let us = |nanoseconds: f64| nanoseconds / 1000.0;
-            let Spread {
-                mean,
-                jitter,
-                p50,
-                p99,
-                p999,
-                max,
-                ..
-            } = side.calls;
+            let Spread { mean, jitter, p50, p99, p999, max, .. } = side.calls;
             write!(f, "  {place:7}{octets:>5}  {name:10}")?;
             for time in [p50, p99, p999, max] {
                 write!(f, "{:>12.3}", us(time as f64))?;

@@ -99,11 +99,7 @@ pub(super) fn crowd(instances: usize, nodes: usize) -> String {
 }
 
 fn ulong(number: u32) -> Any {
-    Any {
-        kind: Type::Basic(Basic::ULong),
-        data: Data::Integer(number.into()),
-        ..Any::default()
-    }
+    Any { kind: Type::Basic(Basic::ULong), data: Data::Integer(number.into()), ..Any::default() }
 }
 
 #[cfg(test)]
@@ -118,12 +114,8 @@ mod tests {
         let priority = |text: &str, name: &str| {
             let document = Document::read(text, Format::Xml, &Limits::default()).unwrap();
             let resources = document.into_resources().unwrap();
-            let input = Input {
-                plan: &plan,
-                resources: Some(&resources),
-                domain: None,
-                components: None,
-            };
+            let input =
+                Input { plan: &plan, resources: Some(&resources), domain: None, components: None };
             assert_eq!(check(&input).findings, []);
             let set = set_of(plan.instance_named(name).unwrap(), &resources).unwrap();
             set.priority_model.as_ref().unwrap().server_priority.0
@@ -160,12 +152,7 @@ mod tests {
         let text = crowd(100, 4);
         let plan = Document::read(&text, Format::Toml, &Limits::default()).unwrap();
         let plan = plan.into_plan().unwrap();
-        let input = Input {
-            plan: &plan,
-            resources: None,
-            domain: None,
-            components: None,
-        };
+        let input = Input { plan: &plan, resources: None, domain: None, components: None };
         assert_eq!(check(&input).findings, []);
         let processes = oxorb_deploy::processes(&plan);
         let sizes: Vec<usize> = processes.iter().map(|it| it.instances.len()).collect();

@@ -130,10 +130,7 @@ fn measure_point(
     controllers.iter().try_for_each(|it| it.start())?;
     std::thread::sleep(Duration::from_secs(extent.seconds));
     controllers.iter().try_for_each(|it| it.stop())?;
-    let results = controllers
-        .iter()
-        .map(at_rest)
-        .collect::<Result<Vec<_>>>()?;
+    let results = controllers.iter().map(at_rest).collect::<Result<Vec<_>>>()?;
     orb.shutdown(true)?;
     processes.into_iter().try_for_each(Locality::finish)?;
     let pairs = RATES.into_iter().zip(results);
@@ -154,7 +151,7 @@ fn at_rest(controller: &ControllerRef) -> Result<Statistics> {
         }
         if begin.elapsed() > PATIENCE {
             return Err(
-                "a controller was told to stop, and its call has not returned for 30 s".into(),
+                "a controller was told to stop, and its call has not returned for 30 s".into()
             );
         }
         std::thread::sleep(Duration::from_millis(5));
@@ -182,21 +179,13 @@ impl Rates {
         let urgent = urgent.map(|point| Ratio::exactly(point.pairs[2].kept / 75.0));
         let text = "repetitions at which it fails first";
         vec![
-            below(
-                format!("no priorities: {text}, 75 Hz by 25 Hz"),
-                first(Order::None, 2, 0),
-                1.0,
-            ),
+            below(format!("no priorities: {text}, 75 Hz by 25 Hz"), first(Order::None, 2, 0), 1.0),
             below(
                 format!("lanes by rate: {text}, 25 Hz by 75 Hz"),
                 first(Order::ByRate, 0, 2),
                 1.0,
             ),
-            at_least(
-                "lanes by rate, greatest work: share of 75 Hz that is kept",
-                urgent,
-                URGENT,
-            ),
+            at_least("lanes by rate, greatest work: share of 75 Hz that is kept", urgent, URGENT),
             below(
                 format!("lanes against rate: {text}, 75 Hz by 25 Hz"),
                 first(Order::AgainstRate, 2, 0),
@@ -217,13 +206,9 @@ impl Rates {
                 let pair = &point.pairs[at];
                 pair.kept < KEPT * f64::from(pair.hertz)
             };
-            self.of(order)
-                .find(failed)
-                .map(|point| f64::from(point.repetitions))
+            self.of(order).find(failed).map(|point| f64::from(point.repetitions))
         };
-        Some(Ratio::exactly(
-            first(this)? / first(other).unwrap_or(f64::INFINITY),
-        ))
+        Some(Ratio::exactly(first(this)? / first(other).unwrap_or(f64::INFINITY)))
     }
 }
 
@@ -252,17 +237,10 @@ impl fmt::Display for Rates {
                 "\n{}\n  repetitions   of one CPU   calls a second: 25 Hz     50 Hz     75 Hz   deadlines missed: 25 Hz   50 Hz   75 Hz",
                 name(order)
             )?;
-            for Point {
-                repetitions, pairs, ..
-            } in points
-            {
+            for Point { repetitions, pairs, .. } in points {
                 let rates = f64::from(RATES.iter().sum::<u32>());
                 let asked = f64::from(*repetitions) * self.repetition * rates / 1e6;
-                write!(
-                    f,
-                    "  {repetitions:>11}{:>11.0} %            ",
-                    asked * 100.0
-                )?;
+                write!(f, "  {repetitions:>11}{:>11.0} %            ", asked * 100.0)?;
                 for pair in pairs {
                     write!(f, "{:>10.1}", pair.kept)?;
                 }
@@ -282,27 +260,14 @@ mod tests {
     use super::*;
 
     fn point(order: Order, repetitions: u32, kept: [f64; 3]) -> Point {
-        let pair = |(hertz, kept)| Pair {
-            hertz,
-            kept,
-            missed: 0.0,
-            mean: 0.0,
-            longest: 0.0,
-        };
-        Point {
-            order,
-            repetitions,
-            pairs: RATES.into_iter().zip(kept).map(pair).collect(),
-        }
+        let pair = |(hertz, kept)| Pair { hertz, kept, missed: 0.0, mean: 0.0, longest: 0.0 };
+        Point { order, repetitions, pairs: RATES.into_iter().zip(kept).map(pair).collect() }
     }
 
     #[test]
     fn who_fails_first_is_seen() {
         let rates = Rates {
-            kept_out: KeptOut {
-                throttling: false,
-                awake: Vec::new(),
-            },
+            kept_out: KeptOut { throttling: false, awake: Vec::new() },
             seconds: 1,
             repetition: 50.0,
             executables: 1,

@@ -32,10 +32,7 @@ impl Report {
 
     /// Draws the rates that were kept.
     pub(super) fn draw(&self, file: &std::path::Path) -> crate::Result {
-        let rates = self
-            .rates
-            .as_ref()
-            .ok_or("only rates are drawn, and none was measured")?;
+        let rates = self.rates.as_ref().ok_or("only rates are drawn, and none was measured")?;
         let kept = |point: &super::rates::Point| Kept {
             order: point.order,
             work: f64::from(point.repetitions) * rates.repetition / 1000.0,

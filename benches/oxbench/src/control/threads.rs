@@ -47,18 +47,8 @@ struct Task {
 }
 
 const TASKS: [Task; 3] = [
-    Task {
-        name: "20 ms",
-        period: Duration::from_millis(20),
-        criticality: 0,
-        priority: 70,
-    },
-    Task {
-        name: "40 ms",
-        period: Duration::from_millis(40),
-        criticality: 0,
-        priority: 50,
-    },
+    Task { name: "20 ms", period: Duration::from_millis(20), criticality: 0, priority: 70 },
+    Task { name: "40 ms", period: Duration::from_millis(40), criticality: 0, priority: 50 },
     Task {
         name: "80 ms, critical",
         period: Duration::from_millis(80),
@@ -164,9 +154,7 @@ impl Jobs {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     if !crate::load::may_use_priorities() {
-        return Err(
-            "this experiment needs SCHED_FIFO: run it as root, or with CAP_SYS_NICE".into(),
-        );
+        return Err("this experiment needs SCHED_FIFO: run it as root, or with CAP_SYS_NICE".into());
     }
     let quiet = Quiet::begin(&[]);
     let mut points = Vec::new();
@@ -187,10 +175,7 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options, discipline: Discipline, load: u32) -> Result<Point> {
-    let placement = Placement::Pinned {
-        client: options.cpu,
-        server: options.cpu,
-    };
+    let placement = Placement::Pinned { client: options.cpu, server: options.cpu };
     let start = |name: &str, arguments: &[String]| {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["control", "threads-side", "--discipline", discipline.name()]);
@@ -203,22 +188,14 @@ fn measure(options: &Options, discipline: Discipline, load: u32) -> Result<Point
     let mut middle = start("the second process", &next(&reference))?;
     let reference = middle.hear()?;
     let [flag, reference] = next(&reference);
-    let more = [
-        flag,
-        reference,
-        format!("--seconds={}", options.seconds),
-        format!("--load={load}"),
-    ];
+    let more =
+        [flag, reference, format!("--seconds={}", options.seconds), format!("--load={load}")];
     let mut first = start("the first process", &more)?;
     let jobs = serde_json::from_str(&first.hear()?)?;
     first.finish()?;
     middle.finish()?;
     last.finish()?;
-    Ok(Point {
-        discipline,
-        load,
-        jobs,
-    })
+    Ok(Point { discipline, load, jobs })
 }
 
 /// Runs one of the processes.
@@ -227,15 +204,11 @@ pub(crate) fn serve(options: &SideOptions) -> Result {
     let enforcement = Enforcement::Priorities(band);
     match options.discipline {
         Discipline::Fp => side(options, Kokyu::<Fp>::new(enforcement), |task, _, _| {
-            Ok(FpParameter {
-                priority: Priority::new(task.priority)?,
-            })
+            Ok(FpParameter { priority: Priority::new(task.priority)? })
         }),
-        Discipline::Muf => side(
-            options,
-            Kokyu::<Muf>::new(enforcement),
-            |task, left, work| Ok(MufParameter::within(task.criticality, left, work)),
-        ),
+        Discipline::Muf => side(options, Kokyu::<Muf>::new(enforcement), |task, left, work| {
+            Ok(MufParameter::within(task.criticality, left, work))
+        }),
     }
 }
 
@@ -287,10 +260,7 @@ fn offer(orb: &Orb, next: Option<CubingRef>) -> Result<CubingRef> {
         }),
         ..RtPolicies::default()
     };
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { realtime, ..Policies::default() };
     let poa = orb.root_poa().create_poa("stages", policies)?;
     Ok(poa.activate(Stage { next })?)
 }
@@ -335,9 +305,7 @@ impl<S: Scheduler> Head<'_, S> {
                 .iter()
                 .map(|task| scope.spawn(move || self.repeat(task, begin, parameter)))
                 .collect();
-            let ended = threads
-                .into_iter()
-                .map(|it| it.join().expect("no task panics"));
+            let ended = threads.into_iter().map(|it| it.join().expect("no task panics"));
             ended.collect()
         })
     }
@@ -359,10 +327,7 @@ impl<S: Scheduler> Head<'_, S> {
         self.next.cube(0)?;
         let released =
             (Duration::from_secs(self.seconds).as_nanos() / task.period.as_nanos()) as u32;
-        let mut jobs = Jobs {
-            released,
-            in_time: 0,
-        };
+        let mut jobs = Jobs { released, in_time: 0 };
         for job in 0..released {
             let release = begin + task.period * job;
             let deadline = release + task.period;
@@ -420,12 +385,7 @@ fn draw(report: &Report, file: &Path) -> Result {
 }
 
 fn draw_panel<'a>(report: &Report, discipline: Discipline, panel: &Area<'a>) -> Drawn<'a> {
-    let points = || {
-        report
-            .points
-            .iter()
-            .filter(|it| it.discipline == discipline)
-    };
+    let points = || report.points.iter().filter(|it| it.discipline == discipline);
     let loads = || points().map(|point| f64::from(point.load));
     let (least, most) = (loads().fold(100.0, f64::min), loads().fold(101.0, f64::max));
     let caption = match discipline {
@@ -443,11 +403,7 @@ fn draw_panel<'a>(report: &Report, discipline: Discipline, panel: &Area<'a>) -> 
         .x_desc("asked of the processor, percent")
         .y_desc("jobs in time, percent")
         .draw()?;
-    let colors = [
-        RGBColor(31, 119, 180),
-        RGBColor(44, 160, 44),
-        RGBColor(214, 69, 29),
-    ];
+    let colors = [RGBColor(31, 119, 180), RGBColor(44, 160, 44), RGBColor(214, 69, 29)];
     for (at, (task, color)) in TASKS.iter().zip(colors).enumerate() {
         let line = points().map(|point| (f64::from(point.load), point.jobs[at].share()));
         chart

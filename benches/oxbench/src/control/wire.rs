@@ -167,11 +167,7 @@ pub(crate) fn run(options: &Options) -> Result {
     for &queueing in Queueing::value_variants() {
         eprintln!("{} ...", queueing.text());
         queue(queueing, options.rate)?;
-        points.push(measure(
-            queueing,
-            options.bulk,
-            Duration::from_secs(seconds),
-        )?);
+        points.push(measure(queueing, options.bulk, Duration::from_secs(seconds))?);
     }
     let report = Report {
         machine: Machine::this(),
@@ -241,26 +237,20 @@ fn queue(queueing: Queueing, rate: u32) -> Result {
     let _ = tc(format!("qdisc del dev {device} root"));
     let bucket = format!("rate {rate}mbit burst 4000");
     match queueing {
-        Queueing::Alone | Queueing::None | Queueing::Priority => tc(format!(
-            "qdisc add dev {device} root handle 1: tbf {bucket} limit {LIMIT}"
-        ))?,
+        Queueing::Alone | Queueing::None | Queueing::Priority => {
+            tc(format!("qdisc add dev {device} root handle 1: tbf {bucket} limit {LIMIT}"))?
+        }
         Queueing::Mark => {
-            tc(format!(
-                "qdisc add dev {device} root handle 1: htb default 30"
-            ))?;
+            tc(format!("qdisc add dev {device} root handle 1: htb default 30"))?;
             let whole = format!("rate {rate}mbit ceil {rate}mbit burst 4000 cburst 4000");
-            tc(format!(
-                "class add dev {device} parent 1: classid 1:1 htb {whole}"
-            ))?;
+            tc(format!("class add dev {device} parent 1: classid 1:1 htb {whole}"))?;
             let kbit = rate * 1000;
             for (class, order, share) in [("1:10", 0, kbit / 10), ("1:30", 1, kbit * 9 / 10)] {
                 let part = format!("rate {share}kbit ceil {rate}mbit burst 4000 cburst 4000");
                 tc(format!(
                     "class add dev {device} parent 1:1 classid {class} htb prio {order} {part} quantum 1514"
                 ))?;
-                tc(format!(
-                    "qdisc add dev {device} parent {class} bfifo limit {LIMIT}"
-                ))?;
+                tc(format!("qdisc add dev {device} parent {class} bfifo limit {LIMIT}"))?;
             }
             let octet = MARKS[1] << 2;
             tc(format!(
@@ -269,25 +259,21 @@ fn queue(queueing: Queueing, rate: u32) -> Result {
         }
     }
     if queueing == Queueing::Priority {
-        tc(format!(
-            "qdisc add dev {device} parent 1:1 handle 10: pfifo_fast"
-        ))?;
+        tc(format!("qdisc add dev {device} parent 1:1 handle 10: pfifo_fast"))?;
     }
     Ok(())
 }
 
 fn measure(queueing: Queueing, bulk: u32, time: Duration) -> Result<Point> {
     let mut command = Command::new("ip");
-    command
-        .args(["netns", "exec", "server"])
-        .arg(std::env::current_exe()?)
-        .args(["control", "wire-side", "--queueing", queueing.name()]);
-    let mut server = Process::start(
-        "the server".into(),
-        Placement::Free,
-        Role::Server,
-        &mut command,
-    )?;
+    command.args(["netns", "exec", "server"]).arg(std::env::current_exe()?).args([
+        "control",
+        "wire-side",
+        "--queueing",
+        queueing.name(),
+    ]);
+    let mut server =
+        Process::start("the server".into(), Placement::Free, Role::Server, &mut command)?;
     let told = server.hear()?;
     let (low, high) = told.split_once(' ').ok_or("the server names two objects")?;
     let (over, fetched) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -300,10 +286,7 @@ fn measure(queueing: Queueing, bulk: u32, time: Duration) -> Result<Point> {
         thread::sleep(Duration::from_millis(500));
         let before = fetched.load(Ordering::Relaxed);
         let begin = Instant::now();
-        let samples = scope
-            .spawn(|| call(high, time))
-            .join()
-            .expect("nobody panics");
+        let samples = scope.spawn(|| call(high, time)).join().expect("nobody panics");
         let took = (fetched.load(Ordering::Relaxed) - before, begin.elapsed());
         over.store(true, Ordering::Relaxed);
         samples.map(|samples| (samples, took))
@@ -402,21 +385,12 @@ pub(crate) fn serve(options: &SideOptions) -> Result {
             }),
             ..RtPolicies::default()
         };
-        let policies = Policies {
-            realtime,
-            ..Policies::default()
-        };
-        let poa = orb
-            .root_poa()
-            .create_poa(&format!("lane-{priority}"), policies)?;
+        let policies = Policies { realtime, ..Policies::default() };
+        let poa = orb.root_poa().create_poa(&format!("lane-{priority}"), policies)?;
         let object: WireRef = poa.activate(Answers)?;
         Ok(object.to_ior())
     };
-    session::announce(&format!(
-        "{} {}",
-        object(PRIORITIES[0])?,
-        object(PRIORITIES[1])?
-    ))?;
+    session::announce(&format!("{} {}", object(PRIORITIES[0])?, object(PRIORITIES[1])?))?;
     orb.shutdown(true)?;
     Ok(())
 }
@@ -491,22 +465,12 @@ fn draw(report: &Report, file: &Path) -> Result {
 
 fn draw_panel<'a>(report: &Report, panel: &Area<'a>) -> Drawn<'a> {
     let milliseconds = |time: u64| time.max(1) as f64 / 1e6;
-    let times = || {
-        report
-            .points
-            .iter()
-            .flat_map(|it| [it.samples.first(), it.samples.last()])
-    };
+    let times = || report.points.iter().flat_map(|it| [it.samples.first(), it.samples.last()]);
     let times = || times().flatten().map(|time| milliseconds(*time));
-    let (least, most) = (
-        times().fold(f64::INFINITY, f64::min) * 0.8,
-        times().fold(0.1, f64::max) * 1.2,
-    );
+    let (least, most) =
+        (times().fold(f64::INFINITY, f64::min) * 0.8, times().fold(0.1, f64::max) * 1.2);
     let mut chart = ChartBuilder::on(panel)
-        .caption(
-            "urgent calls beside bulk on a full link",
-            ("sans-serif", 18),
-        )
+        .caption("urgent calls beside bulk on a full link", ("sans-serif", 18))
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(56)

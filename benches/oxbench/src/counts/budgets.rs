@@ -11,18 +11,9 @@ use crate::peers::Contender;
 
 /// Budgets, as `-ORBBudget` has them, that no ping exceeds.
 const KINDS: [(&str, &str); 4] = [
-    (
-        "a rate of the operation",
-        "operation oxbench::Probe::ping requests=1000000000 burst=1000000",
-    ),
-    (
-        "a rate of each client",
-        "clients requests=1000000000 burst=1000000",
-    ),
-    (
-        "processor time of the operation",
-        "operation oxbench::Probe::ping time=60s/60s longest=60s",
-    ),
+    ("a rate of the operation", "operation oxbench::Probe::ping requests=1000000000 burst=1000000"),
+    ("a rate of each client", "clients requests=1000000000 burst=1000000"),
+    ("processor time of the operation", "operation oxbench::Probe::ping time=60s/60s longest=60s"),
     (
         "both of both",
         "operation oxbench::Probe::ping requests=1000000000 burst=1000000 time=60s/60s longest=60s; \
@@ -64,10 +55,7 @@ pub(super) fn count(contender: &Contender) -> Result<Budgets> {
         let more = with - without;
         Ok(Row { kind, more })
     });
-    Ok(Budgets {
-        without,
-        rows: rows.collect::<Result<_>>()?,
-    })
+    Ok(Budgets { without, rows: rows.collect::<Result<_>>()? })
 }
 
 /// Returns the server's instructions for a ping.

@@ -45,9 +45,7 @@ fn read(log: &Path) -> Result<u64> {
 
 /// The line `==17== Collected : 123456`.
 fn parse(text: &str) -> Option<u64> {
-    let (_, count) = text
-        .lines()
-        .find_map(|line| line.split_once("Collected : "))?;
+    let (_, count) = text.lines().find_map(|line| line.split_once("Collected : "))?;
     count.trim().parse().ok()
 }
 
@@ -57,10 +55,7 @@ mod tests {
 
     #[test]
     fn the_count_is_found_in_the_log() {
-        assert_eq!(
-            parse("==17== Events    : Ir\n==17== Collected : 1234\n"),
-            Some(1234)
-        );
+        assert_eq!(parse("==17== Events    : Ir\n==17== Collected : 1234\n"), Some(1234));
         assert_eq!(parse("==17== died\n"), None);
     }
 }

@@ -85,11 +85,7 @@ impl Row {
             ("server", &self.server, BOUNDS.server_instructions),
         ];
         let broken = sides.into_iter().flat_map(|(name, side, instructions)| {
-            side.above(
-                &format!("{name} over {}", self.protocol),
-                &BOUNDS,
-                instructions,
-            )
+            side.above(&format!("{name} over {}", self.protocol), &BOUNDS, instructions)
         });
         broken.collect()
     }
@@ -98,12 +94,7 @@ impl Row {
 impl fmt::Display for Messagings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "per ping, by messaging:")?;
-        for Row {
-            protocol,
-            client,
-            server,
-        } in &self.rows
-        {
+        for Row { protocol, client, server } in &self.rows {
             write!(f, "  {protocol:17}")?;
             for (name, side) in [("client", client), ("server", server)] {
                 let number = |count: Option<f64>, digits| match count {
@@ -138,10 +129,7 @@ mod tests {
                 instructions: Some(instructions),
                 virtual_calls: None,
             },
-            server: Side {
-                instructions: Some(1000.0),
-                ..Side::default()
-            },
+            server: Side { instructions: Some(1000.0), ..Side::default() },
         };
         let rows = makers.zip(instructions).map(row).collect();
         Messagings { rows }.broken()
@@ -164,9 +152,6 @@ mod tests {
     #[test]
     fn the_light_messagings_keep_the_bounds_of_a_ping() {
         let above = broken([4000.0, 3000.0, 1000.0]);
-        assert_eq!(
-            above,
-            ["3000.000 instructions on the client over giop-lite-tcp, 1500 allowed"]
-        );
+        assert_eq!(above, ["3000.000 instructions on the client over giop-lite-tcp, 1500 allowed"]);
     }
 }

@@ -30,10 +30,8 @@ const ROWS: [(Shape, [usize; 3]); 5] = [
 ];
 
 /// Searches one by one, which the gate has to see, or it sees nothing.
-const PLANTED: [(Shape, [usize; 2]); 2] = [
-    (Shape::SearchedObjects, [1, 100]),
-    (Shape::SearchedOperations, [1, 100]),
-];
+const PLANTED: [(Shape, [usize; 2]); 2] =
+    [(Shape::SearchedObjects, [1, 100]), (Shape::SearchedOperations, [1, 100])];
 
 /// Most instructions of a direct call, from a thread of the application and within a lane. Measured in cargo's
 /// release profile: 782 and 1,004.
@@ -81,24 +79,14 @@ pub(super) fn count() -> Result<Scale> {
         let point = (many, steady(&args, many)?);
         match rows.last_mut() {
             Some(row) if row.of == of => row.points.push(point),
-            _ => rows.push(Row {
-                of,
-                points: vec![point],
-                planted,
-            }),
+            _ => rows.push(Row { of, points: vec![point], planted }),
         }
     }
     let calls = Way::COUNTED.into_iter().map(|way| {
         let args = ["collocated".to_owned(), name(&way)];
-        Ok(Call {
-            way,
-            instructions: difference(&args, MANY)?,
-        })
+        Ok(Call { way, instructions: difference(&args, MANY)? })
     });
-    Ok(Scale {
-        rows,
-        calls: calls.collect::<Result<_>>()?,
-    })
+    Ok(Scale { rows, calls: calls.collect::<Result<_>>()? })
 }
 
 /// As the command line has it.
@@ -119,9 +107,8 @@ fn steady(args: &[String], many: usize) -> Result<f64> {
         true => (1, MANY),
         false => (3, VERY_MANY),
     };
-    let mut counted: Vec<f64> = (0..times)
-        .map(|_| difference(args, last))
-        .collect::<Result<_>>()?;
+    let mut counted: Vec<f64> =
+        (0..times).map(|_| difference(args, last)).collect::<Result<_>>()?;
     counted.sort_by(f64::total_cmp);
     Ok(counted[times / 2])
 }
@@ -162,10 +149,7 @@ impl Row {
         let &[(_, alone), ..] = self.points.as_slice() else {
             return None;
         };
-        let grown = self
-            .points
-            .iter()
-            .find(|(_, instructions)| *instructions > alone * GROWTH);
+        let grown = self.points.iter().find(|(_, instructions)| *instructions > alone * GROWTH);
         match (grown, self.planted) {
             (Some((many, instructions)), false) => Some(format!(
                 "{}: {instructions:.0} instructions a request among {many}, {alone:.0} alone",
@@ -196,12 +180,7 @@ impl Call {
 impl fmt::Display for Scale {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "instructions from a request's octets to its upcall:")?;
-        for Row {
-            of,
-            points,
-            planted,
-        } in &self.rows
-        {
+        for Row { of, points, planted } in &self.rows {
             write!(f, "  {of:20}")?;
             for (many, instructions) in points {
                 write!(f, " {instructions:6.0} among {many}")?;
@@ -223,28 +202,16 @@ mod tests {
     fn row(instructions: [f64; 3], planted: bool) -> Option<String> {
         let points = [1, 100, 1_000].into_iter().zip(instructions).collect();
         let of = "objects".to_owned();
-        Row {
-            of,
-            points,
-            planted,
-        }
-        .broken()
+        Row { of, points, planted }.broken()
     }
 
     #[test]
     fn growth_is_seen_and_has_to_be_where_it_is_planted() {
         assert_eq!(row([500.0, 520.0, 560.0], false), None);
         let grown = row([500.0, 520.0, 600.0], false).unwrap();
-        assert_eq!(
-            grown,
-            "objects: 600 instructions a request among 1000, 500 alone"
-        );
+        assert_eq!(grown, "objects: 600 instructions a request among 1000, 500 alone");
         assert_eq!(row([500.0, 600.0, 6000.0], true), None);
-        assert!(
-            row([500.0, 500.0, 500.0], true)
-                .unwrap()
-                .contains("show nothing")
-        );
+        assert!(row([500.0, 500.0, 500.0], true).unwrap().contains("show nothing"));
     }
 
     #[test]
@@ -252,10 +219,6 @@ mod tests {
         let call = |way, instructions| Call { way, instructions }.broken();
         assert_eq!(call(Way::Direct, DIRECT - 1.0), None);
         assert_eq!(call(Way::Marshalled, 3000.0), None);
-        assert!(
-            call(Way::WithinLane, WITHIN_LANE + 1.0)
-                .unwrap()
-                .contains("1050 allowed")
-        );
+        assert!(call(Way::WithinLane, WITHIN_LANE + 1.0).unwrap().contains("1050 allowed"));
     }
 }

@@ -47,11 +47,7 @@ impl Strace {
             let _ = child.wait();
             return Err(format!("strace cannot attach: {}", line.trim()).into());
         }
-        Ok(Strace {
-            child,
-            _report: report,
-            summary,
-        })
+        Ok(Strace { child, _report: report, summary })
     }
 
     /// Detaches and tells what it counted.

@@ -22,10 +22,8 @@ pub(super) struct Sites(HashSet<u64>);
 impl Sites {
     /// Reads them from the disassembly of a program.
     pub(super) fn of(program: &Path) -> Result<Sites> {
-        let output = Command::new("objdump")
-            .args(["-d", "--no-show-raw-insn"])
-            .arg(program)
-            .output()?;
+        let output =
+            Command::new("objdump").args(["-d", "--no-show-raw-insn"]).arg(program).output()?;
         if !output.status.success() {
             return Err(format!("objdump cannot read {}", program.display()).into());
         }

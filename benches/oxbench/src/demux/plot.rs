@@ -10,12 +10,8 @@ use crate::plot::{Area, Drawn, legend, page};
 
 const PANEL: (u32, u32) = (460, 380);
 
-const COLORS: [RGBColor; 4] = [
-    RGBColor(214, 69, 29),
-    RGBColor(31, 119, 180),
-    RGBColor(44, 140, 70),
-    RGBColor(120, 120, 120),
-];
+const COLORS: [RGBColor; 4] =
+    [RGBColor(214, 69, 29), RGBColor(31, 119, 180), RGBColor(44, 140, 70), RGBColor(120, 120, 120)];
 
 /// Draws `report` into `file`.
 pub(super) fn draw(report: &Report, file: &Path) -> Result {
@@ -39,10 +35,7 @@ fn draw_panel<'a>(panel: &Panel, area: &Area<'a>) -> Drawn<'a> {
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(64)
-        .build_cartesian_2d(
-            (1.0..most.max(2.0)).log_scale(),
-            (lowest..highest).log_scale(),
-        )?;
+        .build_cartesian_2d((1.0..most.max(2.0)).log_scale(), (lowest..highest).log_scale())?;
     chart
         .configure_mesh()
         .x_desc(panel.of)

@@ -56,11 +56,7 @@ struct Counter {
 impl Counter {
     fn new(by: By, many: usize) -> Arc<Counter> {
         let operations = operations(by, many);
-        Arc::new(Counter {
-            operations,
-            found: AtomicUsize::new(0),
-            many,
-        })
+        Arc::new(Counter { operations, found: AtomicUsize::new(0), many })
     }
 }
 
@@ -209,10 +205,8 @@ impl Requests {
         }
         let mut poa = orb.root_poa().clone();
         for level in 0..depth {
-            let policies = Policies {
-                id_uniqueness: IdUniqueness::Multiple,
-                ..Policies::default()
-            };
+            let policies =
+                Policies { id_uniqueness: IdUniqueness::Multiple, ..Policies::default() };
             poa = poa.create_poa(&format!("level {level}"), policies)?;
         }
         let requests = (0..OBJECTS).map(|n| {
@@ -237,12 +231,7 @@ impl Requests {
 
     fn new(orb: Orb, servant: Arc<Counter>, mut requests: Vec<Detached>) -> Requests {
         shuffle(&mut requests);
-        Requests {
-            orb,
-            servant,
-            requests,
-            through: Through::Adapter,
-        }
+        Requests { orb, servant, requests, through: Through::Adapter }
     }
 
     pub(super) fn len(&self) -> usize {

@@ -41,10 +41,7 @@ impl Servant for Empty {
 pub(super) fn measure(layers: &Panel, rounds: u32) -> Result<Share> {
     let upcall = point(0, &Requests::to_nothing()?, rounds).nanoseconds;
     let of = |strategy: &str| {
-        let series = layers
-            .series
-            .iter()
-            .find(|series| series.strategy == strategy);
+        let series = layers.series.iter().find(|series| series.strategy == strategy);
         let point = series?.points.iter().find(|point| point.of == 4);
         Some((point?.nanoseconds - upcall).max(0.0))
     };
@@ -85,10 +82,7 @@ fn server() -> Result<f64> {
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rest = (self.server - self.one_step).max(0.0);
-        writeln!(
-            f,
-            "\nof the server's processor time for one call over loopback, ns"
-        )?;
+        writeln!(f, "\nof the server's processor time for one call over loopback, ns")?;
         for (name, demux) in [("in one step", self.one_step), ("layered", self.layered)] {
             let all = rest + demux;
             let share = 100.0 * demux / all;

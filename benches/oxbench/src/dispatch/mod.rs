@@ -113,10 +113,8 @@ pub(crate) fn run(options: &Options) -> Result {
         true => (&QUICK[..], options.rounds.min(2)),
         false => (&PAIRS[..], options.rounds),
     };
-    let mut series = STRATEGIES.map(|strategy| Series {
-        strategy: strategy.name,
-        points: Vec::new(),
-    });
+    let mut series =
+        STRATEGIES.map(|strategy| Series { strategy: strategy.name, points: Vec::new() });
     let mut real_time = true;
     for &many in pairs {
         let mut seen = [(); STRATEGIES.len()].map(|()| Seen::default());
@@ -185,12 +183,7 @@ impl Server {
         };
         let high = activate()?;
         let low = (0..pairs).map(|_| activate()).collect::<Result<_>>()?;
-        Ok(Server {
-            high,
-            low,
-            served,
-            orb,
-        })
+        Ok(Server { high, low, served, orb })
     }
 
     fn is_real_time(&self) -> bool {
@@ -221,10 +214,9 @@ fn poa(orb: &Orb) -> Result<Poa> {
 
 fn table(strategy: Strategy) -> Result<DispatchTable> {
     let mut repository = Repository::new();
-    for (name, criticality, period) in [
-        ("high", Criticality::High, 25 * MILLISECOND),
-        ("low", Criticality::Low, SECOND),
-    ] {
+    for (name, criticality, period) in
+        [("high", Criticality::High, 25 * MILLISECOND), ("low", Criticality::Low, SECOND)]
+    {
         let handle = repository.create(&format!("dispatching::Pair::{name}"))?;
         let said = Characteristics {
             criticality,

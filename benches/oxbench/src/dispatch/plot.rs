@@ -15,21 +15,14 @@ type Curve = (&'static str, fn(&Point) -> f64);
 
 /// Draws `report` into `file`.
 pub(super) fn draw(report: &Report, file: &Path) -> Result {
-    let high: [Curve; 2] = [
-        ("p50", |point| point.p50_ns as f64 / 1e3),
-        ("p99", |point| point.p99_ns as f64 / 1e3),
-    ];
+    let high: [Curve; 2] =
+        [("p50", |point| point.p50_ns as f64 / 1e3), ("p99", |point| point.p99_ns as f64 / 1e3)];
     let low: [Curve; 1] = [("each", |point| point.low_ns as f64 / 1e3)];
-    page(
-        file,
-        (PANEL.0 * 2, PANEL.1),
-        &report.machine.to_string(),
-        |area| {
-            let panels = area.split_evenly((1, 2));
-            draw_panel(report, "high pair, round trip", &high, &panels[0])?;
-            draw_panel(report, "low pairs, one request", &low, &panels[1])
-        },
-    )
+    page(file, (PANEL.0 * 2, PANEL.1), &report.machine.to_string(), |area| {
+        let panels = area.split_evenly((1, 2));
+        draw_panel(report, "high pair, round trip", &high, &panels[0])?;
+        draw_panel(report, "low pairs, one request", &low, &panels[1])
+    })
 }
 
 fn draw_panel<'a>(report: &Report, name: &str, curves: &[Curve], panel: &Area<'a>) -> Drawn<'a> {
@@ -43,11 +36,7 @@ fn draw_panel<'a>(report: &Report, name: &str, curves: &[Curve], panel: &Area<'a
         .x_label_area_size(34)
         .y_label_area_size(60)
         .build_cartesian_2d((1f64..f64::from(most)).log_scale(), 0.0..slowest)?;
-    chart
-        .configure_mesh()
-        .x_desc("low pairs")
-        .y_desc("microseconds")
-        .draw()?;
+    chart.configure_mesh().x_desc("low pairs").y_desc("microseconds").draw()?;
     for series in &report.series {
         let color = match series.strategy {
             "MUF" => RGBColor(214, 69, 29),

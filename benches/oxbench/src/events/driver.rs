@@ -36,10 +36,8 @@ pub(crate) fn serve(endpoint: &str) -> Result {
         Some(host) => format!("{host}:{}", free_port()),
         None => endpoint.to_owned(),
     };
-    let orb = Orb::builder()
-        .listen(&endpoint)
-        .concurrency(Concurrency::ThreadPerConnection)
-        .build()?;
+    let orb =
+        Orb::builder().listen(&endpoint).concurrency(Concurrency::ThreadPerConnection).build()?;
     let served = EventChannel::new(ChannelOptions::default()).serve(&orb, "bench")?;
     session::announce(&served.reference().to_ior())?;
     orb.shutdown(true)?;
@@ -69,10 +67,7 @@ pub(crate) fn drive(reference: &str, endpoint: &str) -> Result {
         let idle = (0..task.idle as i32).map(|at| Filter::event_type(OTHER + at));
         let wanted = (0..task.consumers).map(|_| Filter::event(KEY.0, KEY.1));
         let proxies: Vec<_> = wanted.chain(idle).map(connect).collect::<Result<_>>()?;
-        let took = run.push_all(
-            task,
-            |event| Ok(supplier.push(std::slice::from_ref(event))?),
-        )?;
+        let took = run.push_all(task, |event| Ok(supplier.push(std::slice::from_ref(event))?))?;
         for proxy in proxies {
             proxy.disconnect_push_supplier()?;
         }
@@ -94,10 +89,7 @@ pub(crate) fn drive_local() -> Result {
             channel.connect_consumer(consumer, &wanted)
         });
         let consumers: Vec<_> = consumers.collect::<std::result::Result<_, _>>()?;
-        let took = run.push_all(
-            task,
-            |event| Ok(supplier.push(std::slice::from_ref(event))?),
-        )?;
+        let took = run.push_all(task, |event| Ok(supplier.push(std::slice::from_ref(event))?))?;
         drop(consumers);
         Ok(run.answer(took))
     })
@@ -174,11 +166,8 @@ fn listen(mut work: impl FnMut(Task) -> Result<String>) -> Result {
     output.flush()?;
     for line in std::io::stdin().lock().lines() {
         let line = line?;
-        let words: Vec<u64> = line
-            .split(' ')
-            .skip(1)
-            .map(str::parse)
-            .collect::<std::result::Result<_, _>>()?;
+        let words: Vec<u64> =
+            line.split(' ').skip(1).map(str::parse).collect::<std::result::Result<_, _>>()?;
         let &[consumers, idle, size, events, window] = words.as_slice() else {
             return Err(format!("no command is {line}").into());
         };
@@ -226,9 +215,7 @@ impl Run {
 
     /// Takes an event at a consumer.
     fn take(&self, payload: &[u8]) {
-        let number = payload
-            .first_chunk()
-            .map(|number| u64::from_ne_bytes(*number) as usize);
+        let number = payload.first_chunk().map(|number| u64::from_ne_bytes(*number) as usize);
         let Some(number) = number.filter(|number| *number < self.arrived.len()) else {
             return;
         };
@@ -243,9 +230,8 @@ impl Run {
 
     fn wait(&self, wanted: u64) -> Result {
         let complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .changed
-            .wait_timeout_while(complete, PATIENCE, |complete| *complete < wanted);
+        let waited =
+            self.changed.wait_timeout_while(complete, PATIENCE, |complete| *complete < wanted);
         let (complete, _) = waited.unwrap_or_else(PoisonError::into_inner);
         match *complete >= wanted {
             true => Ok(()),

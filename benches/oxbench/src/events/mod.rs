@@ -127,12 +127,7 @@ pub(crate) struct Load {
     pub(crate) window: u64,
 }
 
-const ONE: Load = Load {
-    consumers: 1,
-    idle: 0,
-    size: 8,
-    window: 1,
-};
+const ONE: Load = Load { consumers: 1, idle: 0, size: 8, window: 1 };
 
 /// Events on their way in the rows that count events a second.
 const WINDOW: u64 = 16;
@@ -141,27 +136,16 @@ impl Load {
     fn all(most: u32) -> Vec<Load> {
         let sizes = [8, 1_024, 65_536].map(|size| Load { size, ..ONE });
         let many = [10, 100, 1_000].map(|consumers| Load { consumers, ..ONE });
-        let rates = [1, 10, 100, 1_000].map(|consumers| Load {
-            consumers,
-            window: WINDOW,
-            ..ONE
-        });
+        let rates = [1, 10, 100, 1_000].map(|consumers| Load { consumers, window: WINDOW, ..ONE });
         let filters = [1, 10, 1_000].map(|idle| Load { idle, ..ONE });
         let all = sizes.into_iter().chain(many).chain(rates).chain(filters);
-        all.filter(|load| load.consumers.max(load.idle) <= most)
-            .collect()
+        all.filter(|load| load.consumers.max(load.idle) <= most).collect()
     }
 
     /// Whether a contender can have it.
     fn suits(&self, contender: Contender) -> bool {
         match contender {
-            Contender::Raw | Contender::RawApart => {
-                *self
-                    == Load {
-                        size: self.size,
-                        ..ONE
-                    }
-            }
+            Contender::Raw | Contender::RawApart => *self == Load { size: self.size, ..ONE },
             // CosEvent has no filters; 1,000 consumers take it a quarter of a second for each event.
             Contender::OmniEvents => self.idle == 0 && self.consumers <= 100,
             Contender::OxOrb => true,
@@ -177,9 +161,7 @@ impl Load {
 
     /// Events of a round: fewer where each goes to many.
     fn events(&self, wanted: u64) -> u64 {
-        (wanted * 10 / u64::from(self.consumers.max(10)))
-            .max(50)
-            .min(wanted)
+        (wanted * 10 / u64::from(self.consumers.max(10))).max(50).min(wanted)
     }
 }
 
@@ -200,10 +182,8 @@ fn measure(options: &Options) -> Result<Report> {
     let mut rows = Vec::new();
     for load in Load::all(most) {
         eprintln!("{load} ...");
-        let suited: Vec<&Ready> = contenders
-            .iter()
-            .filter(|one| load.suits(one.contender))
-            .collect();
+        let suited: Vec<&Ready> =
+            contenders.iter().filter(|one| load.suits(one.contender)).collect();
         let mut seen = vec![Vec::new(); suited.len()];
         for round in 0..rounds {
             for at in 0..suited.len() {
@@ -271,10 +251,7 @@ fn ready(asked: &[Contender]) -> Result<(Vec<Ready>, Vec<String>)> {
     let (mut ready, mut left_out) = (Vec::new(), Vec::new());
     for &contender in known {
         match Programs::of(contender) {
-            Ok(programs) => ready.push(Ready {
-                contender,
-                programs,
-            }),
+            Ok(programs) => ready.push(Ready { contender, programs }),
             Err(error) if asked.is_empty() => {
                 let told = format!("MISSING  {contender} is not measured: {error}");
                 eprintln!("{told}");
@@ -354,12 +331,7 @@ impl Ready {
         let mut answer = String::new();
         // The first one, a tenth as long, is for caches and connections.
         for events in [events.div_ceil(10), events] {
-            let Load {
-                consumers,
-                idle,
-                size,
-                window,
-            } = load;
+            let Load { consumers, idle, size, window } = load;
             driver.tell(&format!("run {consumers} {idle} {size} {events} {window}"))?;
             answer = driver.hear()?;
         }
@@ -373,12 +345,7 @@ impl Ready {
 
 impl fmt::Display for Load {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Load {
-            consumers,
-            idle,
-            size,
-            window,
-        } = self;
+        let Load { consumers, idle, size, window } = self;
         let plural = if *consumers == 1 { "" } else { "s" };
         write!(f, "{size} octets, {consumers} consumer{plural}")?;
         if *idle > 0 {

@@ -17,28 +17,10 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
     page(file, (PANEL.0 * 2, PANEL.1), &title, |area| {
         let panels = area.split_evenly((1, 2));
         let along = |load: &Load| {
-            (*load
-                == Load {
-                    consumers: load.consumers,
-                    ..ONE
-                })
-            .then_some(load.consumers)
+            (*load == Load { consumers: load.consumers, ..ONE }).then_some(load.consumers)
         };
-        draw_panel(
-            report,
-            "8 octets, last consumer",
-            "consumers",
-            along,
-            &panels[0],
-        )?;
-        let along = |load: &Load| {
-            (*load
-                == Load {
-                    size: load.size,
-                    ..ONE
-                })
-            .then_some(load.size)
-        };
+        draw_panel(report, "8 octets, last consumer", "consumers", along, &panels[0])?;
+        let along = |load: &Load| (*load == Load { size: load.size, ..ONE }).then_some(load.size);
         draw_panel(report, "1 consumer", "octets", along, &panels[1])
     })
 }
@@ -50,38 +32,22 @@ fn draw_panel<'a>(
     along: impl Fn(&Load) -> Option<u32>,
     panel: &Area<'a>,
 ) -> Drawn<'a> {
-    let rows: Vec<(f64, &Row)> = report
-        .rows
-        .iter()
-        .filter_map(|row| Some((f64::from(along(&row.load)?), row)))
-        .collect();
+    let rows: Vec<(f64, &Row)> =
+        report.rows.iter().filter_map(|row| Some((f64::from(along(&row.load)?), row))).collect();
     let micros = |row: &Row| row.median(|seen| seen.p50).max(1) as f64 / 1e3;
     let values = || rows.iter().map(|(_, row)| micros(row));
     let (least, most) = (values().fold(1.0, f64::min), values().fold(1.0, f64::max));
     let places = || rows.iter().map(|(at, _)| *at);
-    let (first, last) = (
-        places().fold(f64::MAX, f64::min).min(1e6),
-        places().fold(2.0, f64::max),
-    );
+    let (first, last) = (places().fold(f64::MAX, f64::min).min(1e6), places().fold(2.0, f64::max));
     let mut chart = ChartBuilder::on(panel)
         .caption(caption, ("sans-serif", 18))
         .margin(10)
         .x_label_area_size(34)
         .y_label_area_size(60)
-        .build_cartesian_2d(
-            (first..last).log_scale(),
-            (least * 0.8..most * 1.2).log_scale(),
-        )?;
-    chart
-        .configure_mesh()
-        .x_desc(unit)
-        .y_desc("p50, microseconds")
-        .draw()?;
+        .build_cartesian_2d((first..last).log_scale(), (least * 0.8..most * 1.2).log_scale())?;
+    chart.configure_mesh().x_desc(unit).y_desc("p50, microseconds").draw()?;
     for (contender, color) in COLORS {
-        let of = || {
-            rows.iter()
-                .filter(move |(_, row)| row.contender == contender)
-        };
+        let of = || rows.iter().filter(move |(_, row)| row.contender == contender);
         let line = of().map(|(at, row)| (*at, micros(row)));
         let style = color.stroke_width(2);
         if of().next().is_none() {

@@ -50,23 +50,13 @@ impl Seen {
         let &[p50, p99, p999, max, took] = numbers.as_slice() else {
             return Err(format!("a driver answered {answer:?}").into());
         };
-        Ok(Seen {
-            p50,
-            p99,
-            p999,
-            max,
-            rate: events * 1_000_000_000 / took.max(1),
-        })
+        Ok(Seen { p50, p99, p999, max, rate: events * 1_000_000_000 / took.max(1) })
     }
 }
 
 impl Row {
     pub(super) fn new(contender: Contender, load: Load, rounds: Vec<Seen>) -> Row {
-        Row {
-            contender,
-            load,
-            rounds,
-        }
+        Row { contender, load, rounds }
     }
 
     fn each(&self, of: impl Fn(&Seen) -> u64) -> Vec<u64> {
@@ -131,25 +121,14 @@ impl Report {
             );
             at_most(bound, self.ratio(load, apart, p50), 1.15)
         }));
-        let shared = self
-            .loads()
-            .into_iter()
-            .filter(|load| load.idle == 0 && load.window == 1);
+        let shared = self.loads().into_iter().filter(|load| load.idle == 0 && load.window == 1);
         for load in shared {
             let seen = self.ratio(load, (omni, load), p50);
             verdicts.push(below(format!("{load}: p50 to omniEvents'"), seen, 1.0));
         }
-        let fan = Load {
-            consumers: 100,
-            window: WINDOW,
-            ..ONE
-        };
+        let fan = Load { consumers: 100, window: WINDOW, ..ONE };
         let rate = self.ratio(fan, (omni, fan), |seen| seen.rate);
-        verdicts.push(at_least(
-            "events a second to 100 consumers, to omniEvents'",
-            rate,
-            3.0,
-        ));
+        verdicts.push(at_least("events a second to 100 consumers, to omniEvents'", rate, 3.0));
         for idle in [1, 10, 1_000] {
             let seen = self.ratio(Load { idle, ..ONE }, (Contender::OxOrb, small), p50);
             let bound = format!("p50 beside {idle} filters that do not match, to none");
@@ -219,22 +198,13 @@ mod tests {
 
     fn report(rows: &[(Contender, Load, u64, u64)]) -> Report {
         let row = |&(contender, load, p50, rate): &(Contender, Load, u64, u64)| {
-            let seen = Seen {
-                p50,
-                p99: p50,
-                p999: p50,
-                max: p50,
-                rate,
-            };
+            let seen = Seen { p50, p99: p50, p999: p50, max: p50, rate };
             Row::new(contender, load, vec![seen; 3])
         };
         Report {
             machine: Machine::this(),
             placement: "here".into(),
-            kept_out: KeptOut {
-                throttling: true,
-                awake: vec![],
-            },
+            kept_out: KeptOut { throttling: true, awake: vec![] },
             rounds: 3,
             events: 10,
             left_out: vec![],
@@ -244,11 +214,7 @@ mod tests {
 
     #[test]
     fn each_bound_is_met_or_not() {
-        let fan = Load {
-            consumers: 100,
-            window: WINDOW,
-            ..ONE
-        };
+        let fan = Load { consumers: 100, window: WINDOW, ..ONE };
         let filters = Load { idle: 1_000, ..ONE };
         let rows = |p50, filtered, rate, local| {
             report(&[

@@ -29,12 +29,8 @@ impl Quantile {
 
 pub(super) fn verdicts(report: &Report) -> Verdicts {
     let line = |of| -> Vec<&Point> { report.line(Version::Saturated, of).collect() };
-    let [lanes, floor, omniorb] = [
-        Architecture::Lanes,
-        Architecture::Floor,
-        Architecture::OmniOrb,
-    ]
-    .map(line);
+    let [lanes, floor, omniorb] =
+        [Architecture::Lanes, Architecture::Floor, Architecture::OmniOrb].map(line);
     let floor_limit = match report.over {
         Over::Tcp => FLOOR,
         Over::Unix | Over::Shm => FLOOR_UNIX,
@@ -46,10 +42,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     let growth = |of: Quantile| growth(&lanes, of);
     let at_most_n = |of: Quantile| Some(of.ratio(lanes.last()?, floor.last()?));
     let above_floor = |of: Quantile| {
-        let ratios = lanes
-            .iter()
-            .zip(&floor)
-            .map(|(lane, floor)| of.ratio(lane, floor));
+        let ratios = lanes.iter().zip(&floor).map(|(lane, floor)| of.ratio(lane, floor));
         worst(ratios)
     };
     let ahead = || Some(Quantile::P99.ratio(omniorb.last()?, lanes.last()?));
@@ -58,10 +51,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
         .iter()
         .filter(|point| point.architecture == Architecture::Lanes)
         .map(|point| Ratio::exactly(point.high.p50 as f64 / point.low.p50.max(1) as f64));
-    let urgent = [
-        Architecture::LanesAsynchronous,
-        Architecture::LanesCollocated,
-    ];
+    let urgent = [Architecture::LanesAsynchronous, Architecture::LanesCollocated];
     let urgent = urgent.into_iter().flat_map(|architecture| {
         let line = line(architecture);
         [("p50", Quantile::P50), ("p99", Quantile::P99)].map(|(name, of)| {
@@ -71,11 +61,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
         })
     });
     let of_lanes = [
-        at_most(
-            "lanes: high p50 below low p50 at every n (largest ratio)",
-            worst(slower),
-            1.0,
-        ),
+        at_most("lanes: high p50 below low p50 at every n (largest ratio)", worst(slower), 1.0),
         at_most(
             "lanes, saturated: high p50 at most n, by that at least n",
             growth(Quantile::P50),
@@ -106,11 +92,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
             above_floor(Quantile::P99),
             floor_limit,
         ),
-        at_least(
-            "saturated, most n: high p99 of omniORB by that of lanes",
-            ahead(),
-            10.0,
-        ),
+        at_least("saturated, most n: high p99 of omniORB by that of lanes", ahead(), 10.0),
     ];
     let bounds = || report.bounds.iter();
     let beyond = bounds().map(|bound| bound.beyond as f64).sum();

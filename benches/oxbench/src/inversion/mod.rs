@@ -110,10 +110,7 @@ pub(crate) fn run(options: &Options) -> Result {
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    let urgent = [
-        Architecture::LanesAsynchronous,
-        Architecture::LanesCollocated,
-    ];
+    let urgent = [Architecture::LanesAsynchronous, Architecture::LanesCollocated];
     let known = [&Architecture::usual()[..], &urgent].concat();
     let sockets = match options.over {
         Over::Tcp => None,
@@ -219,9 +216,6 @@ impl Options {
             work,
             from_release,
         };
-        [high]
-            .into_iter()
-            .chain(std::iter::repeat_n(low, lows))
-            .collect()
+        [high].into_iter().chain(std::iter::repeat_n(low, lows)).collect()
     }
 }

@@ -24,13 +24,10 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
     let title = format!("{}; {}, {}", report.machine, report.placement, report.over);
     page(file, size, &title, |area| {
         let panels = area.split_evenly((rows, 2));
-        panels
-            .chunks(2)
-            .zip(&versions)
-            .try_for_each(|(row, &version)| {
-                draw_panel(report, version, "p50", |point| point.high.p50, &row[0])?;
-                draw_panel(report, version, "p99", |point| point.high.p99, &row[1])
-            })
+        panels.chunks(2).zip(&versions).try_for_each(|(row, &version)| {
+            draw_panel(report, version, "p50", |point| point.high.p50, &row[0])?;
+            draw_panel(report, version, "p99", |point| point.high.p99, &row[1])
+        })
     })
 }
 
@@ -41,21 +38,13 @@ fn draw_panel<'a>(
     of: fn(&Point) -> u64,
     panel: &Area<'a>,
 ) -> Drawn<'a> {
-    let points = || {
-        report
-            .points
-            .iter()
-            .filter(|point| point.version == version)
-    };
+    let points = || report.points.iter().filter(|point| point.version == version);
     let times = || points().map(|point| of(point).max(1) as f64 / 1000.0);
     let most = points().map(|point| point.lows).max().unwrap_or(1);
     let lowest = times().fold(f64::INFINITY, f64::min) * 0.8;
     let highest = times().fold(1.0, f64::max) * 1.2;
     let mut chart = ChartBuilder::on(panel)
-        .caption(
-            format!("{version}: {name} of the high-priority client"),
-            ("sans-serif", 18),
-        )
+        .caption(format!("{version}: {name} of the high-priority client"), ("sans-serif", 18))
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(64)

@@ -105,11 +105,7 @@ impl fmt::Display for Report {
             self.placement, self.over, self.seconds, self.rounds
         )?;
         for &version in Version::value_variants() {
-            let mut points = self
-                .points
-                .iter()
-                .filter(|at| at.version == version)
-                .peekable();
+            let mut points = self.points.iter().filter(|at| at.version == version).peekable();
             if points.peek().is_none() {
                 continue;
             }
@@ -153,13 +149,7 @@ impl fmt::Display for Report {
 
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Point {
-            high,
-            low,
-            lows,
-            architecture,
-            ..
-        } = self;
+        let Point { high, low, lows, architecture, .. } = self;
         write!(f, "{lows:>4} {architecture:18}")?;
         for time in [high.p50, high.p99, high.p999, high.max] {
             write!(f, "{:>10}", microseconds(time as f64))?;

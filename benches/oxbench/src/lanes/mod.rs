@@ -86,10 +86,8 @@ fn measure(options: &Options) -> Result<Report> {
     let contenders = contenders(&options.orders)?;
     // The server's CPU is asked for more than it has.
     let quiet = Quiet::begin(&options.pair.cpus.cpus_without_server());
-    let setting = Setting {
-        placement: options.pair.cpus,
-        duration: Duration::from_secs(options.seconds),
-    };
+    let setting =
+        Setting { placement: options.pair.cpus, duration: Duration::from_secs(options.seconds) };
     let mut points = Vec::new();
     for &work in &options.work {
         for (order, contender) in &contenders {

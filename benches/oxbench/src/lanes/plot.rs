@@ -68,11 +68,7 @@ fn draw_panel<'a>(all: &[Kept], order: Order, panel: &Area<'a>) -> Drawn<'a> {
         .y_desc("calls a second")
         .draw()?;
     for (at, rate) in RATES.into_iter().enumerate() {
-        let color = [
-            RGBColor(31, 119, 180),
-            RGBColor(44, 160, 44),
-            RGBColor(214, 69, 29),
-        ][at];
+        let color = [RGBColor(31, 119, 180), RGBColor(44, 160, 44), RGBColor(214, 69, 29)][at];
         let line = points().map(|point| (point.work, point.rates[at]));
         chart
             .draw_series(LineSeries::new(line, color.stroke_width(2)))?

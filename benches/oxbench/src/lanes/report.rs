@@ -49,11 +49,7 @@ impl Point {
             kept: samples.len() as f64 / time.as_secs_f64(),
             calls: Spread::of(samples),
         });
-        Point {
-            order,
-            work,
-            clients: clients.collect(),
-        }
+        Point { order, work, clients: clients.collect() }
     }
 }
 

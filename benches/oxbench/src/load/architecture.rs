@@ -131,11 +131,7 @@ impl Architecture {
             Architecture::JacOrb => Programs::JacOrb(jacorb::Load::build()?),
             _ => Programs::Own,
         };
-        Ok(Contender {
-            architecture: self,
-            programs,
-            sockets: None,
-        })
+        Ok(Contender { architecture: self, programs, sockets: None })
     }
 }
 
@@ -272,11 +268,7 @@ impl Contender {
         let mut command = wrap(Role::Client, self.client(&references)?);
         let mut client = Process::start(name, placement, Role::Client, &mut command)?;
         client.expect("ready")?;
-        Ok(Pair {
-            client,
-            server,
-            collocates,
-        })
+        Ok(Pair { client, server, collocates })
     }
 
     fn is_java(&self) -> bool {
@@ -300,10 +292,7 @@ impl Contender {
                 command.args(["--at", &file]);
             }
             Some(file) if matches!(self.programs, Programs::Own) => {
-                let protocol = self
-                    .sockets
-                    .as_ref()
-                    .map_or("uiop", |(protocol, _)| protocol);
+                let protocol = self.sockets.as_ref().map_or("uiop", |(protocol, _)| protocol);
                 command.args(["--at", &format!("{protocol}://{file}")]);
             }
             _ => {}

@@ -35,22 +35,18 @@ pub(super) fn serve(architecture: Architecture, at: Option<&str>, priorities: &[
             builder.concurrency(Concurrency::LeaderFollowers { threads: WORKERS })
         }
         Architecture::Reactive => builder.concurrency(Concurrency::Reactive),
-        Architecture::Pool => builder.concurrency(Concurrency::WorkerPool {
-            threads: WORKERS,
-            queue: MOST_CLIENTS,
-        }),
-        Architecture::Spawned => builder.concurrency(Concurrency::ThreadPerRequest {
-            threads: MOST_CLIENTS,
-        }),
+        Architecture::Pool => {
+            builder.concurrency(Concurrency::WorkerPool { threads: WORKERS, queue: MOST_CLIENTS })
+        }
+        Architecture::Spawned => {
+            builder.concurrency(Concurrency::ThreadPerRequest { threads: MOST_CLIENTS })
+        }
         _ => builder.concurrency(Concurrency::ThreadPerConnection),
     }
     .build()?;
     let objects: Vec<CubingRef> = match architecture {
         it if it.has_lanes() => in_lanes(&orb, priorities)?,
-        _ => priorities
-            .iter()
-            .map(|_| orb.root_poa().activate(Cuber))
-            .collect::<Result<_, _>>()?,
+        _ => priorities.iter().map(|_| orb.root_poa().activate(Cuber)).collect::<Result<_, _>>()?,
     };
     let references: Vec<String> = objects.iter().map(|it| it.to_ior().to_string()).collect();
     let references = references.join(" ");
@@ -91,13 +87,8 @@ fn in_lanes(orb: &Orb, priorities: &[i16]) -> Result<Vec<CubingRef>> {
             }),
             ..RtPolicies::default()
         };
-        let policies = Policies {
-            realtime,
-            ..Policies::default()
-        };
-        let poa = orb
-            .root_poa()
-            .create_poa(&format!("lane {priority}"), policies)?;
+        let policies = Policies { realtime, ..Policies::default() };
+        let poa = orb.root_poa().create_poa(&format!("lane {priority}"), policies)?;
         Ok(poa.activate(Cuber)?)
     };
     priorities.iter().map(object).collect()
@@ -113,10 +104,8 @@ pub(super) fn call(architecture: Architecture, references: &[String]) -> Result 
         _ => builder.client_connections(ClientConnections::Cached),
     }
     .build()?;
-    let objects: Vec<CubingRef> = references
-        .iter()
-        .map(|reference| orb.resolve(reference))
-        .collect::<Result<_, _>>()?;
+    let objects: Vec<CubingRef> =
+        references.iter().map(|reference| orb.resolve(reference)).collect::<Result<_, _>>()?;
     repeat(architecture, &orb, &objects)?;
     orb.shutdown(true)?;
     Ok(())
@@ -132,10 +121,7 @@ fn repeat(architecture: Architecture, orb: &Orb, objects: &[CubingRef]) -> Resul
                 target.validate_connection()?;
             }
             let asynchronous = architecture == Architecture::LanesAsynchronous && task.object == 0;
-            Ok(Client {
-                target,
-                asynchronous,
-            })
+            Ok(Client { target, asynchronous })
         })
     })
 }

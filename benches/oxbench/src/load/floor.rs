@@ -75,9 +75,7 @@ fn answer(mut stream: impl Read + Write) -> Result {
 /// Calls the server at these addresses as standard input says.
 pub(super) fn call(addresses: &[String]) -> Result {
     protocol::serve(|tasks, duration| {
-        run(tasks, duration, |task| {
-            Raw::connect(&addresses[task.object], task)
-        })
+        run(tasks, duration, |task| Raw::connect(&addresses[task.object], task))
     })
 }
 

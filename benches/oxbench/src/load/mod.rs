@@ -95,10 +95,7 @@ fn run<C: Caller>(
     duration: Duration,
     caller: impl Fn(&Task) -> Result<C> + Sync,
 ) -> Result<Vec<Samples>> {
-    let start = Start {
-        ready: Barrier::new(tasks.len()),
-        at: OnceLock::new(),
-    };
+    let start = Start { ready: Barrier::new(tasks.len()), at: OnceLock::new() };
     std::thread::scope(|scope| {
         let spawn = |task| {
             let (start, caller) = (&start, &caller);
@@ -120,12 +117,7 @@ fn repeat<C: Caller>(
     start: &Start,
     caller: impl FnOnce() -> Result<C>,
 ) -> Result<Samples> {
-    let Task {
-        period,
-        work,
-        from_release,
-        ..
-    } = *task;
+    let Task { period, work, from_release, .. } = *task;
     let expected = match period.as_nanos() {
         0 => MANY,
         period => (duration.as_nanos() / period) as usize + 1,
@@ -179,10 +171,7 @@ fn elapsed(clock: ClockId) -> Duration {
 
 /// Not for as long as is left: whoever is interrupted between looking at the clock and sleeping would be late.
 pub(crate) fn sleep_until(when: Duration) {
-    let time = Timespec {
-        tv_sec: when.as_secs() as i64,
-        tv_nsec: when.subsec_nanos().into(),
-    };
+    let time = Timespec { tv_sec: when.as_secs() as i64, tv_nsec: when.subsec_nanos().into() };
     while clock_nanosleep_absolute(ClockId::Monotonic, &time).is_err() {}
 }
 

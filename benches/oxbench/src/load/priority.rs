@@ -10,17 +10,12 @@ pub(super) fn set(priority: i16) -> Result {
     if priority == 0 {
         return Ok(());
     }
-    let schedule = Schedule {
-        class: Class::Fifo,
-        priority: priority.into(),
-    };
+    let schedule = Schedule { class: Class::Fifo, priority: priority.into() };
     schedule::set_current(schedule)
         .map_err(|error| format!("cannot run at SCHED_FIFO priority {priority}: {error}").into())
 }
 
 /// Whether this process may do so at all.
 pub(crate) fn is_allowed() -> bool {
-    std::thread::spawn(|| set(1).is_ok())
-        .join()
-        .expect("does not panic")
+    std::thread::spawn(|| set(1).is_ok()).join().expect("does not panic")
 }

@@ -54,15 +54,10 @@ pub(super) fn hear(client: &mut Process, tasks: usize) -> Result<Vec<Samples>> {
 fn command(tasks: &[Task], duration: Duration) -> String {
     let mut line = format!("load {}", duration.as_millis());
     for task in tasks {
-        let Task {
-            object, priority, ..
-        } = task;
+        let Task { object, priority, .. } = task;
         let from_release = u8::from(task.from_release);
         let [phase, period, work] = [task.phase, task.period, task.work].map(|t| t.as_micros());
-        let _ = write!(
-            line,
-            " {object}:{priority}:{phase}:{period}:{work}:{from_release}"
-        );
+        let _ = write!(line, " {object}:{priority}:{phase}:{period}:{work}:{from_release}");
     }
     line
 }
@@ -72,11 +67,7 @@ fn parse(line: &str) -> Result<(Vec<Task>, Duration)> {
     let ["load", duration, tasks @ ..] = &words[..] else {
         return Err(format!("no command is called {line:?}").into());
     };
-    let tasks = tasks
-        .iter()
-        .copied()
-        .map(parse_task)
-        .collect::<Result<_>>()?;
+    let tasks = tasks.iter().copied().map(parse_task).collect::<Result<_>>()?;
     Ok((tasks, Duration::from_millis(duration.parse()?)))
 }
 
@@ -120,10 +111,7 @@ mod tests {
         };
         let line = command(&[high, low], Duration::from_secs(5));
         assert_eq!(line, "load 5000 0:60:0:50000:0:1 1:20:7:0:200:0");
-        assert_eq!(
-            parse(&line).unwrap(),
-            (vec![high, low], Duration::from_secs(5))
-        );
+        assert_eq!(parse(&line).unwrap(), (vec![high, low], Duration::from_secs(5)));
         assert!(parse("load 1 2:3").is_err());
         assert!(parse("laod 1").is_err());
     }

@@ -54,12 +54,7 @@ impl Quiet {
                 (cpu, std::thread::spawn(move || spin(cpu, &stop)))
             })
             .collect();
-        Quiet {
-            unthrottled: Unthrottled::begin(),
-            _latency: latency.ok(),
-            stop,
-            spinners,
-        }
+        Quiet { unthrottled: Unthrottled::begin(), _latency: latency.ok(), stop, spinners }
     }
 
     pub(crate) fn kept_out(&self) -> KeptOut {
@@ -73,16 +68,8 @@ impl Quiet {
 
 impl fmt::Display for KeptOut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let throttled = if self.throttling {
-            "not throttled"
-        } else {
-            "THROTTLED"
-        };
-        write!(
-            f,
-            "real-time threads {throttled}, CPUs kept awake: {:?}",
-            self.awake
-        )
+        let throttled = if self.throttling { "not throttled" } else { "THROTTLED" };
+        write!(f, "real-time threads {throttled}, CPUs kept awake: {:?}", self.awake)
     }
 }
 
@@ -128,10 +115,7 @@ impl Drop for Unthrottled {
 
 /// Runs when nobody else wants the CPU (SCHED_IDLE); ends at once where that class cannot be had.
 fn spin(cpu: usize, stop: &AtomicBool) {
-    let idle = Schedule {
-        class: Class::Idle,
-        priority: 0,
-    };
+    let idle = Schedule { class: Class::Idle, priority: 0 };
     if schedule::set_current(idle).is_err() || oxorb_sys::thread::pin_current_thread(cpu).is_err() {
         return;
     }

@@ -43,10 +43,7 @@ pub(crate) fn verdicts(report: &Report) -> Verdicts {
             });
         }
     }
-    Verdicts {
-        rounds: report.rounds,
-        verdicts,
-    }
+    Verdicts { rounds: report.rounds, verdicts }
 }
 
 fn is_sequence_of_structs(row: &str) -> bool {
@@ -114,18 +111,11 @@ mod tests {
     use super::*;
 
     fn ratio(seen: f64, low: f64, high: f64) -> Ratio {
-        Ratio {
-            seen,
-            interval: Some((low, high)),
-        }
+        Ratio { seen, interval: Some((low, high)) }
     }
 
     fn verdict(most: f64, ratio: Ratio) -> Verdict {
-        Verdict {
-            what: String::new(),
-            most,
-            ratio,
-        }
+        Verdict { what: String::new(), most, ratio }
     }
 
     #[test]

@@ -15,9 +15,7 @@ use serde::Serialize;
 use crate::Result;
 
 /// The types of `idl/marshal.idl` that have code of their own.
-const TYPES: [&str; 7] = [
-    "Sample", "Quality", "Reading", "Entry", "Choice", "Order", "Node",
-];
+const TYPES: [&str; 7] = ["Sample", "Quality", "Reading", "Entry", "Choice", "Order", "Node"];
 
 /// The functions that every row writes and reads its value with once, whatever the compiler inlines into them.
 const ROOTS: [&str; 2] = ["9write_out", "7read_in"];
@@ -32,20 +30,18 @@ pub(crate) struct Code {
 
 /// Asks `nm` for the functions in an object file.
 pub(crate) fn measure(object: &Path) -> Result<Vec<Code>> {
-    let output = Command::new("nm")
-        .args(["--print-size", "--defined-only"])
-        .arg(object)
-        .output()
-        .map_err(|error| format!("cannot run nm ({error}); on Debian: apt install binutils"))?;
+    let output =
+        Command::new("nm")
+            .args(["--print-size", "--defined-only"])
+            .arg(object)
+            .output()
+            .map_err(|error| format!("cannot run nm ({error}); on Debian: apt install binutils"))?;
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr);
         return Err(format!("nm cannot read {}: {complaint}", object.display()).into());
     }
     let code = sums(&String::from_utf8_lossy(&output.stdout));
-    if code
-        .iter()
-        .any(|code| code.compiled == 0 || code.interpreted == 0)
-    {
+    if code.iter().any(|code| code.compiled == 0 || code.interpreted == 0) {
         let what = "has no function for some type; was it made with -C symbol-mangling-version=v0?";
         return Err(format!("{} {what}", object.display()).into());
     }
@@ -53,11 +49,7 @@ pub(crate) fn measure(object: &Path) -> Result<Vec<Code>> {
 }
 
 fn sums(symbols: &str) -> Vec<Code> {
-    let mut code = TYPES.map(|name| Code {
-        name,
-        compiled: 0,
-        interpreted: 0,
-    });
+    let mut code = TYPES.map(|name| Code { name, compiled: 0, interpreted: 0 });
     for line in symbols.lines() {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [_, size, "t" | "T" | "w" | "W", symbol] = fields[..] else {

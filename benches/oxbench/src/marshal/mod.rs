@@ -127,9 +127,8 @@ fn measure(options: &Options) -> Result<Report> {
     let contenders = contenders(&options.codecs)?;
     let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|one| one == name);
     let rows = ROWS.iter().filter(|(name, _)| wanted(name));
-    let mut lines: Vec<Line> = rows
-        .flat_map(|&(name, what)| ORDERS.map(|order| Line::new(name, what, order)))
-        .collect();
+    let mut lines: Vec<Line> =
+        rows.flat_map(|&(name, what)| ORDERS.map(|order| Line::new(name, what, order))).collect();
     for round in 0..rounds {
         eprintln!("round {} of {rounds} ...", round + 1);
         for contender in &contenders {
@@ -142,9 +141,8 @@ fn measure(options: &Options) -> Result<Report> {
                 let micros = u64::from(milliseconds) * 1000;
                 process.tell(&format!("time {} {} {micros}", line.row, line.order))?;
                 let answer = process.hear()?;
-                let (encode, decode) = answer
-                    .split_once(' ')
-                    .ok_or_else(|| format!("not two times: {answer:?}"))?;
+                let (encode, decode) =
+                    answer.split_once(' ').ok_or_else(|| format!("not two times: {answer:?}"))?;
                 line.add(contender.codec, encode.parse()?, decode.parse()?);
             }
             process.finish()?;
@@ -206,10 +204,7 @@ impl Contender {
 /// The codecs asked for. Nobody asked: all, and who cannot be had is named and left out.
 fn contenders(asked: &[Codec]) -> Result<Vec<Contender>> {
     if !asked.is_empty() {
-        return asked
-            .iter()
-            .map(|&codec| Contender::prepare(codec))
-            .collect();
+        return asked.iter().map(|&codec| Contender::prepare(codec)).collect();
     }
     let mut contenders = Vec::new();
     for &codec in Codec::value_variants() {

@@ -62,12 +62,9 @@ fn draw_panel<'a>(lines: &[&Line], direction: usize, panel: &Area<'a>) -> Drawn<
             let corners = [(lowest, top), (times[at].1, top - thickness)];
             Some(Rectangle::new(corners, color(codec).filled()))
         });
-        chart
-            .draw_series(bars)?
-            .label(codec.to_string())
-            .legend(move |(x, y)| {
-                Rectangle::new([(x, y - 4), (x + 12, y + 4)], color(codec).filled())
-            });
+        chart.draw_series(bars)?.label(codec.to_string()).legend(move |(x, y)| {
+            Rectangle::new([(x, y - 4), (x + 12, y + 4)], color(codec).filled())
+        });
     }
     legend(&mut chart, SeriesLabelPosition::LowerRight)
 }

@@ -112,11 +112,7 @@ impl Line {
     pub(crate) fn add(&mut self, codec: Codec, encode: f64, decode: f64) {
         let found = self.cells.iter().position(|cell| cell.codec == codec);
         let at = found.unwrap_or_else(|| {
-            self.cells.push(Cell {
-                codec,
-                encode: Times::default(),
-                decode: Times::default(),
-            });
+            self.cells.push(Cell { codec, encode: Times::default(), decode: Times::default() });
             self.cells.len() - 1
         });
         self.cells[at].encode.add(encode);
@@ -130,10 +126,7 @@ impl Line {
     /// How a codec's best times compare with another's, to encode and to decode.
     pub(crate) fn ratios(&self, codec: Codec, to: Codec) -> Option<[f64; 2]> {
         let (this, other) = (self.of(codec)?, self.of(to)?);
-        Some([
-            this.encode.best / other.encode.best,
-            this.decode.best / other.decode.best,
-        ])
+        Some([this.encode.best / other.encode.best, this.decode.best / other.decode.best])
     }
 
     /// The same, with where the median of what each round says of it lies.
@@ -143,15 +136,9 @@ impl Line {
         let of = |seen: f64, this: &Times, other: &Times| {
             let rounds = this.rounds.iter().zip(&other.rounds);
             let ratios = rounds.map(|(this, other)| this / other).collect();
-            Ratio {
-                seen,
-                interval: interval_of_median(ratios),
-            }
+            Ratio { seen, interval: interval_of_median(ratios) }
         };
-        Some([
-            of(encode, &this.encode, &other.encode),
-            of(decode, &this.decode, &other.decode),
-        ])
+        Some([of(encode, &this.encode, &other.encode), of(decode, &this.decode, &other.decode)])
     }
 }
 
@@ -221,11 +208,7 @@ impl fmt::Display for Report {
             )?;
         }
         for code in &self.code {
-            let Code {
-                name,
-                compiled,
-                interpreted,
-            } = code;
+            let Code { name, compiled, interpreted } = code;
             let ratio = *interpreted as f64 / *compiled as f64;
             writeln!(f, "{name:16} {compiled:>11} {interpreted:>11} {ratio:>9.2}")?;
         }
@@ -234,10 +217,8 @@ impl fmt::Display for Report {
 }
 
 /// The ratios of the table: compiled to omniORB, and what interpreting costs.
-const RATIOS: [(&str, (Codec, Codec)); 2] = [
-    ("c/omni", (Codec::Compiled, Codec::OmniOrb)),
-    ("i/c", (Codec::Interpreted, Codec::Compiled)),
-];
+const RATIOS: [(&str, (Codec, Codec)); 2] =
+    [("c/omni", (Codec::Compiled, Codec::OmniOrb)), ("i/c", (Codec::Interpreted, Codec::Compiled))];
 
 #[cfg(test)]
 mod tests {

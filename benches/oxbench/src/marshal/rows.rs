@@ -58,11 +58,7 @@ fn numbers<T>(n: u32, number: impl Fn(u32) -> T) -> Vec<T> {
 }
 
 fn sample(i: u32) -> Sample {
-    Sample {
-        tag: i as u8,
-        number: i as i32,
-        level: i as i16,
-    }
+    Sample { tag: i as u8, number: i as i32, level: i as i16 }
 }
 
 fn samples(n: u32) -> Vec<Sample> {

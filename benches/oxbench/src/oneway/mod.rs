@@ -112,11 +112,7 @@ fn measure(options: &Options) -> Result<Report> {
     for before in [0, LARGE] {
         for &size in &options.sizes {
             for &callers in &options.callers {
-                let load = Load {
-                    size,
-                    callers,
-                    before,
-                };
+                let load = Load { size, callers, before };
                 rows.extend(measure_load(options, &contenders, load)?);
             }
         }
@@ -141,10 +137,8 @@ fn measure_load(options: &Options, contenders: &[Contender], load: Load) -> Resu
         }
     }
     let modes = contenders.iter().map(|contender| contender.mode);
-    let mut rows: Vec<Row> = modes
-        .zip(rates)
-        .map(|(mode, rates)| Row::new(mode, load, rates))
-        .collect();
+    let mut rows: Vec<Row> =
+        modes.zip(rates).map(|(mode, rates)| Row::new(mode, load, rates)).collect();
     let omniorb = rows.iter().find(|row| row.mode == Mode::OmniOrb);
     if let Some(omniorb) = omniorb.map(|row| row.rates.clone()) {
         rows.iter_mut().for_each(|row| row.compare(&omniorb));
@@ -160,11 +154,7 @@ struct Contender {
 
 /// Those asked for. Nobody asked: all, and what cannot be had is named and left out.
 fn contenders(asked: &[Mode]) -> Result<Vec<Contender>> {
-    let known = if asked.is_empty() {
-        Mode::value_variants()
-    } else {
-        asked
-    };
+    let known = if asked.is_empty() { Mode::value_variants() } else { asked };
     let mut contenders = Vec::new();
     for &mode in known {
         let omniorb = match mode {

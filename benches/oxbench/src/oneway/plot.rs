@@ -17,14 +17,10 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
     let title = format!("{}; {}", report.machine, report.placement);
     page(file, size, &title, |area| {
         let panels = area.split_evenly((rows, 2));
-        report
-            .loads()
-            .into_iter()
-            .zip(&panels)
-            .try_for_each(|(load, panel)| {
-                let rows: Vec<&Row> = report.rows.iter().filter(|row| row.load == load).collect();
-                draw_panel(&load.to_string(), &rows, panel)
-            })
+        report.loads().into_iter().zip(&panels).try_for_each(|(load, panel)| {
+            let rows: Vec<&Row> = report.rows.iter().filter(|row| row.load == load).collect();
+            draw_panel(&load.to_string(), &rows, panel)
+        })
     })
 }
 
@@ -37,19 +33,12 @@ fn draw_panel<'a>(caption: &str, rows: &[&Row], panel: &Area<'a>) -> Drawn<'a> {
         .x_label_area_size(20)
         .y_label_area_size(48)
         .build_cartesian_2d(0.0..rows.len().max(1) as f64, 0.0..most * 1.1)?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(0)
-        .y_desc("million a second")
-        .draw()?;
+    chart.configure_mesh().disable_x_mesh().x_labels(0).y_desc("million a second").draw()?;
     for (at, row) in rows.iter().enumerate() {
         let color = row.mode.color();
         let left = at as f64;
-        let bar = Rectangle::new(
-            [(left + 0.15, 0.0), (left + 0.85, millions(row))],
-            color.filled(),
-        );
+        let bar =
+            Rectangle::new([(left + 0.15, 0.0), (left + 0.85, millions(row))], color.filled());
         chart
             .draw_series([bar])?
             .label(row.mode.to_string())

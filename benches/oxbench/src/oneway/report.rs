@@ -42,12 +42,7 @@ const BUFFERED: f64 = 3.0;
 impl Row {
     pub(super) fn new(mode: Mode, load: Load, mut rates: Vec<u64>) -> Row {
         rates.sort_unstable();
-        Row {
-            load,
-            mode,
-            rates,
-            to_omniorb: None,
-        }
+        Row { load, mode, rates, to_omniorb: None }
     }
 
     /// `omniorb`: its rates, in ascending order.
@@ -82,11 +77,7 @@ impl Report {
         let buffered = self.loads().into_iter().filter(small).map(|load| {
             let row = self.row(Mode::Buffered, load);
             let millions = row.map(|row| Ratio::exactly(row.rate() as f64 / 1e6));
-            at_least(
-                format!("{load}: buffered, millions a second"),
-                millions,
-                BUFFERED,
-            )
+            at_least(format!("{load}: buffered, millions a second"), millions, BUFFERED)
         });
         Verdicts::new(plain.chain(buffered))
     }
@@ -146,11 +137,7 @@ impl fmt::Display for Row {
 mod tests {
     use super::*;
 
-    const LOAD: Load = Load {
-        size: 8,
-        callers: 1,
-        before: 0,
-    };
+    const LOAD: Load = Load { size: 8, callers: 1, before: 0 };
 
     fn report(plain: u64, buffered: u64) -> Report {
         let mut plain = Row::new(Mode::Plain, LOAD, vec![plain; 3]);
@@ -159,10 +146,7 @@ mod tests {
         Report {
             machine: Machine::this(),
             placement: "here".into(),
-            kept_out: KeptOut {
-                throttling: true,
-                awake: vec![],
-            },
+            kept_out: KeptOut { throttling: true, awake: vec![] },
             rounds: 3,
             milliseconds: 100,
             rows: vec![plain, buffered],

@@ -190,11 +190,7 @@ fn patiently(gauge: &GaugeRef, send: impl Fn() -> Result<(), SystemException>) -
 
 /// Has a client process send for so long; gives oneways a second.
 pub(super) fn ask(client: &mut Process, load: Load, milliseconds: u64) -> Result<u64> {
-    let Load {
-        size,
-        callers,
-        before,
-    } = load;
+    let Load { size, callers, before } = load;
     client.tell(&format!("send {size} {callers} {milliseconds} {before}"))?;
     let line = client.hear()?;
     let (sent, nanoseconds) = line.split_once(' ').ok_or("two numbers are expected")?;
@@ -207,11 +203,7 @@ fn parse(line: &str) -> Result<(Load, Duration)> {
     let ["send", size, callers, milliseconds, before] = words[..] else {
         return Err(format!("no command is called {line:?}").into());
     };
-    let load = Load {
-        size: size.parse()?,
-        callers: callers.parse()?,
-        before: before.parse()?,
-    };
+    let load = Load { size: size.parse()?, callers: callers.parse()?, before: before.parse()? };
     Ok((load, Duration::from_millis(milliseconds.parse()?)))
 }
 
@@ -221,11 +213,7 @@ mod tests {
 
     #[test]
     fn a_load_is_read_as_it_is_told() {
-        let load = Load {
-            size: 8,
-            callers: 4,
-            before: 1 << 20,
-        };
+        let load = Load { size: 8, callers: 4, before: 1 << 20 };
         let told = parse("send 8 4 300 1048576").unwrap();
         assert_eq!(told, (load, Duration::from_millis(300)));
         assert!(parse("send 8 4 300").is_err());

@@ -17,18 +17,12 @@ pub(crate) struct Apart {
 }
 
 /// iceoryx2.
-pub(crate) const ICEORYX2: Apart = Apart {
-    program: "oxbench-iceoryx2",
-    variable: "OXBENCH_ICEORYX2",
-    takes: "two minutes",
-};
+pub(crate) const ICEORYX2: Apart =
+    Apart { program: "oxbench-iceoryx2", variable: "OXBENCH_ICEORYX2", takes: "two minutes" };
 
 /// zenoh: router, and supplier and consumers.
-pub(crate) const ZENOH: Apart = Apart {
-    program: "oxbench-zenoh",
-    variable: "OXBENCH_ZENOH",
-    takes: "some ten minutes",
-};
+pub(crate) const ZENOH: Apart =
+    Apart { program: "oxbench-zenoh", variable: "OXBENCH_ZENOH", takes: "some ten minutes" };
 
 /// zenoh in shared memory.
 pub(crate) const ZENOH_SHM: Apart = Apart {
@@ -43,11 +37,7 @@ impl Apart {
     /// # Errors
     /// When nobody built it: how to.
     pub(crate) fn program(&self) -> Result<PathBuf> {
-        let Apart {
-            program,
-            variable,
-            takes,
-        } = self;
+        let Apart { program, variable, takes } = self;
         let path = std::env::var_os(variable)
             .map_or_else(|| PathBuf::from(FOLDER).join(program), PathBuf::from);
         if path.is_file() {

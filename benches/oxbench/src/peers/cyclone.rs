@@ -8,10 +8,7 @@ use crate::Result;
 
 const SOURCES: [(&str, &str); 2] = [
     ("events.idl", include_str!("../../peers/cyclone/events.idl")),
-    (
-        "events-driver.c",
-        include_str!("../../peers/cyclone/events-driver.c"),
-    ),
+    ("events-driver.c", include_str!("../../peers/cyclone/events-driver.c")),
 ];
 
 const HINT: &str = "Cyclone DDS; on Debian: apt install gcc cyclonedds-dev cyclonedds-tools";

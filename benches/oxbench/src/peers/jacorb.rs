@@ -10,14 +10,8 @@ use crate::Result;
 
 const SOURCES: [(&str, &str); 3] = [
     ("load.idl", include_str!("../../idl/load.idl")),
-    (
-        "LoadServer.java",
-        include_str!("../../peers/jacorb/LoadServer.java"),
-    ),
-    (
-        "LoadClient.java",
-        include_str!("../../peers/jacorb/LoadClient.java"),
-    ),
+    ("LoadServer.java", include_str!("../../peers/jacorb/LoadServer.java")),
+    ("LoadClient.java", include_str!("../../peers/jacorb/LoadClient.java")),
 ];
 
 /// Folder in which `tests/interop/install-peers.sh` puts JacORB's jars.
@@ -35,9 +29,7 @@ impl Load {
     /// Builds them beside this program, unless these very sources were built there before.
     pub(crate) fn build() -> Result<Load> {
         let jars = jars()?;
-        let directory = build("jacorb-load", &SOURCES, |directory| {
-            compile(directory, &jars)
-        })?;
+        let directory = build("jacorb-load", &SOURCES, |directory| compile(directory, &jars))?;
         let class_path = join(jars.into_iter().chain([directory.join("classes")]))?;
         Ok(Load { class_path })
     }
@@ -65,9 +57,8 @@ fn jars() -> Result<Vec<PathBuf>> {
     let missing = |error| format!("no JacORB in {JARS} ({error}); it takes {HINT}");
     let entries = fs::read_dir(JARS).map_err(missing)?;
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut jars: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|it| it == "jar"))
-        .collect();
+    let mut jars: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|it| it == "jar")).collect();
     jars.sort();
     match jars.is_empty() {
         true => Err(format!("no jar in {JARS}; it takes {HINT}").into()),
@@ -77,32 +68,15 @@ fn jars() -> Result<Vec<PathBuf>> {
 
 fn compile(directory: &Path, jars: &[PathBuf]) -> Result {
     let class_path = join(jars.iter().cloned())?;
-    let class_path = class_path
-        .to_str()
-        .ok_or("the path of JacORB's jars is no UTF-8")?;
-    let idl = [
-        "-cp",
-        class_path,
-        "org.jacorb.idl.parser",
-        "-d",
-        "generated",
-        "load.idl",
-    ];
+    let class_path = class_path.to_str().ok_or("the path of JacORB's jars is no UTF-8")?;
+    let idl = ["-cp", class_path, "org.jacorb.idl.parser", "-d", "generated", "load.idl"];
     run(directory, "java", &idl, HINT)?;
     let generated = directory.join("generated").join("oxbench");
     let mut sources = vec!["LoadServer.java".to_owned(), "LoadClient.java".to_owned()];
     for entry in fs::read_dir(&generated)? {
         sources.push(entry?.path().to_string_lossy().into_owned());
     }
-    let options = [
-        "-nowarn",
-        "-encoding",
-        "UTF-8",
-        "-cp",
-        class_path,
-        "-d",
-        "classes",
-    ];
+    let options = ["-nowarn", "-encoding", "UTF-8", "-cp", class_path, "-d", "classes"];
     let sources = sources.iter().map(String::as_str);
     let arguments: Vec<&str> = options.into_iter().chain(sources).collect();
     run(directory, "javac", &arguments, HINT)

@@ -78,12 +78,7 @@ impl Codec {
     pub(crate) fn build() -> Result<Codec> {
         let directory = build("omniorb-codec", &CODEC_SOURCES, |directory| {
             let idl = ["-bcxx", "-Wba", "-Wbh=.hh", "-Wbs=SK.cc", "-Wbd=DynSK.cc"];
-            run(
-                directory,
-                "omniidl",
-                &[&idl[..], &["marshal.idl"]].concat(),
-                HINT,
-            )?;
+            run(directory, "omniidl", &[&idl[..], &["marshal.idl"]].concat(), HINT)?;
             let sources = ["marshal.cc", "marshalSK.cc", "marshalDynSK.cc"];
             compile(directory, "marshal", &sources)
         })?;
@@ -98,14 +93,8 @@ impl Codec {
 
 const LOAD_SOURCES: [(&str, &str); 3] = [
     ("load.idl", include_str!("../../idl/load.idl")),
-    (
-        "load-server.cc",
-        include_str!("../../peers/omniorb/load-server.cc"),
-    ),
-    (
-        "load-client.cc",
-        include_str!("../../peers/omniorb/load-client.cc"),
-    ),
+    ("load-server.cc", include_str!("../../peers/omniorb/load-server.cc")),
+    ("load-client.cc", include_str!("../../peers/omniorb/load-client.cc")),
 ];
 
 /// The programs of `oxbench inversion`, `lanes` and `throughput`, as omniORB is by default.
@@ -152,14 +141,8 @@ impl Load {
 
 const ONEWAY_SOURCES: [(&str, &str); 3] = [
     ("oneway.idl", include_str!("../../idl/oneway.idl")),
-    (
-        "oneway-server.cc",
-        include_str!("../../peers/omniorb/oneway-server.cc"),
-    ),
-    (
-        "oneway-client.cc",
-        include_str!("../../peers/omniorb/oneway-client.cc"),
-    ),
+    ("oneway-server.cc", include_str!("../../peers/omniorb/oneway-server.cc")),
+    ("oneway-client.cc", include_str!("../../peers/omniorb/oneway-client.cc")),
 ];
 
 /// The programs of `oxbench oneway`.
@@ -203,14 +186,8 @@ impl Oneways {
 
 const CUBIT_SOURCES: [(&str, &str); 3] = [
     ("cubit.idl", include_str!("../../idl/cubit.idl")),
-    (
-        "cubit-server.cc",
-        include_str!("../../peers/omniorb/cubit-server.cc"),
-    ),
-    (
-        "cubit-client.cc",
-        include_str!("../../peers/omniorb/cubit-client.cc"),
-    ),
+    ("cubit-server.cc", include_str!("../../peers/omniorb/cubit-server.cc")),
+    ("cubit-client.cc", include_str!("../../peers/omniorb/cubit-client.cc")),
 ];
 
 /// The programs of `oxbench protocols`.
@@ -255,18 +232,9 @@ impl Cubits {
 }
 
 const EVENTS_SOURCES: [(&str, &str); 3] = [
-    (
-        "CosEventComm.idl",
-        include_str!("../../../../idl/omg/CosEventComm.idl"),
-    ),
-    (
-        "CosEventChannelAdmin.idl",
-        include_str!("../../../../idl/omg/CosEventChannelAdmin.idl"),
-    ),
-    (
-        "events-driver.cc",
-        include_str!("../../peers/omniorb/events-driver.cc"),
-    ),
+    ("CosEventComm.idl", include_str!("../../../../idl/omg/CosEventComm.idl")),
+    ("CosEventChannelAdmin.idl", include_str!("../../../../idl/omg/CosEventChannelAdmin.idl")),
+    ("events-driver.cc", include_str!("../../peers/omniorb/events-driver.cc")),
 ];
 
 /// The driver of `oxbench events`, and omniEvents.
@@ -296,7 +264,7 @@ impl Events {
         for program in [EVENTS, EVENTC] {
             if !Path::new(program).exists() {
                 return Err(
-                    format!("{program} is not there; on Debian: apt install omnievents").into(),
+                    format!("{program} is not there; on Debian: apt install omnievents").into()
                 );
             }
         }
@@ -305,12 +273,8 @@ impl Events {
                 let idl = ["-bcxx", "-Wbh=.hh", "-Wbs=SK.cc", idl];
                 run(directory, "omniidl", &idl, HINT)?;
             }
-            let sources = [
-                "-I.",
-                "events-driver.cc",
-                "CosEventCommSK.cc",
-                "CosEventChannelAdminSK.cc",
-            ];
+            let sources =
+                ["-I.", "events-driver.cc", "CosEventCommSK.cc", "CosEventChannelAdminSK.cc"];
             compile(directory, "events-driver", &sources)
         })?;
         Ok(Events { directory })
@@ -331,17 +295,11 @@ impl Events {
         let factory = format!("corbaloc::127.0.0.1:{port}/omniEvents");
         let end = Instant::now() + START;
         loop {
-            let options = [
-                "-c", "1000", "-q", "100000", "-p", "10000", "-i", "bench", &factory,
-            ];
+            let options = ["-c", "1000", "-q", "100000", "-p", "10000", "-i", "bench", &factory];
             let made = Command::new(EVENTC).args(options).output()?;
             let channel = format!("corbaloc::127.0.0.1:{port}/bench");
             if made.status.success() {
-                return Ok(EventService {
-                    _service: service,
-                    channel,
-                    _state: state,
-                });
+                return Ok(EventService { _service: service, channel, _state: state });
             }
             if Instant::now() >= end {
                 let why = String::from_utf8_lossy(&made.stderr);
@@ -379,10 +337,5 @@ const QUIET: [&str; 4] = ["-ORBinConScanPeriod", "0", "-ORBoutConScanPeriod", "0
 fn compile(directory: &Path, program: &str, sources: &[&str]) -> Result {
     let libraries = ["-lomniORB4", "-lomniDynamic4", "-lomnithread", "-lpthread"];
     let output = ["-std=c++17", "-O3", "-o", program];
-    run(
-        directory,
-        "g++",
-        &[&output[..], sources, &libraries[..]].concat(),
-        HINT,
-    )
+    run(directory, "g++", &[&output[..], sources, &libraries[..]].concat(), HINT)
 }

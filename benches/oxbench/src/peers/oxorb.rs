@@ -18,10 +18,8 @@ use generated::oxbench::{Probe, ProbeRef, Sample};
 
 /// Serves a `Probe` until standard input closes, with a thread for each connection as omniORB does.
 pub(super) fn serve(endpoint: &str) -> Result {
-    let orb = Orb::builder()
-        .listen(endpoint)
-        .concurrency(Concurrency::ThreadPerConnection)
-        .build()?;
+    let orb =
+        Orb::builder().listen(endpoint).concurrency(Concurrency::ThreadPerConnection).build()?;
     let probe: ProbeRef = orb.root_poa().activate(Echo)?;
     session::announce(&oxorb::Interface::to_ior(&probe).to_string())?;
     orb.shutdown(true)?;
@@ -30,9 +28,7 @@ pub(super) fn serve(endpoint: &str) -> Result {
 
 /// Calls the `Probe` at `reference` as standard input says.
 pub(super) fn call(reference: &str) -> Result {
-    let orb = Orb::builder()
-        .client_connections(ClientConnections::Private)
-        .build()?;
+    let orb = Orb::builder().client_connections(ClientConnections::Private).build()?;
     let probe: ProbeRef = orb.resolve(reference)?;
     session::serve(&mut OxCaller { probe })?;
     orb.shutdown(true)?;
@@ -80,11 +76,7 @@ impl Caller for OxCaller {
                 })
             }
             Operation::Samples => {
-                let sample = |i| Sample {
-                    tag: i as u8,
-                    number: i as i32,
-                    level: i as i16,
-                };
+                let sample = |i| Sample { tag: i as u8, number: i as i32, level: i as i16 };
                 let data: Vec<Sample> = (0..size).map(sample).collect();
                 clock.time(|| {
                     let echoed = black_box(probe.echo_samples(&data)?);

@@ -47,9 +47,7 @@ fn answer(mut stream: TcpStream, lengths: Lengths) -> std::io::Result<()> {
 const PIECE: usize = 256 << 10;
 
 pub(crate) fn write(stream: &mut impl Write, octets: &[u8]) -> std::io::Result<()> {
-    octets
-        .chunks(PIECE)
-        .try_for_each(|piece| stream.write_all(piece))
+    octets.chunks(PIECE).try_for_each(|piece| stream.write_all(piece))
 }
 
 pub(crate) fn read(stream: &mut impl Read, mut room: &mut [u8]) -> std::io::Result<()> {

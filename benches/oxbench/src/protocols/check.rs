@@ -33,11 +33,7 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     let floor = report.cubes.iter().map(|cube| {
         let row = cube.row(Maker::GiopLiteRt, Transport::Tcp);
         let ratio = row.and_then(|row| row.to_raw);
-        at_most(
-            format!("{}: GIOPlite/RT by raw, TCP", cube.name),
-            ratio,
-            LITE_RT,
-        )
+        at_most(format!("{}: GIOPlite/RT by raw, TCP", cube.name), ratio, LITE_RT)
     });
     let sizes = one_way(report);
     Verdicts::new(pings.chain(sizes).chain(order).chain(floor))
@@ -57,53 +53,22 @@ fn one_way(report: &Report) -> Vec<Verdict> {
         Some(row.p50 as f64)
     };
     let spinning = |size, way| p50(Operation::Sent, size, Maker::Giop, Transport::Spinning, way);
-    let rings = p50(
-        Operation::Sent,
-        LARGE,
-        Maker::Giop,
-        Transport::Rings,
-        Way::Usual,
-    );
-    let ping = p50(
-        Operation::Void,
-        0,
-        Maker::Giop,
-        Transport::Spinning,
-        Way::Usual,
-    );
-    let memcpy = p50(
-        Operation::Sent,
-        LARGE,
-        Maker::Memcpy,
-        Transport::Memory,
-        Way::Usual,
-    );
+    let rings = p50(Operation::Sent, LARGE, Maker::Giop, Transport::Rings, Way::Usual);
+    let ping = p50(Operation::Void, 0, Maker::Giop, Transport::Spinning, Way::Usual);
+    let memcpy = p50(Operation::Sent, LARGE, Maker::Memcpy, Transport::Memory, Way::Usual);
     let by = |this: Option<f64>, other: Option<f64>| Some(Ratio::exactly(this? / other?));
     // No call at all says nothing.
-    if report
-        .cubes
-        .iter()
-        .all(|it| it.cube.operation != Operation::Sent)
-    {
+    if report.cubes.iter().all(|it| it.cube.operation != Operation::Sent) {
         return Vec::new();
     }
     let raw = |operation, size, way| p50(operation, size, Maker::Raw, Transport::Spinning, way);
-    let floor = by(
-        raw(Operation::Sent, SIZED, Way::Placed),
-        raw(Operation::Void, 0, Way::Usual),
-    );
+    let floor = by(raw(Operation::Sent, SIZED, Way::Placed), raw(Operation::Void, 0, Way::Usual));
     let placed = by(spinning(SIZED, Way::Placed), ping);
-    let beside = placed
-        .as_ref()
-        .zip(floor)
-        .map(|(placed, floor)| Ratio::exactly(placed.seen / floor.seen));
+    let beside =
+        placed.as_ref().zip(floor).map(|(placed, floor)| Ratio::exactly(placed.seen / floor.seen));
     let together = raw(Operation::Sent, LARGE, Way::Pieces);
     vec![
-        at_most(
-            "64 KiB one way in place, spinning, by a ping",
-            placed,
-            PLACED,
-        ),
+        at_most("64 KiB one way in place, spinning, by a ping", placed, PLACED),
         at_most(
             "the same, of which nobody touches an octet",
             by(spinning(SIZED, Way::Untouched), ping),
@@ -146,11 +111,7 @@ fn pings(cube: &CubeReport) -> [Verdict; 2] {
     let row = cube.row(Maker::Giop, Transport::Unix);
     let name = &cube.name;
     [
-        at_most(
-            format!("{name}: GIOP by raw, UNIX sockets"),
-            row.and_then(|row| row.to_raw),
-            UNIX,
-        ),
+        at_most(format!("{name}: GIOP by raw, UNIX sockets"), row.and_then(|row| row.to_raw), UNIX),
         below(
             format!("{name}: GIOP by omniORB, UNIX sockets"),
             row.and_then(|row| row.to_omniorb),
@@ -178,10 +139,7 @@ fn shared(cube: &CubeReport) -> [Verdict; 3] {
         ),
         below(
             format!("{name}: GIOP over shared memory by UNIX sockets"),
-            by(
-                p50(Maker::Giop, Transport::Shared),
-                p50(Maker::Giop, Transport::Unix),
-            ),
+            by(p50(Maker::Giop, Transport::Shared), p50(Maker::Giop, Transport::Unix)),
             1.0,
         ),
     ]
@@ -219,10 +177,7 @@ mod tests {
     use super::*;
     use crate::machine::Machine;
 
-    const VOID: Cube = Cube {
-        operation: Operation::Void,
-        size: 0,
-    };
+    const VOID: Cube = Cube { operation: Operation::Void, size: 0 };
 
     /// A run of `void` in which each protocol takes so many nanoseconds in each round.
     fn report(time: impl Fn(&Protocol) -> u64, protocols: &[&'static Protocol]) -> Report {
@@ -249,10 +204,7 @@ mod tests {
             machine: Machine::this(),
             placement: "here".into(),
             rounds: 3,
-            left_out: vec![LeftOut {
-                protocol: "giop-mem",
-                reason: "not there".into(),
-            }],
+            left_out: vec![LeftOut { protocol: "giop-mem", reason: "not there".into() }],
             cubes: report::cubes(cubes, protocols, &records),
         }
     }
@@ -290,10 +242,7 @@ mod tests {
 
     #[test]
     fn octets_one_way_have_bounds_of_their_own() {
-        let sent = |size| Cube {
-            operation: Operation::Sent,
-            size,
-        };
+        let sent = |size| Cube { operation: Operation::Sent, size };
         let cubes = [VOID, sent(64 << 10), sent(1 << 20)];
         let time = |cube: Cube, protocol: &Protocol| match (cube.size, protocol.maker) {
             (0, _) => 800,

@@ -130,9 +130,7 @@ impl FromStr for Operation {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let named = |operation: &Operation| operation.to_string() == text;
-        ALL.into_iter()
-            .find(named)
-            .ok_or_else(|| format!("no operation is called {text:?}"))
+        ALL.into_iter().find(named).ok_or_else(|| format!("no operation is called {text:?}"))
     }
 }
 

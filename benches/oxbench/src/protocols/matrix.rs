@@ -79,78 +79,22 @@ pub(crate) const FILE: &str = "FILE";
 /// All of them, in the order of the report. Within one transport the floor is first.
 pub(crate) const MATRIX: &[Protocol] = &[
     row("raw-tcp", Maker::Raw, Transport::Tcp, "127.0.0.1:0"),
-    row(
-        "omniorb-tcp",
-        Maker::OmniOrb,
-        Transport::Tcp,
-        "giop:tcp:127.0.0.1:",
-    ),
-    row(
-        "giop-tcp",
-        Maker::Giop,
-        Transport::Tcp,
-        "iiop://127.0.0.1:0",
-    ),
-    row(
-        "giop-lite-tcp",
-        Maker::GiopLite,
-        Transport::Tcp,
-        "giop-lite+tcp://127.0.0.1:0",
-    ),
-    row(
-        "giop-lite-rt-tcp",
-        Maker::GiopLiteRt,
-        Transport::Tcp,
-        "giop-lite-rt+tcp://127.0.0.1:0",
-    ),
-    row(
-        "giop-tls",
-        Maker::Giop,
-        Transport::Tls,
-        "iiops://127.0.0.1:0",
-    ),
+    row("omniorb-tcp", Maker::OmniOrb, Transport::Tcp, "giop:tcp:127.0.0.1:"),
+    row("giop-tcp", Maker::Giop, Transport::Tcp, "iiop://127.0.0.1:0"),
+    row("giop-lite-tcp", Maker::GiopLite, Transport::Tcp, "giop-lite+tcp://127.0.0.1:0"),
+    row("giop-lite-rt-tcp", Maker::GiopLiteRt, Transport::Tcp, "giop-lite-rt+tcp://127.0.0.1:0"),
+    row("giop-tls", Maker::Giop, Transport::Tls, "iiops://127.0.0.1:0"),
     row("raw-unix", Maker::Raw, Transport::Unix, FILE),
-    row(
-        "omniorb-unix",
-        Maker::OmniOrb,
-        Transport::Unix,
-        "giop:unix:FILE",
-    ),
+    row("omniorb-unix", Maker::OmniOrb, Transport::Unix, "giop:unix:FILE"),
     row("giop-unix", Maker::Giop, Transport::Unix, "uiop://FILE"),
-    row(
-        "giop-lite-unix",
-        Maker::GiopLite,
-        Transport::Unix,
-        "giop-lite+unix://FILE",
-    ),
-    row(
-        "giop-lite-rt-unix",
-        Maker::GiopLiteRt,
-        Transport::Unix,
-        "giop-lite-rt+unix://FILE",
-    ),
+    row("giop-lite-unix", Maker::GiopLite, Transport::Unix, "giop-lite+unix://FILE"),
+    row("giop-lite-rt-unix", Maker::GiopLiteRt, Transport::Unix, "giop-lite-rt+unix://FILE"),
     row("raw-shm", Maker::Raw, Transport::Shared, FILE),
     row("iceoryx2-event", Maker::Iceoryx, Transport::Shared, FILE),
     row("giop-shm", Maker::Giop, Transport::Shared, "shm://FILE"),
-    row(
-        "giop-lite-shm",
-        Maker::GiopLite,
-        Transport::Shared,
-        "giop-lite+shm://FILE",
-    ),
-    row(
-        "giop-lite-rt-shm",
-        Maker::GiopLiteRt,
-        Transport::Shared,
-        "giop-lite-rt+shm://FILE",
-    ),
-    one_way(
-        "giop-shm-once",
-        Maker::Giop,
-        Transport::Shared,
-        Way::Once,
-        "shm://FILE|blocks=32M",
-    ),
+    row("giop-lite-shm", Maker::GiopLite, Transport::Shared, "giop-lite+shm://FILE"),
+    row("giop-lite-rt-shm", Maker::GiopLiteRt, Transport::Shared, "giop-lite-rt+shm://FILE"),
+    one_way("giop-shm-once", Maker::Giop, Transport::Shared, Way::Once, "shm://FILE|blocks=32M"),
     one_way(
         "giop-shm-placed",
         Maker::Giop,
@@ -159,35 +103,12 @@ pub(crate) const MATRIX: &[Protocol] = &[
         "shm://FILE|blocks=32M",
     ),
     row("zenoh-shm", Maker::Zenoh, Transport::Shared, FILE),
-    one_way(
-        "zenoh-shm-placed",
-        Maker::Zenoh,
-        Transport::Shared,
-        Way::Placed,
-        FILE,
-    ),
+    one_way("zenoh-shm-placed", Maker::Zenoh, Transport::Shared, Way::Placed, FILE),
     row("raw-shm-spin", Maker::Raw, Transport::Spinning, FILE),
-    one_way(
-        "raw-shm-spin-pieces",
-        Maker::Raw,
-        Transport::Spinning,
-        Way::Pieces,
-        FILE,
-    ),
-    one_way(
-        "raw-shm-spin-placed",
-        Maker::Raw,
-        Transport::Spinning,
-        Way::Placed,
-        FILE,
-    ),
+    one_way("raw-shm-spin-pieces", Maker::Raw, Transport::Spinning, Way::Pieces, FILE),
+    one_way("raw-shm-spin-placed", Maker::Raw, Transport::Spinning, Way::Placed, FILE),
     row("iceoryx2-spin", Maker::Iceoryx, Transport::Spinning, FILE),
-    row(
-        "giop-shm-spin",
-        Maker::Giop,
-        Transport::Spinning,
-        "shm://FILE",
-    ),
+    row("giop-shm-spin", Maker::Giop, Transport::Spinning, "shm://FILE"),
     one_way(
         "giop-shm-spin-once",
         Maker::Giop,
@@ -209,43 +130,13 @@ pub(crate) const MATRIX: &[Protocol] = &[
         Way::Untouched,
         "shm://FILE|blocks=32M",
     ),
-    row(
-        "giop-lite-shm-spin",
-        Maker::GiopLite,
-        Transport::Spinning,
-        "giop-lite+shm://FILE",
-    ),
-    row(
-        "giop-lite-rt-shm-spin",
-        Maker::GiopLiteRt,
-        Transport::Spinning,
-        "giop-lite-rt+shm://FILE",
-    ),
-    row(
-        "giop-shm-brief",
-        Maker::Giop,
-        Transport::Brief,
-        "shm://FILE",
-    ),
-    row(
-        "giop-shm-rings",
-        Maker::Giop,
-        Transport::Rings,
-        "shm://FILE|blocks=0",
-    ),
+    row("giop-lite-shm-spin", Maker::GiopLite, Transport::Spinning, "giop-lite+shm://FILE"),
+    row("giop-lite-rt-shm-spin", Maker::GiopLiteRt, Transport::Spinning, "giop-lite-rt+shm://FILE"),
+    row("giop-shm-brief", Maker::Giop, Transport::Brief, "shm://FILE"),
+    row("giop-shm-rings", Maker::Giop, Transport::Rings, "shm://FILE|blocks=0"),
     row("giop-mem", Maker::Giop, Transport::Memory, "mem://oxbench"),
-    row(
-        "giop-lite-mem",
-        Maker::GiopLite,
-        Transport::Memory,
-        "giop-lite+mem://oxbench",
-    ),
-    row(
-        "giop-lite-rt-mem",
-        Maker::GiopLiteRt,
-        Transport::Memory,
-        "giop-lite-rt+mem://oxbench",
-    ),
+    row("giop-lite-mem", Maker::GiopLite, Transport::Memory, "giop-lite+mem://oxbench"),
+    row("giop-lite-rt-mem", Maker::GiopLiteRt, Transport::Memory, "giop-lite-rt+mem://oxbench"),
     row("memcpy", Maker::Memcpy, Transport::Memory, ""),
 ];
 
@@ -265,13 +156,7 @@ const fn one_way(
     way: Way,
     endpoint: &'static str,
 ) -> Protocol {
-    Protocol {
-        name,
-        maker,
-        transport,
-        way,
-        endpoint,
-    }
+    Protocol { name, maker, transport, way, endpoint }
 }
 
 /// Returns the row of this name.
@@ -294,13 +179,8 @@ pub(crate) fn by(maker: Maker, transport: Transport, way: Way) -> Option<&'stati
 }
 
 /// Transports that each messaging has a row of, in the order of the report.
-pub(crate) const TRANSPORTS: [Transport; 5] = [
-    Transport::Tcp,
-    Transport::Unix,
-    Transport::Shared,
-    Transport::Spinning,
-    Transport::Memory,
-];
+pub(crate) const TRANSPORTS: [Transport; 5] =
+    [Transport::Tcp, Transport::Unix, Transport::Shared, Transport::Spinning, Transport::Memory];
 
 /// Microseconds that threads spin where they do, which is as long as they may: calls do not take that long.
 const SPIN: &str = "5000";
@@ -319,10 +199,7 @@ impl Protocol {
     }
 
     pub(crate) fn is_ours(&self) -> bool {
-        matches!(
-            self.maker,
-            Maker::Giop | Maker::GiopLite | Maker::GiopLiteRt
-        )
+        matches!(self.maker, Maker::Giop | Maker::GiopLite | Maker::GiopLiteRt)
     }
 
     /// Reports whether there is such a call of this row.

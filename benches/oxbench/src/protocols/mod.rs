@@ -78,10 +78,8 @@ fn measure(options: &Options) -> Result<Report> {
         true => known.to_vec(),
         false => options.only.clone(),
     };
-    let mut records: Vec<Vec<Record>> = contenders
-        .iter()
-        .map(|_| cubes.iter().map(|_| Record::empty()).collect())
-        .collect();
+    let mut records: Vec<Vec<Record>> =
+        contenders.iter().map(|_| cubes.iter().map(|_| Record::empty()).collect()).collect();
     for round in 0..rounds {
         eprintln!("round {} of {rounds} ...", round + 1);
         // What drifts on the machine hits all alike, and nobody always follows the same one.
@@ -124,10 +122,7 @@ fn contenders(options: &Options, folder: &Folder) -> Result<(Vec<Contender>, Vec
             Ok(contender) => contenders.push(contender),
             Err(error) if asked.is_empty() => {
                 eprintln!("{protocol} IS LEFT OUT: {error}");
-                left_out.push(LeftOut {
-                    protocol: protocol.name,
-                    reason: error.to_string(),
-                });
+                left_out.push(LeftOut { protocol: protocol.name, reason: error.to_string() });
             }
             Err(error) => return Err(error),
         }

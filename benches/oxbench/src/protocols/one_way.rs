@@ -20,10 +20,8 @@ use generated::oxbench::in_place::{Sink, SinkRef};
 
 /// Serves a `Sink` at an endpoint until standard input closes, with a thread for each connection.
 pub(crate) fn serve(endpoint: &str, untouched: bool) -> Result {
-    let orb = Orb::builder()
-        .listen(endpoint)
-        .concurrency(Concurrency::ThreadPerConnection)
-        .build()?;
+    let orb =
+        Orb::builder().listen(endpoint).concurrency(Concurrency::ThreadPerConnection).build()?;
     let sink: SinkRef = orb.root_poa().activate(Reader { untouched })?;
     session::announce(&sink.to_ior().to_string())?;
     orb.shutdown(true)?;
@@ -32,15 +30,9 @@ pub(crate) fn serve(endpoint: &str, untouched: bool) -> Result {
 
 /// Calls the `Sink` at `reference` as standard input says.
 pub(crate) fn call(reference: &str, placed: bool, untouched: bool) -> Result {
-    let orb = Orb::builder()
-        .client_connections(ClientConnections::Private)
-        .build()?;
+    let orb = Orb::builder().client_connections(ClientConnections::Private).build()?;
     let sink: SinkRef = orb.resolve(reference)?;
-    session::serve(&mut SinkCaller {
-        sink,
-        placed,
-        untouched,
-    })?;
+    session::serve(&mut SinkCaller { sink, placed, untouched })?;
     orb.shutdown(true)?;
     Ok(())
 }
@@ -66,11 +58,7 @@ impl Sink for Reader {
             octet[0]
         };
         let last = values.len().checked_sub(1);
-        arrived(
-            last.map(|_| octet(0)).as_ref(),
-            last.map(octet).as_ref(),
-            values.len(),
-        )
+        arrived(last.map(|_| octet(0)).as_ref(), last.map(octet).as_ref(), values.len())
     }
 }
 
@@ -144,10 +132,6 @@ pub(super) fn arrived(
     let expected = octets.wrapping_sub(1) as u8;
     match first == Some(&0) && last == Some(&expected) {
         true => Ok(()),
-        false => Err(SystemException::new(
-            SystemExceptionKind::BadParam,
-            0,
-            CompletionStatus::No,
-        )),
+        false => Err(SystemException::new(SystemExceptionKind::BadParam, 0, CompletionStatus::No)),
     }
 }

@@ -22,10 +22,7 @@ impl Folder {
     pub(crate) fn new() -> Result<Folder> {
         let path = std::env::temp_dir().join(format!("oxbench-{}", std::process::id()));
         std::fs::create_dir_all(&path)?;
-        Ok(Folder {
-            path,
-            used: AtomicU32::new(0),
-        })
+        Ok(Folder { path, used: AtomicU32::new(0) })
     }
 
     /// Returns its path.
@@ -89,20 +86,10 @@ impl Contender {
             Maker::Zenoh => Some(apart::ZENOH_SHM.program()?),
             _ => None,
         };
-        let contender = Contender {
-            protocol,
-            omniorb,
-            apart,
-        };
+        let contender = Contender { protocol, omniorb, apart };
         let mut pair = contender.start(placement, folder)?;
-        let long = Cube {
-            operation: Operation::Long,
-            size: 4,
-        };
-        let sent = Cube {
-            operation: Operation::Sent,
-            size: 4,
-        };
+        let long = Cube { operation: Operation::Long, size: 4 };
+        let sent = Cube { operation: Operation::Sent, size: 4 };
         let once = if protocol.makes(long) { long } else { sent };
         pair.call(once, 1)?;
         pair.finish()?;
@@ -246,8 +233,7 @@ impl Pair {
     /// Lets the client make `calls` calls.
     pub(super) fn call(&mut self, cube: Cube, calls: u32) -> Result {
         let Cube { operation, size } = cube;
-        self.client
-            .tell(&format!("run {operation} {size} {calls}"))?;
+        self.client.tell(&format!("run {operation} {size} {calls}"))?;
         self.client.expect("done")
     }
 

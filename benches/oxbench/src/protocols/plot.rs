@@ -40,9 +40,7 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
 /// Returns the calls of an operation, in the order of their sizes.
 fn of(report: &Report, operation: Operation) -> Vec<&CubeReport> {
     let cubes = report.cubes.iter();
-    cubes
-        .filter(|cube| cube.cube.operation == operation)
-        .collect()
+    cubes.filter(|cube| cube.cube.operation == operation).collect()
 }
 
 fn bars<'a>(cube: &CubeReport, panel: &Area<'a>) -> Drawn<'a> {
@@ -54,12 +52,7 @@ fn bars<'a>(cube: &CubeReport, panel: &Area<'a>) -> Drawn<'a> {
         .x_label_area_size(8)
         .y_label_area_size(44)
         .build_cartesian_2d(0.0..cube.rows.len() as f64, 0.0..most * 1.6)?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .x_labels(0)
-        .y_desc("microseconds, p50")
-        .draw()?;
+    chart.configure_mesh().disable_x_mesh().x_labels(0).y_desc("microseconds, p50").draw()?;
     for (at, row) in cube.rows.iter().enumerate() {
         let color = row.protocol.color();
         let left = at as f64;
@@ -83,14 +76,9 @@ fn curves<'a>(cubes: &[&CubeReport], area: &Area<'a>) -> Drawn<'a> {
 
 fn curves_over<'a>(cubes: &[&CubeReport], transport: Transport, panel: &Area<'a>) -> Drawn<'a> {
     let sizes = cubes.iter().map(|cube| f64::from(cube.cube.size));
-    let (least, most) = (
-        sizes.clone().fold(f64::INFINITY, f64::min),
-        sizes.fold(2.0, f64::max),
-    );
+    let (least, most) = (sizes.clone().fold(f64::INFINITY, f64::min), sizes.fold(2.0, f64::max));
     let rows = || cubes.iter().flat_map(|cube| &cube.rows);
-    let of_it: Vec<&Row> = rows()
-        .filter(|row| row.protocol.transport == transport)
-        .collect();
+    let of_it: Vec<&Row> = rows().filter(|row| row.protocol.transport == transport).collect();
     let times = || of_it.iter().map(|row| row.p50 as f64 / 1000.0);
     let lowest = times().fold(f64::INFINITY, f64::min).min(1e6) * 0.8;
     let highest = times().fold(lowest * 2.0, f64::max) * 1.3;
@@ -100,11 +88,7 @@ fn curves_over<'a>(cubes: &[&CubeReport], transport: Transport, panel: &Area<'a>
         .x_label_area_size(36)
         .y_label_area_size(56)
         .build_cartesian_2d((least..most).log_scale(), (lowest..highest).log_scale())?;
-    chart
-        .configure_mesh()
-        .x_desc("octets of the sequence")
-        .y_desc("microseconds, p50")
-        .draw()?;
+    chart.configure_mesh().x_desc("octets of the sequence").y_desc("microseconds, p50").draw()?;
     let mut protocols: Vec<&'static Protocol> = Vec::new();
     for row in of_it {
         if !protocols.contains(&row.protocol) {

@@ -123,11 +123,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
         let rounds = self.rounds;
-        writeln!(
-            f,
-            "{}; {rounds} rounds in turns; microseconds",
-            self.placement
-        )?;
+        writeln!(f, "{}; {rounds} rounds in turns; microseconds", self.placement)?;
         for LeftOut { protocol, reason } in &self.left_out {
             writeln!(f, "LEFT OUT: {protocol}: {reason}")?;
         }
@@ -146,12 +142,7 @@ impl Report {
             return Ok(());
         };
         let ours = |row: &&Row| row.protocol.is_ours() && row.to_raw.is_some();
-        let protocols: Vec<_> = first
-            .rows
-            .iter()
-            .filter(ours)
-            .map(|row| row.protocol)
-            .collect();
+        let protocols: Vec<_> = first.rows.iter().filter(ours).map(|row| row.protocol).collect();
         if protocols.is_empty() {
             return Ok(());
         }
@@ -180,16 +171,8 @@ impl CubeReport {
 
 impl fmt::Display for CubeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CubeReport {
-            name,
-            request_octets,
-            reply_octets,
-            ..
-        } = self;
-        writeln!(
-            f,
-            "{name}: {request_octets} octets there, {reply_octets} back"
-        )?;
+        let CubeReport { name, request_octets, reply_octets, .. } = self;
+        writeln!(f, "{name}: {request_octets} octets there, {reply_octets} back")?;
         let head = ["to raw", "to omniorb", "to giop"];
         let [raw, omniorb, giop] = head;
         writeln!(

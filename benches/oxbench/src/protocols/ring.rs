@@ -80,11 +80,7 @@ pub(crate) fn call(path: &str, wait: Wait, way: Way) -> Result {
     let socket = OwnedFd::from(UnixStream::connect(path)?);
     unix::send_descriptors(&socket, &[0; 8], &[descriptor.as_fd()])?;
     let side = Side::new(memory, wait, way);
-    session::serve(&mut RingCaller {
-        side,
-        number: 0,
-        buffer: Vec::new(),
-    })
+    session::serve(&mut RingCaller { side, number: 0, buffer: Vec::new() })
 }
 
 struct Side {
@@ -98,12 +94,7 @@ struct Side {
 impl Side {
     fn new(memory: Shared, wait: Wait, way: Way) -> Self {
         let passed = Default::default();
-        Self {
-            memory,
-            wait,
-            way,
-            passed,
-        }
+        Self { memory, wait, way, passed }
     }
 
     fn word(&self, index: usize) -> &AtomicU32 {

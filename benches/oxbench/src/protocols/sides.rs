@@ -41,9 +41,7 @@ pub(crate) fn call(reference: &str) -> Result {
 
 /// Calls as standard input says.
 fn repeat(builder: Builder, reference: &str) -> Result {
-    let orb = builder
-        .client_connections(ClientConnections::Private)
-        .build()?;
+    let orb = builder.client_connections(ClientConnections::Private).build()?;
     let cubit: CubitRef = orb.resolve(reference)?;
     session::serve(&mut CubitCaller { cubit })?;
     orb.shutdown(true)?;
@@ -80,10 +78,7 @@ const LITE_MEMORY: u32 = 0x4f58_4f22;
 const LITE_RT_MEMORY: u32 = 0x4f58_4f2a;
 
 fn start(builder: Builder, endpoint: &str) -> Result<(Orb, CubitRef)> {
-    let orb = builder
-        .listen(endpoint)
-        .concurrency(Concurrency::ThreadPerConnection)
-        .build()?;
+    let orb = builder.listen(endpoint).concurrency(Concurrency::ThreadPerConnection).build()?;
     let cubit: CubitRef = orb.root_poa().activate(Cubes)?;
     Ok((orb, cubit))
 }
@@ -269,10 +264,7 @@ impl<S: Read + Write> Caller for RawCaller<S> {
         let lengths = Cube { operation, size }.lengths();
         self.buffer.resize(lengths.longer(), 0);
         let plan = [lengths.request, lengths.reply, clock.calls()];
-        let plan: Vec<u8> = plan
-            .iter()
-            .flat_map(|it| (*it as u64).to_le_bytes())
-            .collect();
+        let plan: Vec<u8> = plan.iter().flat_map(|it| (*it as u64).to_le_bytes()).collect();
         self.stream.write_all(&plan)?;
         clock.time(|| {
             raw::write(&mut self.stream, &self.buffer[..lengths.request])?;

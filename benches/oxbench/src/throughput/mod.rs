@@ -74,20 +74,11 @@ fn measure(options: &Options) -> Result<Report> {
         // A CPU that sleeps whenever nobody calls would be measured, and not who calls.
         let quiet = Quiet::begin(&placement.cpus());
         kept_out.push((placement.to_string(), quiet.kept_out()));
-        let setting = Setting {
-            placement,
-            duration: Duration::from_millis(options.time),
-        };
+        let setting = Setting { placement, duration: Duration::from_millis(options.time) };
         for &work in &options.work {
             let work = Duration::from_micros(work);
             for &clients in &options.clients {
-                points.extend(measure_at(
-                    setting,
-                    work,
-                    clients,
-                    options.rounds,
-                    &entrants,
-                )?);
+                points.extend(measure_at(setting, work, clients, options.rounds, &entrants)?);
             }
         }
     }
@@ -108,12 +99,8 @@ struct Entrant {
 }
 
 /// Servers whose clients share one connection.
-const SERVERS: [Architecture; 4] = [
-    Architecture::Threads,
-    Architecture::Workers,
-    Architecture::OmniOrb,
-    Architecture::JacOrb,
-];
+const SERVERS: [Architecture; 4] =
+    [Architecture::Threads, Architecture::Workers, Architecture::OmniOrb, Architecture::JacOrb];
 
 /// Returns the contenders whose clients have connections of their own, each with its own server.
 fn usual(asked: &[Architecture]) -> Result<Vec<Entrant>> {
@@ -122,10 +109,7 @@ fn usual(asked: &[Architecture]) -> Result<Vec<Entrant>> {
     known.retain(|it| !it.has_lanes());
     let contenders = Contender::all(asked, &known)?.into_iter().map(Rc::new);
     Ok(contenders
-        .map(|contender| Entrant {
-            server: Rc::clone(&contender),
-            client: contender,
-        })
+        .map(|contender| Entrant { server: Rc::clone(&contender), client: contender })
         .collect())
 }
 
@@ -133,19 +117,12 @@ fn usual(asked: &[Architecture]) -> Result<Vec<Entrant>> {
 fn one_connection(asked: &[Architecture], servers: &[Architecture]) -> Result<Vec<Entrant>> {
     let all = Architecture::value_variants().iter().copied();
     let known: Vec<Architecture> = all.filter(|it| it.shares()).collect();
-    let clients: Vec<_> = Contender::all(asked, &known)?
-        .into_iter()
-        .map(Rc::new)
-        .collect();
-    let servers: Vec<_> = Contender::all(&[], servers)?
-        .into_iter()
-        .map(Rc::new)
-        .collect();
+    let clients: Vec<_> = Contender::all(asked, &known)?.into_iter().map(Rc::new).collect();
+    let servers: Vec<_> = Contender::all(&[], servers)?.into_iter().map(Rc::new).collect();
     let entrants = clients.iter().flat_map(|client| {
-        servers.iter().map(|server| Entrant {
-            client: Rc::clone(client),
-            server: Rc::clone(server),
-        })
+        servers
+            .iter()
+            .map(|server| Entrant { client: Rc::clone(client), server: Rc::clone(server) })
     });
     Ok(entrants.collect())
 }
@@ -197,11 +174,7 @@ fn measure_at(
         )
     });
     let mut points: Vec<Point> = points.collect();
-    let omniorb: Vec<Point> = points
-        .iter()
-        .filter(|it| it.is_omniorb())
-        .cloned()
-        .collect();
+    let omniorb: Vec<Point> = points.iter().filter(|it| it.is_omniorb()).cloned().collect();
     for point in &mut points {
         if let Some(omniorb) = omniorb.iter().find(|omniorb| point.is_beside(omniorb)) {
             point.compare(&omniorb.rates);

@@ -34,11 +34,7 @@ fn draw_panel<'a>(report: &Report, placement: &str, panel: &Area<'a>) -> Drawn<'
             0..most_clients.unwrap_or(1) + 1,
             0.0..most_calls.unwrap_or(1) as f64 / 1000.0 * 1.1,
         )?;
-    chart
-        .configure_mesh()
-        .x_desc("clients")
-        .y_desc("thousand calls a second")
-        .draw()?;
+    chart.configure_mesh().x_desc("clients").y_desc("thousand calls a second").draw()?;
     for (architecture, server) in report.pairs() {
         let color = match report.one_connection {
             true => server.color(),

@@ -96,9 +96,7 @@ impl Point {
 impl Report {
     /// Its placements, in the order in which they were measured.
     pub(super) fn placements(&self) -> impl Iterator<Item = &str> {
-        self.kept_out
-            .iter()
-            .map(|(placement, _)| placement.as_str())
+        self.kept_out.iter().map(|(placement, _)| placement.as_str())
     }
 
     /// Returns the points of one architecture in one placement with one server, in the order of their numbers of clients.
@@ -196,14 +194,8 @@ impl fmt::Display for Report {
 impl fmt::Display for Point {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let extreme = |rate: Option<&u64>| rate.copied().unwrap_or_default();
-        let spread = format!(
-            "{} to {}",
-            extreme(self.rates.first()),
-            extreme(self.rates.last())
-        );
-        let ratio = self
-            .to_omniorb
-            .map_or("-".to_owned(), |ratio| ratio.to_string());
+        let spread = format!("{} to {}", extreme(self.rates.first()), extreme(self.rates.last()));
+        let ratio = self.to_omniorb.map_or("-".to_owned(), |ratio| ratio.to_string());
         write!(
             f,
             "{:>4} {:>7} {:15}{:9}{:>9}{spread:>18}   {ratio:22}",
@@ -226,14 +218,7 @@ mod tests {
     fn point(architecture: Architecture, clients: usize, rates: &[usize]) -> Point {
         let rounds = rates.iter().map(|&rate| vec![1000; rate]).collect();
         let duration = Duration::from_secs(1);
-        Point::new(
-            "here".into(),
-            architecture,
-            Duration::ZERO,
-            clients,
-            duration,
-            rounds,
-        )
+        Point::new("here".into(), architecture, Duration::ZERO, clients, duration, rounds)
     }
 
     #[test]
@@ -247,13 +232,7 @@ mod tests {
         points[1].compare(&[100, 100, 100]);
         let report = Report {
             machine: Machine::this(),
-            kept_out: vec![(
-                "here".into(),
-                KeptOut {
-                    throttling: true,
-                    awake: vec![],
-                },
-            )],
+            kept_out: vec![("here".into(), KeptOut { throttling: true, awake: vec![] })],
             rounds: 3,
             milliseconds: 1000,
             one_connection: false,
@@ -266,10 +245,7 @@ mod tests {
             threads.starts_with("NOT MET") && threads.contains("4 clients): 0.80"),
             "{threads}"
         );
-        assert!(
-            verdicts.contains("unknown  here: calls a second of led"),
-            "{verdicts}"
-        );
+        assert!(verdicts.contains("unknown  here: calls a second of led"), "{verdicts}");
     }
 
     #[test]
@@ -286,13 +262,7 @@ mod tests {
         ours.compare(&theirs.rates);
         let report = Report {
             machine: Machine::this(),
-            kept_out: vec![(
-                "here".into(),
-                KeptOut {
-                    throttling: true,
-                    awake: vec![],
-                },
-            )],
+            kept_out: vec![("here".into(), KeptOut { throttling: true, awake: vec![] })],
             rounds: 3,
             milliseconds: 1000,
             one_connection: true,

@@ -77,11 +77,7 @@ fn measure(options: &Options) -> Result<Report> {
         eprintln!("{} ...", contender.architecture);
         rows.push(look_into(contender, options, &mut disassembly)?);
     }
-    Ok(Report {
-        machine: Machine::this(),
-        clients: options.clients.into(),
-        rows,
-    })
+    Ok(Report { machine: Machine::this(), clients: options.clients.into(), rows })
 }
 
 /// All kinds of counts of one architecture. They disturb each other, so each has loads of its own.
@@ -101,9 +97,7 @@ fn look_into(
     let times = difference(&loads, |load| timed(&mut pair, load))?;
     let calls = difference(&loads, |load| traced(&mut pair, load))?;
     pair.finish()?;
-    let profiles = difference(&loads, |load| {
-        profiled(contender, &priorities, load, disassembly)
-    })?;
+    let profiles = difference(&loads, |load| profiled(contender, &priorities, load, disassembly))?;
 
     let side = |at: usize| Counts {
         user_us: times.of(|times: &[Times; 2]| times[at].user as f64) * TICK_US,
@@ -121,11 +115,7 @@ fn look_into(
         atomics: profiles.of(|profiles: &[Profile; 2]| profiles[at].atomics as f64),
         instructions: profiles.of(|profiles: &[Profile; 2]| profiles[at].instructions as f64),
     };
-    Ok(Row {
-        architecture: contender.architecture,
-        client: side(0),
-        server: side(1),
-    })
+    Ok(Row { architecture: contender.architecture, client: side(0), server: side(1) })
 }
 
 /// Rarer system calls are not listed.
@@ -162,10 +152,7 @@ fn difference<T>(
     [few, many]: &[Load; 2],
     mut count: impl FnMut(&Load) -> Result<(T, usize)>,
 ) -> Result<Difference<T>> {
-    let difference = Difference {
-        few: count(few)?,
-        many: count(many)?,
-    };
+    let difference = Difference { few: count(few)?, many: count(many)? };
     match difference.many.1 > difference.few.1 {
         true => Ok(difference),
         false => Err("clients that call back to back made no more calls than at 10 Hz; repeat it on a machine that \
@@ -184,10 +171,7 @@ impl<T> Difference<T> {
 
 /// System calls by strace, of all threads of the client and of the server.
 fn traced(pair: &mut Pair, load: &Load) -> Result<([Calls; 2], usize)> {
-    let traces = [
-        Strace::attach(pair.client.id())?,
-        Strace::attach(pair.server.id())?,
-    ];
+    let traces = [Strace::attach(pair.client.id())?, Strace::attach(pair.server.id())?];
     let made = load.run(pair)?;
     let [client, server] = traces;
     Ok(([client.detach()?, server.detach()?], made))
@@ -240,10 +224,7 @@ fn spent(process: &Process) -> Result<Times> {
     let mut fields = fields.split_whitespace().skip(11);
     let mut next =
         || -> Result<u64> { Ok(fields.next().ok_or("/proc/PID/stat is short")?.parse()?) };
-    Ok(Times {
-        user: next()?,
-        system: next()?,
-    })
+    Ok(Times { user: next()?, system: next()? })
 }
 
 impl Options {
@@ -261,11 +242,7 @@ impl Options {
             work: Duration::ZERO,
             from_release: false,
         };
-        self.priorities()
-            .into_iter()
-            .enumerate()
-            .map(task)
-            .collect()
+        self.priorities().into_iter().enumerate().map(task).collect()
     }
 }
 
@@ -275,10 +252,7 @@ mod tests {
 
     #[test]
     fn what_both_loads_cost_falls_out() {
-        let load = || Load {
-            tasks: Vec::new(),
-            duration: Duration::ZERO,
-        };
+        let load = || Load { tasks: Vec::new(), duration: Duration::ZERO };
         let mut counts = [(130.0, 10), (430.0, 110)].into_iter();
         let counted = difference(&[load(), load()], |_| Ok(counts.next().unwrap())).unwrap();
         assert_eq!(counted.of(|count| *count), 3.0);

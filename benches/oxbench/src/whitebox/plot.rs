@@ -30,11 +30,8 @@ pub(super) fn draw(report: &Report, file: &Path) -> Result {
 
 /// Two bars for each architecture, one below the other.
 fn draw_panel<'a>(report: &Report, caption: &str, of: Of, panel: &Area<'a>) -> Drawn<'a> {
-    let most = report
-        .rows
-        .iter()
-        .flat_map(|row| [of(&row.client), of(&row.server)])
-        .fold(1.0, f64::max);
+    let most =
+        report.rows.iter().flat_map(|row| [of(&row.client), of(&row.server)]).fold(1.0, f64::max);
     let rows = report.rows.len();
     let mut chart = ChartBuilder::on(panel)
         .caption(caption, ("sans-serif", 18))

@@ -42,14 +42,8 @@ struct Atomics {
     others: HashSet<u64>,
 }
 
-const ALLOCATORS: [&str; 6] = [
-    "malloc",
-    "calloc",
-    "realloc",
-    "posix_memalign",
-    "aligned_alloc",
-    "memalign",
-];
+const ALLOCATORS: [&str; 6] =
+    ["malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"];
 
 const LOCKERS: [&str; 5] = [
     "pthread_mutex_lock",
@@ -236,19 +230,11 @@ mod tests {
                     cob=libc\ncfn=malloc@@GLIBC_2.2.5\ncalls=2 0x99 1\n0x14 0 700\n\
                     cfn=pthread_mutex_lock'2\ncalls=5 0x99 1\n0x18 0 70\n0x1c 0 1\n\
                     fn=realloc\n0x20 0 4\nfn=__pthread_enable_asynccancel\n0x14 0 6\nfn=realloc\ncfn=malloc\ncalls=9 0x99 1\n0x20 0 70\n";
-        let here = Atomics {
-            locks: HashSet::from([0x14]),
-            others: HashSet::from([0x1c, 0x18]),
-        };
+        let here = Atomics { locks: HashSet::from([0x14]), others: HashSet::from([0x1c, 0x18]) };
         let mut disassembly = Disassembly(HashMap::from([("here".to_owned(), here)]));
         let profile = parse(text.as_bytes(), &mut disassembly).unwrap();
-        let expected = Profile {
-            instructions: 16,
-            allocations: 2,
-            mutexes: 5,
-            locks: 2,
-            atomics: 9,
-        };
+        let expected =
+            Profile { instructions: 16, allocations: 2, mutexes: 5, locks: 2, atomics: 9 };
         assert_eq!(profile, expected);
         assert!(parse("version: 1\n".as_bytes(), &mut disassembly).is_err());
     }

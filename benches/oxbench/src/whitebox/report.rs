@@ -53,9 +53,7 @@ impl Counts {
 
     pub(super) fn futexes(&self) -> f64 {
         let mut calls = self.system_calls.iter();
-        calls
-            .find(|(name, _)| name == "futex")
-            .map_or(0.0, |(_, count)| *count)
+        calls.find(|(name, _)| name == "futex").map_or(0.0, |(_, count)| *count)
     }
 
     /// A sentence for each bound of a real-time configuration that is broken.
@@ -176,22 +174,14 @@ mod tests {
         Report {
             machine: Machine::this(),
             clients: 10,
-            rows: vec![Row {
-                architecture: Architecture::Lanes,
-                client,
-                server,
-            }],
+            rows: vec![Row { architecture: Architecture::Lanes, client, server }],
         }
     }
 
     #[test]
     fn each_bound_can_be_broken() {
         assert!(report(counts(0.0, 0.001, 0.0)).check().is_ok());
-        for broken in [
-            counts(1.0, 0.0, 0.0),
-            counts(0.0, 0.1, 0.0),
-            counts(0.0, 0.0, 0.5),
-        ] {
+        for broken in [counts(1.0, 0.0, 0.0), counts(0.0, 0.1, 0.0), counts(0.0, 0.0, 0.5)] {
             assert!(report(broken).check().is_err());
         }
         let mut empty = report(counts(0.0, 0.0, 0.0));

@@ -94,14 +94,9 @@ fn publish(node: &Node<ipc::Service>, name: &str, task: Task) -> Result<String> 
 /// Takes what is published until it is over.
 fn consume(name: &str, run: &Run, over: &AtomicBool, ready: &AtomicU32) -> Result {
     let node = NodeBuilder::new().create::<ipc::Service>()?;
-    let service = node
-        .service_builder(&name.try_into()?)
-        .publish_subscribe::<[u8]>()
-        .open()?;
-    let bells = node
-        .service_builder(&format!("{name}/bell").as_str().try_into()?)
-        .event()
-        .open()?;
+    let service = node.service_builder(&name.try_into()?).publish_subscribe::<[u8]>().open()?;
+    let bells =
+        node.service_builder(&format!("{name}/bell").as_str().try_into()?).event().open()?;
     let listener: Listener<ipc::Service> = bells.listener_builder().create()?;
     let subscriber: Subscriber<ipc::Service, [u8], ()> = service.subscriber_builder().create()?;
     ready.fetch_add(1, Ordering::Release);

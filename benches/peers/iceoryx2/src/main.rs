@@ -55,18 +55,14 @@ fn serve(name: &str, sleeps: bool) -> Result {
     });
     set_log_level(LogLevel::Error);
     let node = NodeBuilder::new().create::<ipc::Service>()?;
-    let service = node
-        .service_builder(&name.try_into()?)
-        .request_response::<[u8], [u8]>()
-        .create()?;
+    let service =
+        node.service_builder(&name.try_into()?).request_response::<[u8], [u8]>().create()?;
     let server = service
         .server_builder()
         .initial_max_slice_len(FIRST)
         .allocation_strategy(AllocationStrategy::PowerOfTwo)
         .create()?;
-    let bell = sleeps
-        .then(|| Bell::new(&node, name, Side::Server))
-        .transpose()?;
+    let bell = sleeps.then(|| Bell::new(&node, name, Side::Server)).transpose()?;
     println!("{name}");
     while !over.load(Ordering::Relaxed) {
         let mut found = false;
@@ -76,10 +72,7 @@ fn serve(name: &str, sleeps: bool) -> Result {
                 [SENT, ..] => &[SENT],
                 octets => octets,
             };
-            request
-                .loan_slice_uninit(octets.len())?
-                .write_from_slice(octets)
-                .send()?;
+            request.loan_slice_uninit(octets.len())?.write_from_slice(octets).send()?;
             if let Some(bell) = &bell {
                 bell.ring()?;
             }
@@ -95,18 +88,14 @@ fn serve(name: &str, sleeps: bool) -> Result {
 fn call(name: &str, sleeps: bool) -> Result {
     set_log_level(LogLevel::Error);
     let node = NodeBuilder::new().create::<ipc::Service>()?;
-    let service = node
-        .service_builder(&name.try_into()?)
-        .request_response::<[u8], [u8]>()
-        .open()?;
+    let service =
+        node.service_builder(&name.try_into()?).request_response::<[u8], [u8]>().open()?;
     let client = service
         .client_builder()
         .initial_max_slice_len(FIRST)
         .allocation_strategy(AllocationStrategy::PowerOfTwo)
         .create()?;
-    let bell = sleeps
-        .then(|| Bell::new(&node, name, Side::Client))
-        .transpose()?;
+    let bell = sleeps.then(|| Bell::new(&node, name, Side::Client)).transpose()?;
     let mut samples = Vec::new();
     let mut lines = std::io::stdin().lock().lines();
     let mut answer = "ready".to_owned();
@@ -128,10 +117,8 @@ fn call(name: &str, sleeps: bool) -> Result {
                 };
                 let mut before = Instant::now();
                 for _ in 0..calls {
-                    let pending = client
-                        .loan_slice_uninit(octets.len())?
-                        .write_from_slice(&octets)
-                        .send()?;
+                    let pending =
+                        client.loan_slice_uninit(octets.len())?.write_from_slice(&octets).send()?;
                     if let Some(bell) = &bell {
                         bell.ring()?;
                     }
@@ -190,10 +177,7 @@ impl Bell {
     fn new(node: &Node<ipc::Service>, name: &str, side: Side) -> Result<Bell> {
         let names = [format!("{name}/client"), format!("{name}/server")];
         let of = |at: usize| -> Result<_> {
-            Ok(node
-                .service_builder(&names[at].as_str().try_into()?)
-                .event()
-                .open_or_create()?)
+            Ok(node.service_builder(&names[at].as_str().try_into()?).event().open_or_create()?)
         };
         let here = usize::from(side == Side::Server);
         Ok(Bell {

@@ -53,10 +53,7 @@ fn open(path: &str, listens: bool) -> Result<Session> {
     let other = if listens { "connect" } else { "listen" };
     for (key, value) in [
         ("mode", r#""peer""#.to_owned()),
-        (
-            &format!("{role}/endpoints"),
-            format!(r#"["unixsock-stream/{path}"]"#),
-        ),
+        (&format!("{role}/endpoints"), format!(r#"["unixsock-stream/{path}"]"#)),
         (&format!("{other}/endpoints"), "[]".to_owned()),
         ("scouting/multicast/enabled", "false".to_owned()),
         ("scouting/gossip/enabled", "false".to_owned()),
@@ -121,9 +118,7 @@ fn answer(pool: &Pool, query: &Query) -> Result {
 /// Reads octets where they were written, and nowhere else.
 fn payload_of<T>(payload: &ZBytes, read: impl FnOnce(&[u8]) -> T) -> Result<T> {
     let shared = payload.as_shm();
-    Ok(read(shared.ok_or(
-        "octets came over the socket, not in shared memory",
-    )?))
+    Ok(read(shared.ok_or("octets came over the socket, not in shared memory")?))
 }
 
 fn call(path: &str, placed: bool) -> Result {

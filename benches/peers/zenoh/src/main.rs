@@ -33,24 +33,13 @@ fn main() -> Result {
 
 fn session(mode: &str, listen: Option<&str>, connect: Option<&str>) -> Result<Session> {
     let mut config = Config::default();
-    let mut set = |key: &str, value: String| {
-        config
-            .insert_json5(key, &value)
-            .map_err(|why| why.to_string())
-    };
+    let mut set =
+        |key: &str, value: String| config.insert_json5(key, &value).map_err(|why| why.to_string());
     set("mode", format!("{mode:?}"))?;
     set("scouting/multicast/enabled", "false".into())?;
-    set(
-        "listen/endpoints",
-        format!("{:?}", listen.into_iter().collect::<Vec<_>>()),
-    )?;
-    set(
-        "connect/endpoints",
-        format!("{:?}", connect.into_iter().collect::<Vec<_>>()),
-    )?;
-    zenoh::open(config)
-        .wait()
-        .map_err(|why| why.to_string().into())
+    set("listen/endpoints", format!("{:?}", listen.into_iter().collect::<Vec<_>>()))?;
+    set("connect/endpoints", format!("{:?}", connect.into_iter().collect::<Vec<_>>()))?;
+    zenoh::open(config).wait().map_err(|why| why.to_string().into())
 }
 
 fn endpoint() -> Result<String> {
@@ -111,15 +100,11 @@ fn drive(router: Option<&str>) -> Result {
             if Instant::now() > end {
                 return Err("not every consumer hears the supplier".into());
             }
-            publisher
-                .put(&PROBE.to_ne_bytes()[..])
-                .wait()
-                .map_err(said)?;
+            publisher.put(&PROBE.to_ne_bytes()[..]).wait().map_err(said)?;
             std::thread::sleep(Duration::from_millis(20));
         }
-        let took = run.push_all(task, |payload| {
-            Ok(publisher.put(payload).wait().map_err(said)?)
-        })?;
+        let took =
+            run.push_all(task, |payload| Ok(publisher.put(payload).wait().map_err(said)?))?;
         for (subscriber, consumer) in consumers {
             subscriber.undeclare().wait().map_err(said)?;
             consumer.close().wait().map_err(said)?;

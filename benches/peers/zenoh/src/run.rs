@@ -76,9 +76,7 @@ impl Run {
 
     /// Takes an event at a consumer.
     pub fn take(&self, payload: &[u8]) {
-        let number = payload
-            .first_chunk()
-            .map(|one| u64::from_ne_bytes(*one) as usize);
+        let number = payload.first_chunk().map(|one| u64::from_ne_bytes(*one) as usize);
         let Some(number) = number.filter(|number| *number < self.arrived.len()) else {
             return;
         };
@@ -93,9 +91,8 @@ impl Run {
 
     fn wait(&self, wanted: u64) -> Result {
         let complete = self.complete.lock().expect("nothing panics");
-        let waited = self
-            .changed
-            .wait_timeout_while(complete, PATIENCE, |complete| *complete < wanted);
+        let waited =
+            self.changed.wait_timeout_while(complete, PATIENCE, |complete| *complete < wanted);
         let (complete, _) = waited.expect("nothing panics");
         match *complete >= wanted {
             true => Ok(()),

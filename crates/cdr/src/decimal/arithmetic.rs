@@ -146,10 +146,7 @@ impl Wide {
         }
         let [_, _, high, low] = self.0;
         let magnitude = (u128::from(high) * u128::from(BASE) + u128::from(low)) as i128;
-        Ok(Decimal {
-            unscaled: if negative { -magnitude } else { magnitude },
-            scale: scale as u8,
-        })
+        Ok(Decimal { unscaled: if negative { -magnitude } else { magnitude }, scale: scale as u8 })
     }
 }
 
@@ -157,10 +154,7 @@ impl Neg for Decimal {
     type Output = Self;
 
     fn neg(self) -> Self {
-        Self {
-            unscaled: -self.unscaled,
-            ..self
-        }
+        Self { unscaled: -self.unscaled, ..self }
     }
 }
 

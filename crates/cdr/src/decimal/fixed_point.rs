@@ -20,10 +20,7 @@ use crate::{Decode, Decoder, Encode, Encoder, Result, TypeCode, Typed};
 pub struct FixedPoint<const D: u16, const S: u8>(Decimal);
 
 impl<const D: u16, const S: u8> FixedPoint<D, S> {
-    const VALID: () = assert!(
-        D >= 1 && D <= 31 && S as u16 <= D,
-        "a fixed has 1 to 31 digits"
-    );
+    const VALID: () = assert!(D >= 1 && D <= 31 && S as u16 <= D, "a fixed has 1 to 31 digits");
 
     /// The number, if it fits without losing digits; [round](Decimal::rounded) it before if it may not.
     pub fn new(number: Decimal) -> Result<Self, DecimalError> {
@@ -41,10 +38,7 @@ impl<const D: u16, const S: u8> FixedPoint<D, S> {
 impl<const D: u16, const S: u8> Default for FixedPoint<D, S> {
     fn default() -> Self {
         const { Self::VALID };
-        Self(Decimal {
-            unscaled: 0,
-            scale: S,
-        })
+        Self(Decimal { unscaled: 0, scale: S })
     }
 }
 

@@ -57,16 +57,10 @@ pub enum DecimalError {
 
 impl Decimal {
     /// Zero.
-    pub const ZERO: Self = Self {
-        unscaled: 0,
-        scale: 0,
-    };
+    pub const ZERO: Self = Self { unscaled: 0, scale: 0 };
 
     /// The largest, of 31 digits.
-    pub const MAX: Self = Self {
-        unscaled: 10i128.pow(MAX_DIGITS) - 1,
-        scale: 0,
-    };
+    pub const MAX: Self = Self { unscaled: 10i128.pow(MAX_DIGITS) - 1, scale: 0 };
 
     /// `unscaled` divided by ten `scale` times.
     ///
@@ -102,11 +96,7 @@ impl Decimal {
             Some(digits) => digits as u8 + 1,
             None => 1,
         };
-        if significant > self.scale {
-            significant
-        } else {
-            self.scale
-        }
+        if significant > self.scale { significant } else { self.scale }
     }
 
     /// Rounds the number to so many digits after the decimal point: a half goes away from zero, as
@@ -127,10 +117,7 @@ impl Decimal {
     pub fn truncated(self, scale: u8) -> Result<Self, DecimalError> {
         match self.scale.checked_sub(scale) {
             None | Some(0) => self.rescaled(scale),
-            Some(dropped) => Ok(Self {
-                unscaled: self.split(dropped).0,
-                scale,
-            }),
+            Some(dropped) => Ok(Self { unscaled: self.split(dropped).0, scale }),
         }
     }
 
@@ -164,10 +151,7 @@ impl Decimal {
     /// Returns the number without zeros at the end of its fraction.
     #[must_use]
     pub fn normalized(self) -> Self {
-        let Self {
-            mut unscaled,
-            mut scale,
-        } = self;
+        let Self { mut unscaled, mut scale } = self;
         while scale > 0 && unscaled % 10 == 0 {
             unscaled /= 10;
             scale -= 1;
@@ -177,9 +161,7 @@ impl Decimal {
 
     /// The nearest `f64`, or one next to it.
     pub fn to_f64(self) -> f64 {
-        self.to_string()
-            .parse()
-            .expect("a decimal number is also a float")
+        self.to_string().parse().expect("a decimal number is also a float")
     }
 
     /// Quotient and rest, without so many of the last digits.
@@ -233,10 +215,7 @@ impl Hash for Decimal {
 
 impl From<i64> for Decimal {
     fn from(number: i64) -> Self {
-        Self {
-            unscaled: number.into(),
-            scale: 0,
-        }
+        Self { unscaled: number.into(), scale: 0 }
     }
 }
 

@@ -31,12 +31,7 @@ impl<'de> Decoder<'de> {
     #[inline(always)]
     fn item_beyond(&mut self, align: usize, size: usize, block: bool) -> Result<&'de [u8]> {
         // Field by field, so that a decoder on the stack stays in registers.
-        let here = Here {
-            octets: self.octets,
-            at: self.at,
-            base: self.base,
-            swap: self.swap,
-        };
+        let here = Here { octets: self.octets, at: self.at, base: self.base, swap: self.swap };
         let (item, octets, at) = here.beyond(self.values.as_deref_mut(), align, size, block)?;
         (self.octets, self.at) = (octets, at);
         Ok(item)
@@ -60,11 +55,7 @@ impl<'de> Decoder<'de> {
 
     /// Takes the octets of the piece that reading is in now.
     pub(crate) fn reopen(&mut self) {
-        if let Some(pieces) = self
-            .values
-            .as_mut()
-            .and_then(|values| values.pieces.as_mut())
-        {
+        if let Some(pieces) = self.values.as_mut().and_then(|values| values.pieces.as_mut()) {
             self.octets = pieces.open(self.at);
         }
     }

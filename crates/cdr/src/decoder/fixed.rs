@@ -97,9 +97,7 @@ impl<'de> Decoder<'de> {
         let octets = self.octets(rest.saturating_mul(stride))?;
         for (index, octets) in octets.chunks_exact(stride).enumerate() {
             let position = position + index * stride;
-            items.push(T::take(&mut FixedReader::new(
-                octets, phase, position, self.swap,
-            ))?);
+            items.push(T::take(&mut FixedReader::new(octets, phase, position, self.swap))?);
         }
         Ok(())
     }
@@ -114,10 +112,7 @@ impl<'de> Decoder<'de> {
             return take(&mut self.fixed_reader(layout)?);
         }
         let (octets, at) = (&self.octets[self.at..], self.at);
-        let pieces = self
-            .values
-            .as_ref()
-            .and_then(|values| values.pieces.as_ref());
+        let pieces = self.values.as_ref().and_then(|values| values.pieces.as_ref());
         let mut reader = FixedReader::across(octets, at, self.swap, pieces.expect("in pieces"));
         let taken = take(&mut reader);
         let end = reader.end();

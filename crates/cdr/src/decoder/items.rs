@@ -10,10 +10,7 @@ impl<'de> Decoder<'de> {
     /// Skips to the next multiple of `to`, a power of two up to eight. What is skipped may hold anything.
     #[inline]
     pub fn align(&mut self, to: usize) -> Result<()> {
-        debug_assert!(
-            to.is_power_of_two() && to <= 8,
-            "CDR aligns to 1, 2, 4 or 8"
-        );
+        debug_assert!(to.is_power_of_two() && to <= 8, "CDR aligns to 1, 2, 4 or 8");
         let padding = padding(self.at, to);
         if padding > self.remaining() {
             return self.beyond(to, 0).map(drop);
@@ -242,10 +239,7 @@ impl<'de> Decoder<'de> {
         }
         // Taken apart and put together again, so that the value read above never passes through a `Result` in memory.
         match self.beyond(T::ALIGN, T::SIZE) {
-            Ok(octets) => Ok(T::from_wire(
-                bytemuck::pod_read_unaligned(octets),
-                self.swap,
-            )),
+            Ok(octets) => Ok(T::from_wire(bytemuck::pod_read_unaligned(octets), self.swap)),
             Err(error) => Err(error),
         }
     }
@@ -256,9 +250,7 @@ impl<'de> Decoder<'de> {
     pub(crate) fn terminated(&mut self) -> Option<&'de [u8]> {
         let start = aligned(self.at, 4) & POSITIONS;
         let count = u32::load(self.octets.get(start..start + 4)?, self.swap);
-        let (text, [0]) = self.octets[start + 4..]
-            .get(..count as usize)?
-            .split_last_chunk()?
+        let (text, [0]) = self.octets[start + 4..].get(..count as usize)?.split_last_chunk()?
         else {
             return None;
         };

@@ -299,9 +299,7 @@ impl<'de> Decoder<'de> {
     #[inline]
     fn deeper(&self) -> Result<u16> {
         if self.depth >= self.limits.max_depth {
-            return Err(self.error(ErrorKind::TooDeep {
-                limit: self.limits.max_depth,
-            }));
+            return Err(self.error(ErrorKind::TooDeep { limit: self.limits.max_depth }));
         }
         Ok(self.depth + 1)
     }
@@ -309,10 +307,7 @@ impl<'de> Decoder<'de> {
     #[cold]
     #[inline(never)]
     fn truncated(&self, needed: usize) -> Error {
-        self.error(ErrorKind::Truncated {
-            needed,
-            left: self.remaining(),
-        })
+        self.error(ErrorKind::Truncated { needed, left: self.remaining() })
     }
 
     /// Reads ahead: reading goes on where it is.

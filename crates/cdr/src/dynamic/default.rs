@@ -14,11 +14,7 @@ impl Dynamic {
         if !ty.is_complete() {
             return Err(NOT_A_TYPE.into());
         }
-        Defaults {
-            left: 1 << 20,
-            levels: 250,
-        }
-        .of(ty.as_ref())
+        Defaults { left: 1 << 20, levels: 250 }.of(ty.as_ref())
     }
 }
 
@@ -42,9 +38,7 @@ impl Defaults {
             Shape::String { .. } => Dynamic::String(String::new()),
             Shape::Wstring { .. } => Dynamic::Wstring(String::new()),
             Shape::Fixed { scale, .. } => {
-                let zero = u8::try_from(scale)
-                    .ok()
-                    .and_then(|scale| Decimal::new(0, scale));
+                let zero = u8::try_from(scale).ok().and_then(|scale| Decimal::new(0, scale));
                 Dynamic::Fixed(zero.ok_or(NOT_A_TYPE)?)
             }
             Shape::Sequence { element, .. } => match element.resolved().kind() {
@@ -83,9 +77,7 @@ impl Defaults {
                     None => None,
                     Some(member) => Some(Field {
                         name: member.name.clone(),
-                        value: self
-                            .of(member.ty)
-                            .map_err(|error| error.in_member(member.name))?,
+                        value: self.of(member.ty).map_err(|error| error.in_member(member.name))?,
                     }),
                 };
                 Dynamic::Union(Box::new(Selected {
@@ -132,9 +124,7 @@ impl TypeRef<'_> {
         let Some(union) = self.union() else {
             return false;
         };
-        let found = union
-            .by_label
-            .binary_search_by_key(&label, |&(label, _)| label);
+        let found = union.by_label.binary_search_by_key(&label, |&(label, _)| label);
         let at = match (found, union.default) {
             (Ok(found), _) => union.by_label[found].1,
             (Err(_), Some(default)) if label == union.unused => default,

@@ -51,21 +51,13 @@ pub enum Reason {
 
 impl DynamicError {
     pub(crate) fn expected(expected: TypeRef<'_>, found: &'static str) -> Self {
-        Reason::Expected {
-            expected: expected.mention().to_string(),
-            found,
-        }
-        .into()
+        Reason::Expected { expected: expected.mention().to_string(), found }.into()
     }
 
     /// Returns the error as seen from the value of which the part is a member.
     #[cold]
     pub(crate) fn in_member(mut self, name: &str) -> Self {
-        let dot = if self.path.is_empty() || self.path.starts_with('[') {
-            ""
-        } else {
-            "."
-        };
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path = format!("{name}{dot}{}", self.path);
         self
     }
@@ -73,11 +65,7 @@ impl DynamicError {
     /// Returns the error as seen from the value of which the part is an element.
     #[cold]
     pub(crate) fn in_element(mut self, at: usize) -> Self {
-        let dot = if self.path.is_empty() || self.path.starts_with('[') {
-            ""
-        } else {
-            "."
-        };
+        let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
         self.path = format!("[{at}]{dot}{}", self.path);
         self
     }
@@ -93,10 +81,7 @@ impl DynamicError {
 
 impl From<Reason> for DynamicError {
     fn from(reason: Reason) -> Self {
-        Self {
-            path: String::new(),
-            reason,
-        }
+        Self { path: String::new(), reason }
     }
 }
 

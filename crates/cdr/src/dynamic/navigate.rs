@@ -198,10 +198,7 @@ impl Dynamic {
         };
         let chosen = discriminant(discriminator, label)
             .ok_or_else(|| DynamicError::expected(discriminator, "another number"))?;
-        let before = selected
-            .discriminator
-            .label()
-            .and_then(|label| ty.select(label));
+        let before = selected.discriminator.label().and_then(|label| ty.select(label));
         let member = ty.select(label);
         let same = match (&before, &member) {
             (Some(before), Some(member)) => {
@@ -215,11 +212,7 @@ impl Dynamic {
             (None, Some(member)) => Some(default_field(member)?),
             (None, None) => None,
         };
-        **selected = Selected {
-            discriminator: chosen,
-            member,
-            named: ty.is_named(label),
-        };
+        **selected = Selected { discriminator: chosen, member, named: ty.is_named(label) };
         Ok(())
     }
 
@@ -241,9 +234,7 @@ impl Dynamic {
 impl<'a> TypeRef<'a> {
     /// The type of the part at the end of a path, as in [`Dynamic::at`].
     pub fn at(self, path: &str) -> Option<Self> {
-        steps(path).try_fold(self.resolved(), |at, step| {
-            Some(at.part_at(&step?)?.resolved())
-        })
+        steps(path).try_fold(self.resolved(), |at, step| Some(at.part_at(&step?)?.resolved()))
     }
 
     fn part_at(self, step: &Step<'_>) -> Option<Self> {
@@ -275,12 +266,10 @@ enum Step<'p> {
 /// The steps of a path; `None` for one that is not a step.
 fn steps(path: &str) -> impl Iterator<Item = Option<Step<'_>>> {
     let pieces = path.split(['.', '[']);
-    pieces
-        .filter(|piece| !piece.is_empty())
-        .map(|piece| match piece.strip_suffix(']') {
-            Some(index) => index.parse().ok().map(Step::Element),
-            None => Some(Step::Member(piece)),
-        })
+    pieces.filter(|piece| !piece.is_empty()).map(|piece| match piece.strip_suffix(']') {
+        Some(index) => index.parse().ok().map(Step::Element),
+        None => Some(Step::Member(piece)),
+    })
 }
 
 fn default_field(member: MemberRef<'_>) -> Result<Field, DynamicError> {

@@ -12,10 +12,7 @@ const OWNED: usize = 32;
 impl Dynamic {
     /// Whether it has memory besides what it is, other than for parts.
     fn owns_memory(&self) -> bool {
-        matches!(
-            self,
-            Self::String(_) | Self::Wstring(_) | Self::Principal(_) | Self::Reference(_)
-        )
+        matches!(self, Self::String(_) | Self::Wstring(_) | Self::Principal(_) | Self::Reference(_))
     }
 
     /// Reads a value of a type.
@@ -127,8 +124,7 @@ impl Walk {
             d.charge(n, 1)?;
             return Ok(Dynamic::Octets(d.octets(n)?.to_vec()));
         }
-        d.nested(|d| Ok(self.read_elements(element, n, d)))?
-            .map(Dynamic::Sequence)
+        d.nested(|d| Ok(self.read_elements(element, n, d)))?.map(Dynamic::Sequence)
     }
 
     fn read_array(
@@ -209,9 +205,7 @@ impl Walk {
         let member = match ty.select(label) {
             None => None,
             Some(member) => Some(Field {
-                value: self
-                    .read(member.ty, d)
-                    .map_err(|error| error.in_member(member.name))?,
+                value: self.read(member.ty, d).map_err(|error| error.in_member(member.name))?,
                 name: member.name.clone(),
             }),
         };

@@ -76,10 +76,7 @@ impl<'de> Decode<'de> for RawReference {
         let count = d.length(None, 8)?;
         let mut profiles = Vec::with_capacity(count);
         for _ in 0..count {
-            profiles.push(RawProfile {
-                tag: d.ulong()?,
-                data: d.sequence(None)?,
-            });
+            profiles.push(RawProfile { tag: d.ulong()?, data: d.sequence(None)? });
         }
         Ok(Self { type_id, profiles })
     }

@@ -50,11 +50,7 @@ impl Walk {
 
     /// A walk through whatever there is.
     pub(crate) fn within(d: &Decoder<'_>) -> Self {
-        Self {
-            empty: d.limits().max_empty_elements,
-            levels: Self::LEVELS,
-            met_value: false,
-        }
+        Self { empty: d.limits().max_empty_elements, levels: Self::LEVELS, met_value: false }
     }
 
     /// Enters the next level; [`leave`](Self::leave) must follow unless there was an error.
@@ -64,9 +60,7 @@ impl Walk {
                 self.levels = levels;
                 Ok(())
             }
-            None => Err(d.error(ErrorKind::TooDeep {
-                limit: Self::LEVELS,
-            })),
+            None => Err(d.error(ErrorKind::TooDeep { limit: Self::LEVELS })),
         }
     }
 
@@ -96,10 +90,7 @@ impl Walk {
         if let Some(sizes) = facts.layout {
             if d.is_chunked() {
                 // A chunk may end anywhere between two items.
-                return self
-                    .read(ty, d)
-                    .map(drop)
-                    .map_err(|error| error.to_cdr(d.position()));
+                return self.read(ty, d).map(drop).map_err(|error| error.to_cdr(d.position()));
             }
             return d.octets(sizes[d.phase() & 7] as usize).map(drop);
         }

@@ -53,12 +53,7 @@ pub(super) const BOXED: &str = "value";
 impl DynamicValue {
     /// A new value, which is no other's.
     pub fn new(ty: TypeCode, fields: Vec<Field>) -> Self {
-        Self {
-            ty: ty.resolved(),
-            key: ValueKey::new(),
-            fields,
-            truncated_from: None,
-        }
+        Self { ty: ty.resolved(), key: ValueKey::new(), fields, truncated_from: None }
     }
 
     /// A new value with the [default](Dynamic::default_for) for each member: those that are valuetypes are null.
@@ -111,13 +106,7 @@ fn has_state(ty: TypeRef<'_>) -> bool {
 }
 
 fn is_custom(ty: &TypeCode) -> bool {
-    matches!(
-        ty.shape(),
-        Shape::Value {
-            modifier: ValueModifier::Custom,
-            ..
-        }
-    )
+    matches!(ty.shape(), Shape::Value { modifier: ValueModifier::Custom, .. })
 }
 
 /// Returns a value of which only the type is known, before its state is read.
@@ -138,12 +127,7 @@ fn start(
     // And what is known of it while the message is read.
     let cut = truncated_from.as_ref().map_or(0, |id: &Arc<str>| id.len());
     d.charge(1, cut + 2 * size_of::<DynamicValue>())?;
-    let value = DynamicValue {
-        ty,
-        key,
-        fields: Vec::new(),
-        truncated_from,
-    };
+    let value = DynamicValue { ty, key, fields: Vec::new(), truncated_from };
     Ok((Box::new(value), outer))
 }
 
@@ -189,10 +173,7 @@ impl Walk {
         d: &mut Decoder<'_>,
     ) -> Result<Field, DynamicError> {
         let value = self.read(content, d);
-        Ok(Field {
-            name: BOXED.into(),
-            value: value.map_err(|error| error.in_member(BOXED))?,
-        })
+        Ok(Field { name: BOXED.into(), value: value.map_err(|error| error.in_member(BOXED))? })
     }
 
     /// Goes past a value. One in chunks needs not be of a known type.
@@ -322,13 +303,7 @@ impl<'a> Same<'a> {
                 left.discriminator == right.discriminator
                     && self.fields(left.member.as_slice(), right.member.as_slice())
             }
-            (
-                Enum { name, ordinal },
-                Enum {
-                    name: n,
-                    ordinal: o,
-                },
-            ) => name == n && ordinal == o,
+            (Enum { name, ordinal }, Enum { name: n, ordinal: o }) => name == n && ordinal == o,
             (String(left), String(right)) | (Wstring(left), Wstring(right)) => left == right,
             (Sequence(left), Sequence(right)) | (Array(left), Array(right)) => {
                 let mut pairs = left.iter().zip(right);

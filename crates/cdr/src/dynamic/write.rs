@@ -24,11 +24,7 @@ impl Dynamic {
 
     /// Whether it is a value of a type, and if not, why. Costs as much as writing it.
     pub fn check(&self, ty: &TypeCode) -> Result<(), DynamicError> {
-        let everything = Dialect {
-            giop_minor: 2,
-            chars: CharSet::Utf8,
-            wchars: WcharSet::Utf16,
-        };
+        let everything = Dialect { giop_minor: 2, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
         let scratch = |dialect| Encoder::new(Vec::new(), ByteOrder::NATIVE, dialect);
         match self.encode(ty, &mut scratch(everything)) {
             // Some characters are octets in one code set but not in the other.
@@ -182,22 +178,16 @@ pub(super) fn write_members<'t>(
     e: &mut Encoder<'_>,
 ) -> Result<(), DynamicError> {
     for (at, member) in members.clone().enumerate() {
-        let in_place = fields
-            .get(at)
-            .filter(|field| same_name(member.name, &field.name));
+        let in_place = fields.get(at).filter(|field| same_name(member.name, &field.name));
         let field = in_place.or_else(|| fields.iter().find(|field| field.name == *member.name));
         let Some(field) = field else {
             return Err(Reason::MissingMember(member.name.to_string()).into());
         };
-        field
-            .value
-            .write(member.ty, e)
-            .map_err(|error| error.in_member(member.name))?;
+        field.value.write(member.ty, e).map_err(|error| error.in_member(member.name))?;
     }
     if fields.len() > members.len() {
-        let unknown = fields
-            .iter()
-            .find(|field| members.clone().all(|member| *member.name != field.name));
+        let unknown =
+            fields.iter().find(|field| members.clone().all(|member| *member.name != field.name));
         let name = unknown.unwrap_or(&fields[members.len()]).name.to_string();
         return Err(Reason::UnknownMember(name).into());
     }
@@ -211,9 +201,5 @@ fn same_name(left: &str, right: &str) -> bool {
 
 fn check_length(length: usize, expected: u32) -> Result<(), Reason> {
     let expected = expected as usize;
-    if length == expected {
-        Ok(())
-    } else {
-        Err(Reason::WrongLength { length, expected })
-    }
+    if length == expected { Ok(()) } else { Err(Reason::WrongLength { length, expected }) }
 }

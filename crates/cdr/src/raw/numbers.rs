@@ -53,15 +53,9 @@ mod tests {
                 let (pairs, fours, eights) =
                     (octets.as_chunks(), octets.as_chunks(), octets.as_chunks());
                 let foreign = |wire: &[u8; 2]| i16::from_ne_bytes(*wire).swap_bytes();
-                assert_eq!(
-                    swapped::<i16>(octets),
-                    pairs.0.iter().map(foreign).collect::<Vec<_>>()
-                );
+                assert_eq!(swapped::<i16>(octets), pairs.0.iter().map(foreign).collect::<Vec<_>>());
                 let foreign = |wire: &[u8; 4]| u32::from_ne_bytes(*wire).swap_bytes();
-                assert_eq!(
-                    swapped::<u32>(octets),
-                    fours.0.iter().map(foreign).collect::<Vec<_>>()
-                );
+                assert_eq!(swapped::<u32>(octets), fours.0.iter().map(foreign).collect::<Vec<_>>());
                 let foreign =
                     |wire: &[u8; 8]| f64::from_bits(u64::from_ne_bytes(*wire).swap_bytes());
                 let expected: Vec<f64> = eights.0.iter().map(foreign).collect();

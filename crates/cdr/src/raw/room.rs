@@ -98,8 +98,7 @@ impl Room {
     #[inline]
     pub(crate) fn set_origin(&mut self, origin: isize) {
         let further = origin - self.origin;
-        self.move_origin(further)
-            .expect("an origin is close to the buffer");
+        self.move_origin(further).expect("an origin is close to the buffer");
     }
 
     /// Counts octets that are elsewhere as if they were written here; `None` if there cannot be so many.
@@ -114,10 +113,7 @@ impl Room {
     /// If fewer are used.
     #[inline]
     pub(crate) fn truncate(&mut self, used: usize) {
-        assert!(
-            used <= self.used(),
-            "only what was written can be forgotten"
-        );
+        assert!(used <= self.used(), "only what was written can be forgotten");
         // Not by how much less it is: what is written next would wait for what was written last.
         self.at = used.cast_signed() - self.origin;
     }
@@ -181,11 +177,7 @@ impl Room {
         let (align, octets) = (length(align), length(octets));
         let most = align.checked_add(octets).expect(TOO_LONG);
         // Comparing with the limit is all that is left of it if `most` is a constant.
-        let enough = if most <= MARGIN {
-            self.at < self.limit
-        } else {
-            self.free() >= most
-        };
+        let enough = if most <= MARGIN { self.at < self.limit } else { self.free() >= most };
         if !enough {
             self.grow(most);
         }
@@ -266,12 +258,7 @@ impl Room {
     /// The room goes to the function by its parts and not by reference: so a loop that writes numbers keeps them in registers.
     #[inline(always)]
     fn grow(&mut self, octets: isize) {
-        let Room {
-            base,
-            at,
-            limit,
-            origin,
-        } = *self;
+        let Room { base, at, limit, origin } = *self;
         // SAFETY: these are the parts of a room (1 to 4), whose base and limit are replaced by those of the grown one.
         let Grown { base, limit } = unsafe { grown(base, at, limit, origin, octets) };
         self.base = base;
@@ -335,12 +322,7 @@ unsafe extern "C" fn grown(
     origin: isize,
     octets: isize,
 ) -> Grown {
-    let room = ManuallyDrop::new(Room {
-        base,
-        at,
-        limit,
-        origin,
-    });
+    let room = ManuallyDrop::new(Room { base, at, limit, origin });
     // SAFETY: the room is not used any more but for its position, nor dropped.
     let mut buffer = unsafe { room.buffer() };
     let needed = room.used().checked_add(octets.cast_unsigned());
@@ -356,8 +338,5 @@ unsafe extern "C" fn grown(
     initialise(&mut buffer);
     let mut buffer = ManuallyDrop::new(buffer);
     let limit = length(buffer.capacity()).checked_sub(MARGIN - 1 + origin);
-    Grown {
-        base: buffer.as_mut_ptr().wrapping_offset(origin),
-        limit: limit.expect(TOO_LONG),
-    }
+    Grown { base: buffer.as_mut_ptr().wrapping_offset(origin), limit: limit.expect(TOO_LONG) }
 }

@@ -176,10 +176,9 @@ fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8
         return false;
     }
     let last = octets.len() - N;
-    let (Some(last), Some(last_place)) = (
-        octets[last..].first_chunk::<N>(),
-        places[last..].first_chunk_mut(),
-    ) else {
+    let (Some(last), Some(last_place)) =
+        (octets[last..].first_chunk::<N>(), places[last..].first_chunk_mut())
+    else {
         return false;
     };
     *last_place = last.map(MaybeUninit::new);
@@ -248,10 +247,9 @@ fn copy_ends<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> b
         return false;
     }
     for at in [0, octets.len() - N] {
-        if let (Some(end), Some(place)) = (
-            octets[at..].first_chunk::<N>(),
-            places[at..].first_chunk_mut(),
-        ) {
+        if let (Some(end), Some(place)) =
+            (octets[at..].first_chunk::<N>(), places[at..].first_chunk_mut())
+        {
             *place = end.map(MaybeUninit::new);
         }
     }
@@ -291,23 +289,14 @@ mod tests {
         let octets: Vec<u8> = (1..=0x7F).cycle().take(500).collect();
         let lengths: &[usize] = match cfg!(miri) {
             true => &[0, 7, 40],
-            false => &[
-                0, 7, 15, 16, 40, 127, 128, 129, 159, 160, 161, 256, 289, 384, 417,
-            ],
+            false => &[0, 7, 15, 16, 40, 127, 128, 129, 159, 160, 161, 256, 289, 384, 417],
         };
         for &length in lengths {
             for to in 0..33 {
                 let from = to % 5;
                 let mut room = vec![0xEE; to + length + 40];
-                assert!(copied_plain(
-                    &octets[from..][..length],
-                    &mut room[to..][..length]
-                ));
-                assert_eq!(
-                    room[to..][..length],
-                    octets[from..][..length],
-                    "{length} at {to}"
-                );
+                assert!(copied_plain(&octets[from..][..length], &mut room[to..][..length]));
+                assert_eq!(room[to..][..length], octets[from..][..length], "{length} at {to}");
                 let beside = room[..to].iter().chain(&room[to + length..]);
                 assert!(beside.copied().all(|octet| octet == 0xEE));
             }

@@ -86,10 +86,7 @@ impl fmt::Display for OutsideCodeSet {
                 )
             }
             Found::Octets(octets) => {
-                write!(
-                    f,
-                    "{octets} octets are not one character of {set}, the code set in use"
-                )
+                write!(f, "{octets} octets are not one character of {set}, the code set in use")
             }
         }
     }

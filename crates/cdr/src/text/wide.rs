@@ -104,8 +104,7 @@ impl Decoder<'_> {
                 (start, one, found)
             }
         };
-        one.filter(|&c| carries(self.dialect(), c))
-            .ok_or_else(|| found.outside(set, 0).at(start))
+        one.filter(|&c| carries(self.dialect(), c)).ok_or_else(|| found.outside(set, 0).at(start))
     }
 
     /// Reads a wide string. Allocates.
@@ -131,9 +130,7 @@ impl Decoder<'_> {
             Form::Octets => {
                 let n = self.length(None, 1)?;
                 let octets = self.octets(n)?;
-                units(octets)
-                    .ok_or(ErrorKind::BadString)
-                    .and_then(|units| self.text(units, into))
+                units(octets).ok_or(ErrorKind::BadString).and_then(|units| self.text(units, into))
             }
         };
         text.map_err(|kind| kind.at(start))
@@ -199,13 +196,11 @@ fn units(octets: &[u8]) -> Option<impl Iterator<Item = u16> + '_> {
         }
         pairs => (pairs, false),
     };
-    Some(pairs.iter().map(move |&pair| {
-        if little {
-            u16::from_le_bytes(pair)
-        } else {
-            u16::from_be_bytes(pair)
-        }
-    }))
+    Some(pairs.iter().map(
+        move |&pair| {
+            if little { u16::from_le_bytes(pair) } else { u16::from_be_bytes(pair) }
+        },
+    ))
 }
 
 /// The one character that these units are.

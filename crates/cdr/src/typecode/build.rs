@@ -136,11 +136,7 @@ impl TypeCode {
                     0
                 }
             };
-            Case {
-                label,
-                name: name.into(),
-                slot: parts.add(&ty),
-            }
+            Case { label, name: name.into(), slot: parts.add(&ty) }
         });
         let cases = members.collect();
         let union = UnionNode::new(id.into(), name.into(), discriminator, default, cases);
@@ -276,10 +272,7 @@ impl TypeCode {
                 | Node::Array { .. } => {}
             }
         }
-        Self {
-            graph: Some(Arc::new(Graph::new(nodes))),
-            slot: self.slot,
-        }
+        Self { graph: Some(Arc::new(Graph::new(nodes))), slot: self.slot }
     }
 
     fn leaf(node: Node) -> Self {
@@ -287,22 +280,13 @@ impl TypeCode {
     }
 
     fn named(kind: TcKind, id: &str, name: &str) -> Self {
-        Self::leaf(Node::Named {
-            kind,
-            id: id.into(),
-            name: name.into(),
-        })
+        Self::leaf(Node::Named { kind, id: id.into(), name: name.into() })
     }
 
     fn wrapper(kind: TcKind, id: &str, name: &str, content: Self) -> Self {
         let mut parts = Parts::default();
         let content = parts.add(&content);
-        parts.finish(Node::Wrapper {
-            kind,
-            id: id.into(),
-            name: name.into(),
-            content,
-        })
+        parts.finish(Node::Wrapper { kind, id: id.into(), name: name.into(), content })
     }
 
     fn record<'m>(
@@ -318,12 +302,7 @@ impl TypeCode {
             visibility: Visibility::Public,
         });
         let members = members.collect();
-        parts.finish(Node::Struct {
-            kind,
-            id: id.into(),
-            name: name.into(),
-            members,
-        })
+        parts.finish(Node::Struct { kind, id: id.into(), name: name.into(), members })
     }
 
     fn state<'m>(
@@ -359,18 +338,12 @@ pub(super) fn without_node(node: &Node) -> Option<Slot> {
         Node::Text { bound: 0, .. } => return Some(Slot::of_kind(node.kind())),
         Node::Named { kind, .. } => *kind,
         Node::Value {
-            kind: TcKind::Value,
-            modifier: ValueModifier::None,
-            base,
-            members,
-            ..
+            kind: TcKind::Value, modifier: ValueModifier::None, base, members, ..
         } if members.is_empty() && *base == Slot::of_kind(TcKind::Null) => TcKind::Value,
         _ => return None,
     };
     let (id, name) = node.names()?;
-    WELL_KNOWN
-        .contains(&(kind, id, name))
-        .then_some(Slot::of_kind(kind))
+    WELL_KNOWN.contains(&(kind, id, name)).then_some(Slot::of_kind(kind))
 }
 
 /// Gathers the graphs of the types that a new type is made of into one.
@@ -386,10 +359,7 @@ impl Parts {
         let (Some(graph), Some(node)) = (&ty.graph, ty.slot.node()) else {
             return ty.slot;
         };
-        let known = self
-            .graphs
-            .iter()
-            .find(|(known, _)| Arc::ptr_eq(known, graph));
+        let known = self.graphs.iter().find(|(known, _)| Arc::ptr_eq(known, graph));
         let base = match known {
             Some(&(_, base)) => base,
             None => {
@@ -411,10 +381,7 @@ impl Parts {
         let root = self.nodes.len() - 1;
         let replaced = merged(&self.nodes, bound(&self.nodes));
         let (nodes, root) = reachable(self.nodes, &replaced, root);
-        TypeCode {
-            graph: Some(Arc::new(Graph::new(nodes))),
-            slot: root,
-        }
+        TypeCode { graph: Some(Arc::new(Graph::new(nodes))), slot: root }
     }
 }
 
@@ -473,9 +440,7 @@ fn merged(nodes: &[Node], places: Vec<usize>) -> Vec<usize> {
         let mut known: Table<Vec<usize>, usize> = Table::new();
         let finer = nodes.iter().enumerate().map(|(at, node)| {
             let children = node.children().filter_map(Slot::node);
-            let key = core::iter::once(at)
-                .chain(children)
-                .map(|at| classes[places[at]]);
+            let key = core::iter::once(at).chain(children).map(|at| classes[places[at]]);
             let next = known.len();
             *known.entry(key.collect()).or_insert(next)
         });
@@ -503,12 +468,7 @@ fn reachable(nodes: Vec<Node>, places: &[usize], root: usize) -> (Vec<Node>, Slo
         }
         numbers[at] = Some(kept.len());
         kept.push(at);
-        wanted.extend(
-            nodes[at]
-                .children()
-                .filter_map(Slot::node)
-                .map(|child| places[child]),
-        );
+        wanted.extend(nodes[at].children().filter_map(Slot::node).map(|child| places[child]));
     }
     let number = |at: usize| Slot::of_node(numbers[places[at]].expect("walked"));
     let nodes = kept.iter().map(|&at| {

@@ -121,13 +121,10 @@ impl<'a> Comparison<'a> {
             return left.id().is_some() && left.members().len() == right.members().len();
         };
         let parts = |ty: TypeRef<'a>, node: &'a Node| {
-            node.children()
-                .map(move |slot| ty.part(slot))
-                .collect::<Vec<_>>()
+            node.children().map(move |slot| ty.part(slot)).collect::<Vec<_>>()
         };
         let (left_parts, right_parts) = (parts(left, left_node), parts(right, right_node));
-        self.pending
-            .extend(left_parts.iter().copied().zip(right_parts.iter().copied()));
+        self.pending.extend(left_parts.iter().copied().zip(right_parts.iter().copied()));
         left_parts.len() == right_parts.len() && self.details_agree(left_node, right_node)
     }
 
@@ -160,16 +157,8 @@ impl<'a> Comparison<'a> {
                 left.len() == right.len() && (!named || left == right)
             }
             (
-                Node::Value {
-                    modifier: left_modifier,
-                    members: left,
-                    ..
-                },
-                Node::Value {
-                    modifier: right_modifier,
-                    members: right,
-                    ..
-                },
+                Node::Value { modifier: left_modifier, members: left, .. },
+                Node::Value { modifier: right_modifier, members: right, .. },
             ) => {
                 left_modifier == right_modifier
                     && left.iter().zip(right).all(|(left, right)| {

@@ -158,10 +158,8 @@ impl UnionNode {
         by_label.sort_unstable();
         by_label.dedup_by_key(|&mut (label, _)| label);
         let natural = by_label.iter().map(|&(label, _)| label);
-        let taken = natural
-            .filter(|&label| label >= 0)
-            .zip(0..)
-            .take_while(|&(label, at)| label == at);
+        let taken =
+            natural.filter(|&label| label >= 0).zip(0..).take_while(|&(label, at)| label == at);
         let unused = taken.count() as i128;
         Self {
             id,
@@ -176,9 +174,7 @@ impl UnionNode {
 
     /// The member that a discriminant selects.
     pub(crate) fn select(&self, label: i128) -> Option<u32> {
-        let found = self
-            .by_label
-            .binary_search_by_key(&label, |&(label, _)| label);
+        let found = self.by_label.binary_search_by_key(&label, |&(label, _)| label);
         match found {
             Ok(at) => Some(self.by_label[at].1),
             Err(_) => self.default,
@@ -268,10 +264,7 @@ impl Node {
             self,
             Self::Sequence { .. }
                 | Self::Value { .. }
-                | Self::Wrapper {
-                    kind: TcKind::ValueBox,
-                    ..
-                }
+                | Self::Wrapper { kind: TcKind::ValueBox, .. }
         )
     }
 }
@@ -307,9 +300,7 @@ impl Graph {
             text: nodes.iter().any(|node| {
                 matches!(node, Node::Text { .. }) || node.children().any(may_hold_text)
             }),
-            bound: nodes
-                .iter()
-                .any(|node| node_is_bound(node) || node.children().any(is_bound)),
+            bound: nodes.iter().any(|node| node_is_bound(node) || node.children().any(is_bound)),
             align: nodes.iter().map(largest_alignment).max().unwrap_or(1),
             sound: !nodes.iter().any(Node::has_no_values),
             nodes,
@@ -378,12 +369,7 @@ impl Graph {
                     }
                     State::Entered => {
                         self.facts[at] = self.facts_of(node);
-                        if let Node::Wrapper {
-                            kind: TcKind::Alias,
-                            content,
-                            ..
-                        } = node
-                        {
+                        if let Node::Wrapper { kind: TcKind::Alias, content, .. } = node {
                             let behind = content.node().map_or(0, |content| aliases[content]);
                             aliases[at] = behind.saturating_add(1);
                             self.sound &= aliases[at] <= MAX_ALIASES;
@@ -415,14 +401,9 @@ impl Graph {
                     TcKind::Except => Facts::at_least(0),
                     _ => Facts::NOTHING,
                 };
-                members.iter().fold(start, |facts, member| {
-                    facts.then(self.slot_facts(member.slot))
-                })
+                members.iter().fold(start, |facts, member| facts.then(self.slot_facts(member.slot)))
             }
-            Node::Union(union) => Facts {
-                layout: None,
-                ..self.slot_facts(union.discriminator)
-            },
+            Node::Union(union) => Facts { layout: None, ..self.slot_facts(union.discriminator) },
             Node::Enum { .. } => Facts::number(4),
             Node::Named { kind, .. } => match kind {
                 TcKind::AbstractInterface => Facts::at_least(1),
@@ -442,10 +423,7 @@ impl Graph {
 /// Whether a type without a node may hold characters.
 fn may_hold_text(slot: Slot) -> bool {
     use TcKind::*;
-    matches!(
-        slot.kind(),
-        Some(Char | Wchar | String | Wstring | Any | Value | AbstractInterface)
-    )
+    matches!(slot.kind(), Some(Char | Wchar | String | Wstring | Any | Value | AbstractInterface))
 }
 
 /// Whether a value of this type, but for what is in other nodes, is bound to an ORB.
@@ -461,10 +439,7 @@ fn node_is_bound(node: &Node) -> bool {
 /// Whether a value of a type without a node may be bound to an ORB.
 fn is_bound(slot: Slot) -> bool {
     use TcKind::*;
-    matches!(
-        slot.kind(),
-        Some(Objref | Any | Value | AbstractInterface | Component | Home)
-    )
+    matches!(slot.kind(), Some(Objref | Any | Value | AbstractInterface | Component | Home))
 }
 
 /// Whether a value of this type, which needs no graph, may be bound to an ORB.
@@ -509,10 +484,7 @@ pub(crate) fn kind_alignment(kind: TcKind) -> usize {
 }
 
 impl Facts {
-    pub(crate) const NOTHING: Self = Self {
-        layout: Some([0; 8]),
-        min: 0,
-    };
+    pub(crate) const NOTHING: Self = Self { layout: Some([0; 8]), min: 0 };
 
     const fn at_least(min: u32) -> Self {
         Self { layout: None, min }
@@ -521,9 +493,7 @@ impl Facts {
     fn number(size: u32) -> Self {
         let align = size.min(8) as usize;
         Self {
-            layout: Some(core::array::from_fn(|phase| {
-                padding(phase, align) as u32 + size
-            })),
+            layout: Some(core::array::from_fn(|phase| padding(phase, align) as u32 + size)),
             min: size,
         }
     }

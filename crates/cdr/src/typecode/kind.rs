@@ -83,11 +83,7 @@ impl TcKind {
     /// The kind with this number on the wire.
     #[inline]
     pub const fn from_number(number: u32) -> Option<Self> {
-        if number < Self::ALL.len() as u32 {
-            Some(Self::ALL[number as usize])
-        } else {
-            None
-        }
+        if number < Self::ALL.len() as u32 { Some(Self::ALL[number as usize]) } else { None }
     }
 
     /// Whether a type of this kind is all said by the kind.

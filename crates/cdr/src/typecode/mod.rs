@@ -166,16 +166,8 @@ pub enum Visibility {
 /// Repository ids and names of the types that are [`Slot`]s although they have names.
 const WELL_KNOWN: [(TcKind, &str, &str); 3] = [
     (TcKind::Objref, "IDL:omg.org/CORBA/Object:1.0", "Object"),
-    (
-        TcKind::Value,
-        "IDL:omg.org/CORBA/ValueBase:1.0",
-        "ValueBase",
-    ),
-    (
-        TcKind::AbstractInterface,
-        "IDL:omg.org/CORBA/AbstractBase:1.0",
-        "AbstractBase",
-    ),
+    (TcKind::Value, "IDL:omg.org/CORBA/ValueBase:1.0", "ValueBase"),
+    (TcKind::AbstractInterface, "IDL:omg.org/CORBA/AbstractBase:1.0", "AbstractBase"),
 ];
 
 macro_rules! constants {
@@ -214,28 +206,18 @@ constants! {
 
 impl TypeCode {
     const fn of_kind(kind: TcKind) -> Self {
-        Self {
-            graph: None,
-            slot: Slot::of_kind(kind),
-        }
+        Self { graph: None, slot: Slot::of_kind(kind) }
     }
 
     /// The type code of a kind that has no parameters; `None` for the others.
     pub const fn simple(kind: TcKind) -> Option<Self> {
-        if kind.is_simple() {
-            Some(Self::of_kind(kind))
-        } else {
-            None
-        }
+        if kind.is_simple() { Some(Self::of_kind(kind)) } else { None }
     }
 
     /// Returns a view of the type for walking it.
     #[inline]
     pub fn as_ref(&self) -> TypeRef<'_> {
-        TypeRef {
-            graph: self.graph.as_ref(),
-            slot: self.slot,
-        }
+        TypeRef { graph: self.graph.as_ref(), slot: self.slot }
     }
 
     /// Returns the kind.
@@ -272,10 +254,7 @@ impl TypeCode {
         let graph = self.graph.as_ref()?;
         let has_id = |node: &Node| node.names().is_some_and(|(own, _)| **own == *id);
         let at = graph.nodes().iter().position(has_id)?;
-        Some(Self {
-            graph: Some(graph.clone()),
-            slot: Slot::of_node(at),
-        })
+        Some(Self { graph: Some(graph.clone()), slot: Slot::of_node(at) })
     }
 
     /// Whether it is a whole type: nothing [left open](Self::recursive), no `fixed` of more than 31 digits, and no type
@@ -289,10 +268,7 @@ impl TypeCode {
 impl TypeCode {
     /// Returns the address of the type's graph and the number of its node, which stay the same as long as the type lives.
     pub(crate) fn place(&self) -> (usize, usize) {
-        let graph = self
-            .graph
-            .as_ref()
-            .map_or(0, |graph| Arc::as_ptr(graph).addr());
+        let graph = self.graph.as_ref().map_or(0, |graph| Arc::as_ptr(graph).addr());
         (graph, self.slot.number())
     }
 }
@@ -301,10 +277,7 @@ impl<'a> TypeRef<'a> {
     /// Finds a type like [`TypeCode::find`], if the group has at most `limit` types.
     pub(crate) fn find_among(self, id: &str, limit: usize) -> Option<TypeCode> {
         let graph = self.graph.filter(|graph| graph.nodes().len() <= limit)?;
-        let whole = TypeCode {
-            graph: Some(graph.clone()),
-            slot: self.slot,
-        };
+        let whole = TypeCode { graph: Some(graph.clone()), slot: self.slot };
         whole.find(id)
     }
 
@@ -349,10 +322,7 @@ impl<'a> TypeRef<'a> {
             return match self.slot_kind() {
                 TcKind::String => Shape::String { bound: None },
                 TcKind::Wstring => Shape::Wstring { bound: None },
-                TcKind::Value => Shape::Value {
-                    modifier: ValueModifier::None,
-                    base: None,
-                },
+                TcKind::Value => Shape::Value { modifier: ValueModifier::None, base: None },
                 kind if kind.is_simple() => Shape::Simple(kind),
                 kind => Shape::Named(kind),
             };
@@ -361,24 +331,16 @@ impl<'a> TypeRef<'a> {
             Node::Open(_) => Shape::Open,
             Node::Text { wide, bound } => {
                 let bound = Some(*bound).filter(|&bound| bound > 0);
-                if *wide {
-                    Shape::Wstring { bound }
-                } else {
-                    Shape::String { bound }
-                }
+                if *wide { Shape::Wstring { bound } } else { Shape::String { bound } }
             }
-            Node::Fixed { digits, scale } => Shape::Fixed {
-                digits: *digits,
-                scale: *scale,
-            },
+            Node::Fixed { digits, scale } => Shape::Fixed { digits: *digits, scale: *scale },
             Node::Sequence { element, bound } => Shape::Sequence {
                 element: self.part(*element),
                 bound: Some(*bound).filter(|&bound| bound > 0),
             },
-            Node::Array { element, length } => Shape::Array {
-                element: self.part(*element),
-                length: *length,
-            },
+            Node::Array { element, length } => {
+                Shape::Array { element: self.part(*element), length: *length }
+            }
             Node::Wrapper { kind, content, .. } => match kind {
                 TcKind::Alias => Shape::Alias(self.part(*content)),
                 _ => Shape::ValueBox(self.part(*content)),

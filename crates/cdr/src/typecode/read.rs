@@ -27,11 +27,7 @@ impl<'de> Decode<'de> for TypeCode {
         let slot = reader.read_kind(number, d)?;
         let graph = slot.node().map(|_| Arc::new(Graph::new(reader.nodes)));
         let ty = Self { graph, slot };
-        if ty.is_complete() {
-            Ok(ty)
-        } else {
-            Err(ErrorKind::BadTypeCode.at(start))
-        }
+        if ty.is_complete() { Ok(ty) } else { Err(ErrorKind::BadTypeCode.at(start)) }
     }
 }
 
@@ -82,14 +78,10 @@ impl Reader {
         self.seen.push((start, slot));
         self.nodes.push(Node::Open(Name::default()));
         let node = match kind {
-            TcKind::String | TcKind::Wstring => Node::Text {
-                wide: kind == TcKind::Wstring,
-                bound: d.ulong()?,
-            },
-            TcKind::Fixed => Node::Fixed {
-                digits: d.ushort()?,
-                scale: d.short()?,
-            },
+            TcKind::String | TcKind::Wstring => {
+                Node::Text { wide: kind == TcKind::Wstring, bound: d.ulong()? }
+            }
+            TcKind::Fixed => Node::Fixed { digits: d.ushort()?, scale: d.short()? },
             _ => {
                 let mut inside = d.encapsulation()?;
                 let node = self.read_parameters(kind, &mut inside)?;
@@ -112,9 +104,7 @@ impl Reader {
     fn read_indirection(&mut self, d: &mut Decoder<'_>) -> Result<Slot> {
         let offset = d.long()?;
         let here = d.position() - 4;
-        let there = isize::try_from(offset)
-            .ok()
-            .and_then(|offset| here.checked_add_signed(offset));
+        let there = isize::try_from(offset).ok().and_then(|offset| here.checked_add_signed(offset));
         let found = there.and_then(|there| {
             let at = self.seen.binary_search_by_key(&there, |&(start, _)| start);
             Some(self.seen[at.ok()?].1)
@@ -125,14 +115,8 @@ impl Reader {
     /// Reads the parameters of a type from its encapsulation. Octets after them are left alone.
     fn read_parameters(&mut self, kind: TcKind, d: &mut Decoder<'_>) -> Result<Node> {
         Ok(match kind {
-            TcKind::Sequence => Node::Sequence {
-                element: self.read(d)?,
-                bound: d.ulong()?,
-            },
-            TcKind::Array => Node::Array {
-                element: self.read(d)?,
-                length: d.ulong()?,
-            },
+            TcKind::Sequence => Node::Sequence { element: self.read(d)?, bound: d.ulong()? },
+            TcKind::Array => Node::Array { element: self.read(d)?, length: d.ulong()? },
             _ => {
                 let (id, name) = (read_name(d)?, read_name(d)?);
                 self.read_definition(kind, id, name, d)?
@@ -159,12 +143,7 @@ impl Reader {
                         visibility: Visibility::Public,
                     });
                 }
-                Node::Struct {
-                    kind,
-                    id,
-                    name,
-                    members: members.into(),
-                }
+                Node::Struct { kind, id, name, members: members.into() }
             }
             TcKind::Union => Node::Union(Box::new(self.read_union(id, name, d)?)),
             TcKind::Enum => {
@@ -174,18 +153,11 @@ impl Reader {
                 for _ in 0..count {
                     members.push(read_name(d)?);
                 }
-                Node::Enum {
-                    id,
-                    name,
-                    members: members.into(),
-                }
+                Node::Enum { id, name, members: members.into() }
             }
-            TcKind::Alias | TcKind::ValueBox => Node::Wrapper {
-                kind,
-                id,
-                name,
-                content: self.read(d)?,
-            },
+            TcKind::Alias | TcKind::ValueBox => {
+                Node::Wrapper { kind, id, name, content: self.read(d)? }
+            }
             TcKind::Value | TcKind::Event => {
                 let modifier = match d.short()? {
                     0 => ValueModifier::None,
@@ -209,14 +181,7 @@ impl Reader {
                         },
                     });
                 }
-                Node::Value {
-                    kind,
-                    id,
-                    name,
-                    modifier,
-                    base,
-                    members: members.into(),
-                }
+                Node::Value { kind, id, name, modifier, base, members: members.into() }
             }
             _ => Node::Named { kind, id, name },
         })
@@ -228,10 +193,7 @@ impl Reader {
         let default = d.long()?;
         let default_at = d.position() - 4;
         let count = d.length(None, 9)?;
-        d.charge(
-            count,
-            size_of::<Case>() + 2 * size_of::<(i128, u32)>() + MEMORY_OF_NAME,
-        )?;
+        d.charge(count, size_of::<Case>() + 2 * size_of::<(i128, u32)>() + MEMORY_OF_NAME)?;
         let mut cases = Vec::with_capacity(count);
         for _ in 0..count {
             cases.push(Case {
@@ -258,11 +220,7 @@ impl Reader {
                 return slot.kind().unwrap_or(TcKind::Null);
             };
             match &self.nodes[at] {
-                Node::Wrapper {
-                    kind: TcKind::Alias,
-                    content,
-                    ..
-                } => slot = *content,
+                Node::Wrapper { kind: TcKind::Alias, content, .. } => slot = *content,
                 node => return node.kind(),
             }
         }
@@ -282,11 +240,7 @@ fn read_name(d: &mut Decoder<'_>) -> Result<Name> {
     }
     Ok(match core::str::from_utf8(text) {
         Ok(text) => text.into(),
-        Err(_) => text
-            .iter()
-            .map(|&octet| char::from(octet))
-            .collect::<String>()
-            .into(),
+        Err(_) => text.iter().map(|&octet| char::from(octet)).collect::<String>().into(),
     })
 }
 

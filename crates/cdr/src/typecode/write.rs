@@ -36,13 +36,8 @@ impl TypeRef<'_> {
         if !self.is_complete() {
             return Err(e.error(ErrorKind::BadTypeCode));
         }
-        Writer {
-            start: e.position(),
-            written: Written::default(),
-            count: 0,
-            depth: 0,
-        }
-        .write(self, e)
+        Writer { start: e.position(), written: Written::default(), count: 0, depth: 0 }
+            .write(self, e)
     }
 }
 
@@ -125,14 +120,7 @@ impl Writer {
         e: &mut Encoder<'_>,
     ) -> Result<()> {
         match node {
-            Node::Sequence {
-                element,
-                bound: number,
-            }
-            | Node::Array {
-                element,
-                length: number,
-            } => {
+            Node::Sequence { element, bound: number } | Node::Array { element, length: number } => {
                 self.write(ty.part(*element), e)?;
                 e.ulong(*number);
             }
@@ -160,12 +148,7 @@ impl Writer {
                 e.length(members.len(), None)?;
                 members.iter().for_each(|name| write_name(name, e));
             }
-            Node::Value {
-                modifier,
-                base,
-                members,
-                ..
-            } => {
+            Node::Value { modifier, base, members, .. } => {
                 e.short(*modifier as i16);
                 self.write(ty.part(*base), e)?;
                 e.length(members.len(), None)?;

@@ -26,11 +26,7 @@ impl<Tr: ?Sized> Behaviour<Tr> {
         shared: fn(&dyn Any) -> Option<&Tr>,
         exclusive: fn(&mut dyn Any) -> Option<&mut Tr>,
     ) -> Self {
-        Self {
-            of,
-            shared,
-            exclusive,
-        }
+        Self { of, shared, exclusive }
     }
 }
 

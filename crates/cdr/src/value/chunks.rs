@@ -249,11 +249,7 @@ impl<'de> Decoder<'de> {
     /// Returns the position of the reader, to [return](Self::return_from) to it.
     pub(crate) fn place(&mut self) -> Back<'de> {
         let (octets, at) = (self.all_octets(), self.cursor());
-        Back {
-            chunking: self.incoming().chunking,
-            octets,
-            at,
-        }
+        Back { chunking: self.incoming().chunking, octets, at }
     }
 
     pub(crate) fn return_from(&mut self, back: Back<'de>) {
@@ -265,8 +261,7 @@ impl<'de> Decoder<'de> {
 
     pub(super) fn incoming(&mut self) -> &mut Incoming<'de> {
         let whole = self.all_octets();
-        self.values
-            .get_or_insert_with(|| Box::new(Incoming::of(whole)))
+        self.values.get_or_insert_with(|| Box::new(Incoming::of(whole)))
     }
 }
 

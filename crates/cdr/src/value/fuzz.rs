@@ -40,9 +40,7 @@ fn by_type_code(data: &[u8], order: ByteOrder, ty: &TypeCode, registry: &ValueRe
     skip(ty, &mut skipped).expect("what can be read can be gone past");
     assert_eq!(skipped.position(), d.position());
     let mut e = Encoder::new(Vec::new(), order, Dialect::new(2));
-    value
-        .encode(ty, &mut e)
-        .expect("what was read can be written");
+    value.encode(ty, &mut e).expect("what was read can be written");
     let once = e.finish().to_vec();
     let again = Dynamic::decode(ty, &mut decoder(&once)).expect("just written");
     let mut e = Encoder::new(Vec::new(), order, Dialect::new(2));
@@ -61,29 +59,16 @@ fn type_of_node() -> TypeCode {
 }
 
 fn type_of_longer() -> TypeCode {
-    let members = [
-        ("weight", TypeCode::DOUBLE),
-        ("text", TypeCode::STRING),
-        ("last", type_of_node()),
-    ];
+    let members =
+        [("weight", TypeCode::DOUBLE), ("text", TypeCode::STRING), ("last", type_of_node())];
     let members = members.map(|(name, ty)| (name, ty, Visibility::Public));
-    TypeCode::value(
-        "L",
-        "Longer",
-        ValueModifier::Truncatable,
-        type_of_node(),
-        members,
-    )
+    TypeCode::value("L", "Longer", ValueModifier::Truncatable, type_of_node(), members)
 }
 
 fn read(data: &[u8], order: ByteOrder, registry: &ValueRegistry) -> Option<Vec<Link<Node>>> {
-    let limits = Limits {
-        max_value_depth: 40,
-        ..Limits::default()
-    };
-    let mut decoder = Decoder::new(data, order, Dialect::new(2))
-        .with_limits(limits)
-        .with_values(registry);
+    let limits = Limits { max_value_depth: 40, ..Limits::default() };
+    let mut decoder =
+        Decoder::new(data, order, Dialect::new(2)).with_limits(limits).with_values(registry);
     Decode::decode(&mut decoder).ok()
 }
 
@@ -120,11 +105,8 @@ impl Valuetype for Node {
 }
 
 impl Valuetype for Longer {
-    const INFO: &'static ValueInfo = &ValueInfo {
-        bases: &[Node::INFO],
-        truncatable: true,
-        ..ValueInfo::new("L")
-    };
+    const INFO: &'static ValueInfo =
+        &ValueInfo { bases: &[Node::INFO], truncatable: true, ..ValueInfo::new("L") };
 
     fn factories() -> &'static [Factory] {
         &Node::factories()[1..]
@@ -141,11 +123,7 @@ impl ValueState for Node {
     }
 
     fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
-        Ok(Self {
-            mark: Decode::decode(d)?,
-            next: Decode::decode(d)?,
-            rest: Decode::decode(d)?,
-        })
+        Ok(Self { mark: Decode::decode(d)?, next: Decode::decode(d)?, rest: Decode::decode(d)? })
     }
 }
 

@@ -72,11 +72,7 @@ impl<T: Valuetype> Value<T> {
     }
 
     fn from_parts(instance: Arc<dyn Instance>, graph: Option<Arc<Graph>>) -> Self {
-        Self {
-            instance,
-            graph,
-            formal: PhantomData,
-        }
+        Self { instance, graph, formal: PhantomData }
     }
 }
 
@@ -184,16 +180,11 @@ impl<T: Valuetype> Link<T> {
     /// made by [`Value::cyclic`], was dropped.
     pub fn get(&self) -> Option<Value<T>> {
         let (instance, graph) = self.target.resolve()?;
-        instance
-            .is_filled()
-            .then(|| Value::from_parts(instance, graph))
+        instance.is_filled().then(|| Value::from_parts(instance, graph))
     }
 
     pub(super) const fn from_target(target: Target) -> Self {
-        Self {
-            target,
-            formal: PhantomData,
-        }
+        Self { target, formal: PhantomData }
     }
 }
 
@@ -334,15 +325,11 @@ pub(super) struct Slot<T> {
 
 impl<T> Slot<T> {
     pub(super) const fn empty() -> Self {
-        Self {
-            state: OnceLock::new(),
-        }
+        Self { state: OnceLock::new() }
     }
 
     fn of(state: T) -> Self {
-        Self {
-            state: OnceLock::from(state),
-        }
+        Self { state: OnceLock::from(state) }
     }
 
     fn set(&self, state: T) -> bool {

@@ -32,14 +32,7 @@ pub struct ValueInfo {
 impl ValueInfo {
     /// A valuetype without bases that is neither truncatable nor custom.
     pub const fn new(id: &'static str) -> Self {
-        Self {
-            id,
-            bases: &[],
-            supports: &[],
-            codebase: None,
-            truncatable: false,
-            custom: false,
-        }
+        Self { id, bases: &[], supports: &[], codebase: None, truncatable: false, custom: false }
     }
 
     /// Whether values of this type may stand where `id` is declared: itself, its bases, what it supports, `ValueBase`.
@@ -121,10 +114,7 @@ pub struct Factory {
 impl Factory {
     /// The factory of a type.
     pub const fn of<T: ValueState>() -> Self {
-        Self {
-            info: T::INFO,
-            make: || Arc::new(Slot::<T>::empty()),
-        }
+        Self { info: T::INFO, make: || Arc::new(Slot::<T>::empty()) }
     }
 
     /// The type whose values it makes.
@@ -188,9 +178,7 @@ impl ValueRegistry {
     pub fn register(&self, factories: &[Factory]) {
         let factories = factories.iter();
         self.add(Batch {
-            factories: factories
-                .map(|factory| (factory.info.id, *factory))
-                .collect(),
+            factories: factories.map(|factory| (factory.info.id, *factory)).collect(),
             ..Batch::default()
         });
     }
@@ -215,10 +203,7 @@ impl ValueRegistry {
             let id = ty.id().filter(|id| is_value && !id.is_empty())?;
             Some((id.into(), ty.clone()))
         });
-        self.add(Batch {
-            types: named.collect(),
-            ..Batch::default()
-        });
+        self.add(Batch { types: named.collect(), ..Batch::default() });
     }
 
     /// Sets the function to ask for the types of values that are not registered and that nothing at
@@ -240,10 +225,7 @@ impl ValueRegistry {
     /// ```
     pub fn ask_for_types(&self, whom: impl Fn(&str) -> Option<TypeCode> + Send + Sync + 'static) {
         // The first stays.
-        let _ = self.ask.set(Ask {
-            whom: Box::new(whom),
-            in_vain: AtomicU32::new(0),
-        });
+        let _ = self.ask.set(Ask { whom: Box::new(whom), in_vain: AtomicU32::new(0) });
     }
 
     /// Asks the source for a type.
@@ -277,8 +259,6 @@ impl ValueRegistry {
     /// The factory for a repository id.
     pub fn factory(&self, id: &str) -> Option<Factory> {
         let batches = successors(self.first.get(), |batch| batch.later.get());
-        batches
-            .filter_map(|batch| batch.factories.get(id).copied())
-            .last()
+        batches.filter_map(|batch| batch.factories.get(id).copied()).last()
     }
 }

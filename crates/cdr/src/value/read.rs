@@ -137,10 +137,7 @@ impl<'de, T: Valuetype> Decode<'de> for Link<T> {
     const MIN_SIZE: usize = 4;
 
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
-        let place = Place {
-            formal: T::INFO,
-            factories: T::factories(),
-        };
+        let place = Place { formal: T::INFO, factories: T::factories() };
         d.value(place).map(Self::from_target)
     }
 }
@@ -213,9 +210,7 @@ impl<'de> Decoder<'de> {
         let Some(found) = values.values.find(to).cloned() else {
             return self.skipped_value(place, to, offset);
         };
-        let Read {
-            instance, graph, ..
-        } = found;
+        let Read { instance, graph, .. } = found;
         if !instance.info().is_a(place.formal.id) {
             return Err(self.error_back(4, ErrorKind::ValueMismatch));
         }
@@ -318,10 +313,7 @@ impl<'de> Decoder<'de> {
     fn look_up(&mut self, ids: &[Cow<'de, str>]) -> Result<()> {
         let most = LOOKED_UP + LOOKED_UP_PER_OCTET * self.whole().len();
         let values = self.incoming();
-        values.looked_up += ids
-            .iter()
-            .map(|id| id.len() + LOOKED_UP_PER_ID)
-            .sum::<usize>();
+        values.looked_up += ids.iter().map(|id| id.len() + LOOKED_UP_PER_ID).sum::<usize>();
         match values.looked_up > most {
             true => Err(self.error(ErrorKind::TooMuchShared)),
             false => Ok(()),
@@ -339,11 +331,7 @@ impl<'de> Decoder<'de> {
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         if count == 0 || count > MAX_IDS {
             let bound = MAX_IDS;
-            return Err(ErrorKind::BoundExceeded {
-                length: count,
-                bound,
-            }
-            .at(at));
+            return Err(ErrorKind::BoundExceeded { length: count, bound }.at(at));
         }
         let ids: Result<Vec<_>> = (0..count).map(|_| self.shared_text()).collect();
         let ids = ids?;
@@ -388,11 +376,7 @@ impl<'de> Decoder<'de> {
     }
 
     fn factory(&self, place: Place, id: &str) -> Option<Factory> {
-        let near = place
-            .factories
-            .iter()
-            .find(|factory| factory.info().id == id)
-            .copied();
+        let near = place.factories.iter().find(|factory| factory.info().id == id).copied();
         near.or_else(|| self.registry()?.factory(id))
     }
 

@@ -140,11 +140,9 @@ impl<'de> Decoder<'de> {
                 let back = self.go_back(to, level);
                 let started = self.cursor();
                 match self.value_start()? {
-                    Start::Value { tag, at } => Ok(Found::Elsewhere(Detour {
-                        back,
-                        started,
-                        head: self.head(tag, at)?,
-                    })),
+                    Start::Value { tag, at } => {
+                        Ok(Found::Elsewhere(Detour { back, started, head: self.head(tag, at)? }))
+                    }
                     _ => Err(self.bad_indirection(offset)),
                 }
             }
@@ -188,11 +186,7 @@ impl<'de> Decoder<'de> {
         let level = self.incoming().chunking.level();
         let ids = self.value_header(tag, at)?;
         self.gone_past(at, level);
-        Ok(Head {
-            at,
-            chunked: tag & super::tag::CHUNKED != 0,
-            ids,
-        })
+        Ok(Head { at, chunked: tag & super::tag::CHUNKED != 0, ids })
     }
 
     /// The type of a value that stands where `formal` is declared.
@@ -280,10 +274,7 @@ impl<'de> Decoder<'de> {
     pub(crate) fn start_any(&mut self) -> Bounds {
         let start = self.position();
         let values = self.incoming();
-        let bounds = Bounds {
-            any_start: values.any_start,
-            leads_out: values.leads_out,
-        };
+        let bounds = Bounds { any_start: values.any_start, leads_out: values.leads_out };
         (values.any_start, values.leads_out) = (start, false);
         bounds
     }
@@ -325,9 +316,7 @@ impl TypeRef<'_> {
             _ => false,
         };
         is_anything
-            || self
-                .with_bases()
-                .any(|ty| ty.id() == formal.id() && ty.kind() == formal.kind())
+            || self.with_bases().any(|ty| ty.id() == formal.id() && ty.kind() == formal.kind())
     }
 
     /// The type and its bases with a state, itself first. There are at most as many as there may be repository ids.
@@ -350,13 +339,7 @@ impl TypeRef<'_> {
     }
 
     pub(crate) fn is_truncatable(self) -> bool {
-        matches!(
-            self.shape(),
-            Shape::Value {
-                modifier: ValueModifier::Truncatable,
-                ..
-            }
-        )
+        matches!(self.shape(), Shape::Value { modifier: ValueModifier::Truncatable, .. })
     }
 
     /// Whether it is `ValueBase`, of which there are no values but those of other types.

@@ -128,11 +128,7 @@ impl<'a> Encoder<'a> {
         self.align(4);
         let at = self.position();
         self.outgoing().values.insert(address(instance), at);
-        let mut bits = if info.truncatable {
-            tag::ID_LIST
-        } else {
-            tag::ONE_ID
-        };
+        let mut bits = if info.truncatable { tag::ID_LIST } else { tag::ONE_ID };
         bits |= if chunked { tag::CHUNKED } else { 0 };
         bits |= info.codebase.map_or(0, |_| tag::CODEBASE);
         self.ulong(tag::VALUE | bits);
@@ -149,8 +145,7 @@ impl<'a> Encoder<'a> {
 
     fn repository_ids(&mut self, info: &'static ValueInfo) -> Result<()> {
         self.length(info.truncation().count(), None)?;
-        info.truncation()
-            .try_for_each(|info| self.shared_text(Cow::Borrowed(info.id)))
+        info.truncation().try_for_each(|info| self.shared_text(Cow::Borrowed(info.id)))
     }
 
     /// Writes a repository id or codebase, or where it was written already.
@@ -169,10 +164,7 @@ impl<'a> Encoder<'a> {
         self.ulong(tag::INDIRECTION);
         let back = self.position() - to;
         let offset = i32::try_from(back).map_err(|_| {
-            self.error(ErrorKind::BoundExceeded {
-                length: back,
-                bound: i32::MAX as usize,
-            })
+            self.error(ErrorKind::BoundExceeded { length: back, bound: i32::MAX as usize })
         })?;
         self.long(-offset);
         Ok(())
@@ -194,11 +186,7 @@ impl<'a> Encoder<'a> {
     pub(super) fn start_chunk(&mut self) {
         let before = self.position();
         self.ulong(0);
-        let chunk = Chunk {
-            before,
-            start: self.position(),
-            size_at: self.own_octets() - 4,
-        };
+        let chunk = Chunk { before, start: self.position(), size_at: self.own_octets() - 4 };
         self.outgoing().chunk = Some(chunk);
     }
 
@@ -209,10 +197,7 @@ impl<'a> Encoder<'a> {
         };
         let size = self.position() - chunk.start;
         if size > MAX_CHUNK {
-            return Err(self.error(ErrorKind::BoundExceeded {
-                length: size,
-                bound: MAX_CHUNK,
-            }));
+            return Err(self.error(ErrorKind::BoundExceeded { length: size, bound: MAX_CHUNK }));
         }
         if size == 0 {
             self.truncate(chunk.before);

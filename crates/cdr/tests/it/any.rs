@@ -19,11 +19,7 @@ struct Overdrawn {
 impl Typed for Overdrawn {
     fn type_code() -> TypeCode {
         static TC: LazyLock<TypeCode> = LazyLock::new(|| {
-            TypeCode::exception(
-                "IDL:Overdrawn:1.0",
-                "Overdrawn",
-                [("missing", i64::type_code())],
-            )
+            TypeCode::exception("IDL:Overdrawn:1.0", "Overdrawn", [("missing", i64::type_code())])
         });
         TC.clone()
     }
@@ -37,9 +33,7 @@ impl Encode for Overdrawn {
 
 impl<'de> Decode<'de> for Overdrawn {
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
-        Ok(Self {
-            missing: Decode::decode(d)?,
-        })
+        Ok(Self { missing: Decode::decode(d)? })
     }
 }
 
@@ -96,9 +90,7 @@ impl EncodeAny for Encoder<'_> {
     /// A copy, as what is encoded must live as long as the encoder otherwise.
     fn encode_any(&mut self, any: &Any) {
         let wrapped = Dynamic::Any(any.clone());
-        wrapped
-            .encode(&TypeCode::ANY, self)
-            .expect("a value of its type");
+        wrapped.encode(&TypeCode::ANY, self).expect("a value of its type");
     }
 }
 
@@ -123,20 +115,14 @@ fn octets_written_by_hand() {
     assert_eq!(octets(&void), [0, 0, 0, 1]);
     assert_eq!(octets(&Any::new(7i32)), [0, 0, 0, 3, 0, 0, 0, 7]);
     assert_eq!(octets(&Any::new(true)), [0, 0, 0, 8, 1]);
-    assert_eq!(
-        octets(&Any::new(1.0f64)),
-        [0, 0, 0, 7, 0, 0, 0, 0, 0x3F, 0xF0, 0, 0, 0, 0, 0, 0]
-    );
+    assert_eq!(octets(&Any::new(1.0f64)), [0, 0, 0, 7, 0, 0, 0, 0, 0x3F, 0xF0, 0, 0, 0, 0, 0, 0]);
     let nested = Any::new(Any::new(7u8));
     assert_eq!(octets(&nested), [0, 0, 0, 11, 0, 0, 0, 10, 7]);
     assert_eq!(
         octets(&Any::new(String::from("x"))),
         [0, 0, 0, 18, 0, 0, 0, 0, 0, 0, 0, 2, b'x', 0]
     );
-    assert_eq!(
-        octets(&Any::new(TypeCode::SHORT)),
-        [0, 0, 0, 12, 0, 0, 0, 2]
-    );
+    assert_eq!(octets(&Any::new(TypeCode::SHORT)), [0, 0, 0, 12, 0, 0, 0, 2]);
 }
 
 #[test]
@@ -213,10 +199,7 @@ fn every_reference_is_an_object() {
 }
 
 fn any_exception() -> Dynamic {
-    Dynamic::Struct(vec![Field {
-        name: "".into(),
-        value: 1i64.into(),
-    }])
+    Dynamic::Struct(vec![Field { name: "".into(), value: 1i64.into() }])
 }
 
 #[test]
@@ -225,10 +208,7 @@ fn what_is_passed_on_unread_keeps_its_octets() {
     let octets = [0xEE, 0, 0, 0, 0, 0, 0, 8, 7];
     let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)).at(4);
     let any = Any::decode(&mut decoder).expect("found its end");
-    assert_eq!(
-        octets_of(&any, ByteOrder::Big, Dialect::new(2)),
-        octets[4..]
-    );
+    assert_eq!(octets_of(&any, ByteOrder::Big, Dialect::new(2)), octets[4..]);
     let error = any.get::<bool>().unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadBoolean(7));
     assert!(format!("{any:?}").starts_with("Any<boolean>("));
@@ -242,28 +222,17 @@ fn text_is_converted_when_passed_on_in_another_code_set() {
     let octets = octets_of(&Any::new(String::from("é")), ByteOrder::Big, latin);
     assert_eq!(octets[12..], [0xE9, 0]);
     let any = decoded(&octets, ByteOrder::Big, latin);
-    let utf_8 = Dialect {
-        chars: CharSet::Utf8,
-        ..latin
-    };
+    let utf_8 = Dialect { chars: CharSet::Utf8, ..latin };
     let octets = octets_of(&any, ByteOrder::Big, utf_8);
     assert_eq!(octets[12..], [0xC3, 0xA9, 0]);
     assert_eq!(decoded(&octets, ByteOrder::Big, utf_8), any);
 
     let wide = Any::new(Wstring("中".into()));
-    let old = Dialect {
-        giop_minor: 1,
-        wchars: WcharSet::Utf16,
-        ..latin
-    };
+    let old = Dialect { giop_minor: 1, wchars: WcharSet::Utf16, ..latin };
     for (order, dialect) in [(ByteOrder::Little, old), (ByteOrder::Big, latin)] {
         let received = decoded(&octets_of(&wide, order, dialect), order, dialect);
         assert_eq!(received, wide);
-        let again = decoded(
-            &octets_of(&received, ByteOrder::Big, utf_8),
-            ByteOrder::Big,
-            utf_8,
-        );
+        let again = decoded(&octets_of(&received, ByteOrder::Big, utf_8), ByteOrder::Big, utf_8);
         assert_eq!(again.get(), Ok(Some(Wstring("中".into()))));
     }
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, latin);
@@ -298,10 +267,7 @@ fn nesting_ends_at_the_limit() {
 #[test]
 fn debug_shows_type_and_value() {
     let any = Any::new(vec![1i16]);
-    assert_eq!(
-        format!("{any:?}"),
-        "Any<sequence<short>>(Sequence([Short(1)]))"
-    );
+    assert_eq!(format!("{any:?}"), "Any<sequence<short>>(Sequence([Short(1)]))");
     assert_eq!(Any::default().type_code().kind(), TcKind::Null);
 }
 
@@ -309,14 +275,8 @@ fn debug_shows_type_and_value() {
 fn padding_of_the_peer_does_not_make_a_difference() {
     let ty = TypeCode::structure("S", "S", [("o", TypeCode::OCTET), ("l", TypeCode::LONG)]);
     let value = Dynamic::Struct(vec![
-        Field {
-            name: "o".into(),
-            value: 1u8.into(),
-        },
-        Field {
-            name: "l".into(),
-            value: 2i32.into(),
-        },
+        Field { name: "o".into(), value: 1u8.into() },
+        Field { name: "l".into(), value: 2i32.into() },
     ]);
     let any = Any::with_type(ty, value).expect("a value of its type");
     let mut octets = octets_of(&any, ByteOrder::Big, Dialect::GIOP_1_2);

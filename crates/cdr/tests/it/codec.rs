@@ -7,21 +7,9 @@ use oxorb_cdr::{Any, ByteOrder, Codec, Limits, TypeCode, Wstring};
 fn jacorb() -> Vec<(Any, &'static str, &'static str)> {
     let blue = || Any::new(String::from("blue"));
     vec![
-        (
-            Any::new(7_u32),
-            "000000000000000500000007",
-            "0000000000000007",
-        ),
-        (
-            blue(),
-            "00000000000000120000000000000005626c756500",
-            "0000000000000005626c756500",
-        ),
-        (
-            Any::new(2.5_f64),
-            "00000000000000074004000000000000",
-            "00000000000000004004000000000000",
-        ),
+        (Any::new(7_u32), "000000000000000500000007", "0000000000000007"),
+        (blue(), "00000000000000120000000000000005626c756500", "0000000000000005626c756500"),
+        (Any::new(2.5_f64), "00000000000000074004000000000000", "00000000000000004004000000000000"),
         (
             Any::new(Wstring::from("fünf".to_owned())),
             "000000000000001b0000000000000008006600fc006e0066",
@@ -42,8 +30,7 @@ fn hex(octets: &[u8]) -> String {
 fn octets(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
     let text = digits.map(|pair| std::str::from_utf8(pair).expect("ASCII"));
-    text.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal"))
-        .collect()
+    text.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal")).collect()
 }
 
 #[test]
@@ -69,10 +56,7 @@ fn either_byte_order_is_read_by_either() {
             let typed = writer.encode(&value).unwrap();
             assert_eq!(reader.decode(&typed).unwrap(), value);
             let bare = writer.encode_value(&value).unwrap();
-            assert_eq!(
-                reader.decode_value(&bare, value.type_code()).unwrap(),
-                value
-            );
+            assert_eq!(reader.decode_value(&bare, value.type_code()).unwrap(), value);
         }
     }
 }
@@ -100,10 +84,7 @@ fn what_is_not_exactly_one_value_is_refused() {
     }
     // An any in an any in an any.
     let deep = Any::new(Any::new(Any::new(7_u32)));
-    let flat = Codec::default().with_limits(Limits {
-        max_depth: 1,
-        ..Limits::default()
-    });
+    let flat = Codec::default().with_limits(Limits { max_depth: 1, ..Limits::default() });
     let deep = codec.encode(&deep).unwrap();
     assert!(codec.decode(&deep).is_ok() && flat.decode(&deep).is_err());
 }

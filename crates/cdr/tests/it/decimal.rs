@@ -128,28 +128,20 @@ fn octets_written_by_hand() {
     assert_eq!(octets("0.01", 4, 2), [0x00, 0x00, 0x1C]);
     assert_eq!(octets("-0", 3, 1), [0x00, 0x0C]);
     let most = "9".repeat(31);
-    assert_eq!(
-        octets(&most, 31, 0)[..],
-        [&[0x99; 15][..], &[0x9C]].concat()
-    );
+    assert_eq!(octets(&most, 31, 0)[..], [&[0x99; 15][..], &[0x9C]].concat());
 }
 
 #[test]
 fn wrong_octets_are_refused() {
     let read = |octets: &[u8], digits, scale| {
-        reader(octets, ByteOrder::Big, 0)
-            .decimal(digits, scale)
-            .map_err(|error| error.kind)
+        reader(octets, ByteOrder::Big, 0).decimal(digits, scale).map_err(|error| error.kind)
     };
     assert_eq!(read(&[0x1A], 1, 0), Err(ErrorKind::BadFixed));
     assert_eq!(read(&[0xA1, 0x1C], 3, 0), Err(ErrorKind::BadFixed));
     assert_eq!(read(&[0x11, 0x11, 0x1C], 3, 0), Err(ErrorKind::BadFixed));
     // One digit more than the type has, where the type has room for a zero.
     assert_eq!(read(&[0x12, 0x3C], 2, 0), Err(ErrorKind::BadFixed));
-    assert!(matches!(
-        read(&[0x11], 3, 0),
-        Err(ErrorKind::Truncated { .. })
-    ));
+    assert!(matches!(read(&[0x11], 3, 0), Err(ErrorKind::Truncated { .. })));
     assert_eq!(read(&[0x1C], 32, 0), Err(ErrorKind::BadTypeCode));
     assert_eq!(read(&[0x1C], 0, 0), Err(ErrorKind::BadTypeCode));
     assert_eq!(read(&[0x1C], 1, 2), Err(ErrorKind::BadTypeCode));
@@ -164,10 +156,7 @@ fn numbers_that_do_not_fit_are_refused() {
     };
     assert_eq!(write("1.25", 3, 1), Err(ErrorKind::BadValue));
     assert_eq!(write("1.20", 2, 1), Ok(()));
-    assert!(matches!(
-        write("123", 2, 0),
-        Err(ErrorKind::BoundExceeded { bound: 2, .. })
-    ));
+    assert!(matches!(write("123", 2, 0), Err(ErrorKind::BoundExceeded { bound: 2, .. })));
     assert_eq!(write("1", 32, 0), Err(ErrorKind::BadTypeCode));
 }
 
@@ -185,23 +174,12 @@ fn text_of_every_form() {
         assert_eq!(number(text).to_string(), shown);
     }
     for text in ["", ".", "-", "d", "1e5", "1.2.3", "--1", "1 ", "٣"] {
-        assert_eq!(
-            text.parse::<Decimal>(),
-            Err(DecimalError::NotANumber),
-            "{text}"
-        );
+        assert_eq!(text.parse::<Decimal>(), Err(DecimalError::NotANumber), "{text}");
     }
     for text in [&"1".repeat(32), &format!("0.{}", "0".repeat(32))] {
-        assert_eq!(
-            text.parse::<Decimal>(),
-            Err(DecimalError::Overflow),
-            "{text}"
-        );
+        assert_eq!(text.parse::<Decimal>(), Err(DecimalError::Overflow), "{text}");
     }
-    assert_eq!(
-        format!("{:>6}|{:+}", number("1.5"), number("1.5")),
-        "   1.5|+1.5"
-    );
+    assert_eq!(format!("{:>6}|{:+}", number("1.5"), number("1.5")), "   1.5|+1.5");
 }
 
 #[test]
@@ -232,28 +210,16 @@ fn rounding_and_truncation() {
 #[test]
 fn more_than_31_digits_are_dropped() {
     let nines = Decimal::MAX;
-    assert_eq!(
-        nines.checked_add(Decimal::from(1)),
-        Err(DecimalError::Overflow)
-    );
+    assert_eq!(nines.checked_add(Decimal::from(1)), Err(DecimalError::Overflow));
     assert_eq!(nines.checked_mul(nines), Err(DecimalError::Overflow));
     let fraction = number(&format!("0.{}", "9".repeat(31)));
-    assert_eq!(
-        (fraction * fraction).to_string(),
-        format!("0.{}8", "9".repeat(30))
-    );
+    assert_eq!((fraction * fraction).to_string(), format!("0.{}8", "9".repeat(30)));
     // 31 digits before the point leave none after it.
-    assert_eq!(
-        nines - number("0.9"),
-        number(&format!("{}8", "9".repeat(30)))
-    );
+    assert_eq!(nines - number("0.9"), number(&format!("{}8", "9".repeat(30))));
     let third = Decimal::from(1) / Decimal::from(3);
     assert_eq!(third.to_string(), format!("0.{}", "3".repeat(31)));
     assert_eq!((Decimal::from(100) / Decimal::from(3)).digits(), 31);
-    assert_eq!(
-        Decimal::from(1).checked_div(Decimal::ZERO),
-        Err(DecimalError::DivisionByZero)
-    );
+    assert_eq!(Decimal::from(1).checked_div(Decimal::ZERO), Err(DecimalError::DivisionByZero));
     assert_eq!(Decimal::from(6) / number("0.03"), Decimal::from(200));
 }
 
@@ -265,9 +231,7 @@ fn a_fixed_point_is_a_type() {
     let message = written(ByteOrder::Little, 0, |e| {
         e.copy_octets(&[]);
         prices[0].get();
-        prices
-            .iter()
-            .for_each(|price| e.decimal(price.get(), 7, 2).expect("fits"));
+        prices.iter().for_each(|price| e.decimal(price.get(), 7, 2).expect("fits"));
     });
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::GIOP_1_2);
     prices.encode(&mut encoder).expect("fits");
@@ -275,8 +239,5 @@ fn a_fixed_point_is_a_type() {
     let mut decoder = Decoder::new(&message, ByteOrder::Little, Dialect::GIOP_1_2);
     assert_eq!(Decode::decode(&mut decoder), Ok(prices));
     assert_eq!(Price::default().to_string(), "0.00");
-    assert_eq!(
-        Price::try_from(number("100000")),
-        Err(DecimalError::Overflow)
-    );
+    assert_eq!(Price::try_from(number("100000")), Err(DecimalError::Overflow));
 }

@@ -62,18 +62,11 @@ proptest! {
 }
 
 fn point() -> TypeCode {
-    TypeCode::structure(
-        "IDL:Point:1.0",
-        "Point",
-        [("x", TypeCode::SHORT), ("y", TypeCode::DOUBLE)],
-    )
+    TypeCode::structure("IDL:Point:1.0", "Point", [("x", TypeCode::SHORT), ("y", TypeCode::DOUBLE)])
 }
 
 fn field(name: &str, value: impl Into<Dynamic>) -> Field {
-    Field {
-        name: name.into(),
-        value: value.into(),
-    }
+    Field { name: name.into(), value: value.into() }
 }
 
 #[track_caller]
@@ -91,21 +84,13 @@ fn golden(ty: &TypeCode, value: impl Into<Dynamic>, big: &[u8]) {
 #[test]
 fn octets_written_by_hand() {
     golden(&TypeCode::LONG, -2i32, &[0xFF, 0xFF, 0xFF, 0xFE]);
-    golden(
-        &TypeCode::bounded_string(2),
-        "hi",
-        &[0, 0, 0, 3, b'h', b'i', 0],
-    );
+    golden(&TypeCode::bounded_string(2), "hi", &[0, 0, 0, 3, b'h', b'i', 0]);
     golden(
         &point(),
         Dynamic::Struct(vec![field("x", 1i16), field("y", 1.0f64)]),
         &[0, 1, 0, 0, 0, 0, 0, 0, 0x3F, 0xF0, 0, 0, 0, 0, 0, 0],
     );
-    golden(
-        &TypeCode::sequence(TypeCode::OCTET),
-        vec![7u8, 8],
-        &[0, 0, 0, 2, 7, 8],
-    );
+    golden(&TypeCode::sequence(TypeCode::OCTET), vec![7u8, 8], &[0, 0, 0, 2, 7, 8]);
     golden(
         &TypeCode::array(TypeCode::array(TypeCode::SHORT, 2), 1),
         Dynamic::Array(vec![Dynamic::Array(vec![1i16.into(), 2i16.into()])]),
@@ -121,11 +106,7 @@ fn octets_written_by_hand() {
         Dynamic::Struct(vec![field("why", 9u8)]),
         b"\0\0\0\x0AIDL:E:1.0\0\x09",
     );
-    golden(
-        &TypeCode::OBJECT,
-        RawReference::default(),
-        &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0],
-    );
+    golden(&TypeCode::OBJECT, RawReference::default(), &[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
     golden(&TypeCode::VALUE_BASE, Dynamic::Null, &[0, 0, 0, 0]);
     golden(&TypeCode::ANY, Any::new(5u16), &[0, 0, 0, 4, 0, 5]);
     golden(&TypeCode::TYPE_CODE, TypeCode::LONG, &[0, 0, 0, 3]);
@@ -150,10 +131,7 @@ fn unions_by_every_way_to_select() {
     let mut value = Dynamic::default_for(&ty).expect("a union");
     assert_eq!(value.element(0), Some(&'a'.into()));
     value.select(&ty, i128::from(b'b')).expect("a label");
-    assert_eq!(
-        (value.element(0), value.component_count()),
-        (Some(&'b'.into()), 2)
-    );
+    assert_eq!((value.element(0), value.component_count()), (Some(&'b'.into()), 2));
     value.select_member(&ty, "other").expect("a member");
     assert_eq!(value.element(0), Some(&'\0'.into()));
     assert_eq!(value.at("other"), Some(&0i16.into()));
@@ -204,18 +182,12 @@ fn errors_name_the_way_to_what_does_not_fit() {
         *value.at_mut(path).unwrap() = part;
         value.check(&shape).unwrap_err().to_string()
     };
-    assert_eq!(
-        problem("points[1].x", 1i32.into()),
-        "points[1].x: expected short, found long"
-    );
+    assert_eq!(problem("points[1].x", 1i32.into()), "points[1].x: expected short, found long");
     assert_eq!(
         problem("points[0]", Dynamic::Struct(vec![field("x", 1i16)])),
         "points[0]: member y is missing"
     );
-    assert_eq!(
-        problem("mask", vec![1u8].into()),
-        "mask: there are 1 elements, not 2"
-    );
+    assert_eq!(problem("mask", vec![1u8].into()), "mask: there are 1 elements, not 2");
     assert_eq!(
         problem("points", vec![1u8].into()),
         "points: expected sequence<Point, 2>, found octets"
@@ -225,18 +197,13 @@ fn errors_name_the_way_to_what_does_not_fit() {
     if let Dynamic::Struct(fields) = &mut members {
         fields.push(field("z", 1i16));
     }
-    assert_eq!(
-        problem("points[1]", members),
-        "points[1]: there is no z in its type"
-    );
+    assert_eq!(problem("points[1]", members), "points[1]: there is no z in its type");
 
     // The same when reading.
     let octets = [0, 0, 0, 2, b'n', 0, 0, 0, 0, 0, 0, 1, 0, 7];
     let error = Dynamic::decode(&shape, &mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.path, "points");
-    let octets = [
-        0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0,
-    ];
+    let octets = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0];
     let error = Dynamic::decode(&shape, &mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.path, "points[0].y");
     assert!(
@@ -259,31 +226,22 @@ fn members_may_be_given_in_any_order() {
 #[test]
 fn what_never_leaves_a_process_is_refused() {
     let refused = |ty: TypeCode| match Dynamic::Null.check(&ty) {
-        Err(DynamicError {
-            reason: Reason::Cdr(error),
-            ..
-        }) => error.kind,
+        Err(DynamicError { reason: Reason::Cdr(error), .. }) => error.kind,
         other => panic!("{ty}: {other:?}"),
     };
     let native = TypeCode::native("IDL:N:1.0", "N");
     assert_eq!(refused(native.clone()), ErrorKind::NotMarshallable);
     let local = TypeCode::local_interface("IDL:L:1.0", "L");
     assert_eq!(refused(local), ErrorKind::NotMarshallable);
-    assert_eq!(
-        refused(TypeCode::recursive("IDL:R:1.0")),
-        ErrorKind::BadTypeCode
-    );
+    assert_eq!(refused(TypeCode::recursive("IDL:R:1.0")), ErrorKind::BadTypeCode);
     let error = skip(&native, &mut reader(&[0; 9], ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotMarshallable);
 }
 
 #[test]
 fn a_value_of_nothing_costs_nothing() {
-    let nothing = TypeCode::structure(
-        "IDL:N:1.0",
-        "N",
-        [("a", TypeCode::NULL), ("b", TypeCode::VOID)],
-    );
+    let nothing =
+        TypeCode::structure("IDL:N:1.0", "N", [("a", TypeCode::NULL), ("b", TypeCode::VOID)]);
     let mut huge = nothing.clone();
     for _ in 0..20 {
         huge = TypeCode::array(huge, u32::MAX);
@@ -293,10 +251,7 @@ fn a_value_of_nothing_costs_nothing() {
     assert!(Dynamic::decode(&huge, &mut decoder).is_err());
     assert!(matches!(
         Dynamic::default_for(&huge),
-        Err(DynamicError {
-            reason: Reason::TooLarge,
-            ..
-        })
+        Err(DynamicError { reason: Reason::TooLarge, .. })
     ));
 
     let many = TypeCode::sequence(nothing);
@@ -345,10 +300,7 @@ fn recursive_values_end_at_the_limit() {
     let tree = TypeCode::structure(
         "IDL:Tree:1.0",
         "Tree",
-        [(
-            "branches",
-            TypeCode::sequence(TypeCode::recursive("IDL:Tree:1.0")),
-        )],
+        [("branches", TypeCode::sequence(TypeCode::recursive("IDL:Tree:1.0")))],
     );
     let deep = |depth: usize| {
         let mut value = Dynamic::Struct(vec![field("branches", Dynamic::Sequence(vec![]))]);
@@ -383,18 +335,12 @@ fn paths_lead_to_parts() {
         assert_eq!(value.at(nowhere), None, "{nowhere}");
     }
     assert_eq!(
-        ty.as_ref()
-            .at("grid[1][0].x")
-            .map(|part| part.to_type_code()),
+        ty.as_ref().at("grid[1][0].x").map(|part| part.to_type_code()),
         Some(TypeCode::SHORT)
     );
-    value
-        .insert(&ty, "grid[1][0].x", 5i16.into())
-        .expect("a short");
+    value.insert(&ty, "grid[1][0].x", 5i16.into()).expect("a short");
     assert_eq!(value.at("grid[1][0].x"), Some(&5i16.into()));
-    let error = value
-        .insert(&ty, "grid[0]", Dynamic::Array(vec![1i16.into()]))
-        .unwrap_err();
+    let error = value.insert(&ty, "grid[0]", Dynamic::Array(vec![1i16.into()])).unwrap_err();
     assert_eq!(error.path, "grid[0]");
 }
 
@@ -432,12 +378,6 @@ fn typed_and_dynamic_are_the_same_octets() {
             Dynamic::Array(vec![1i32.into(), 1i32.into()]),
         ]),
     );
-    same(
-        oxorb_cdr::Wstring("中".into()),
-        Dynamic::Wstring("中".into()),
-    );
-    same(
-        vec![Any::new(1i32)],
-        Dynamic::Sequence(vec![Any::new(1i32).into()]),
-    );
+    same(oxorb_cdr::Wstring("中".into()), Dynamic::Wstring("中".into()));
+    same(vec![Any::new(1i32)], Dynamic::Sequence(vec![Any::new(1i32).into()]));
 }

@@ -43,12 +43,7 @@ fn types(name: &str) -> TypeCode {
             let members = [("flag", TypeCode::OCTET), ("weight", TypeCode::DOUBLE)];
             value("Leaf", ValueModifier::Truncatable, Some("Mid"), &members)
         }
-        "Secret" => value(
-            "Secret",
-            ValueModifier::Custom,
-            None,
-            &[("code", TypeCode::LONG)],
-        ),
+        "Secret" => value("Secret", ValueModifier::Custom, None, &[("code", TypeCode::LONG)]),
         "Name" => boxed("Name", TypeCode::STRING),
         "Numbers" => boxed("Numbers", TypeCode::sequence(TypeCode::LONG)),
         "Holder" => {
@@ -77,10 +72,7 @@ fn vector(name: &str) -> Vec<u8> {
 }
 
 fn read_vector(orb: &str, name: &str) -> Vec<u8> {
-    let path = format!(
-        "{}/tests/vectors/values/{orb}/{name}.bin",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/tests/vectors/values/{orb}/{name}.bin", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
@@ -95,12 +87,7 @@ fn octets(write: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
 }
 
 fn long(value: &Dynamic, path: &str) -> i32 {
-    i32::try_from(
-        value
-            .at(path)
-            .unwrap_or_else(|| panic!("no {path} in {value:?}")),
-    )
-    .unwrap()
+    i32::try_from(value.at(path).unwrap_or_else(|| panic!("no {path} in {value:?}"))).unwrap()
 }
 
 /// What JacORB wrote, read, gone past, and written to the same octets where JacORB writes as this side does.
@@ -123,10 +110,7 @@ fn from_jacorb(name: &str, ty: &str, same: bool) -> Dynamic {
 fn what_jacorb_writes() {
     let cycle = from_jacorb("cycle", "Node", true);
     assert_eq!(long(&cycle, "id"), long(&cycle, "next.next.id"));
-    assert!(matches!(
-        cycle.at("next.next"),
-        Some(Dynamic::Indirection(_))
-    ));
+    assert!(matches!(cycle.at("next.next"), Some(Dynamic::Indirection(_))));
 
     let derived = from_jacorb("derived", "Bases", true);
     assert!(derived.at("[0].name").is_some());
@@ -193,11 +177,7 @@ fn what_the_orb_of_glassfish_writes() {
         assert_eq!(skipped.position(), d.position(), "{name}");
         let written = self::octets(|e| value.encode(&types(ty), e).unwrap());
         let mut d = decoder(&written).with_values(&registry);
-        assert_eq!(
-            Dynamic::decode(&types(ty), &mut d).unwrap(),
-            value,
-            "{name}"
-        );
+        assert_eq!(Dynamic::decode(&types(ty), &mut d).unwrap(), value, "{name}");
     }
 }
 
@@ -220,29 +200,16 @@ fn what_is_not_known_is_cut_off() {
 
 #[test]
 fn what_rust_types_write_and_read() {
-    let nodes = Value::cyclic(|me| Node {
-        id: 1,
-        next: Value::new(Node { id: 2, next: me }).into(),
-    });
-    let pair: Link<Pair> = Value::new(Pair {
-        left: (&nodes).into(),
-        right: nodes.into(),
-    })
-    .into();
+    let nodes =
+        Value::cyclic(|me| Node { id: 1, next: Value::new(Node { id: 2, next: me }).into() });
+    let pair: Link<Pair> = Value::new(Pair { left: (&nodes).into(), right: nodes.into() }).into();
     let written = octets(|e| e.encode_copied(&pair));
     let value = Dynamic::decode(&types("Pair"), &mut decoder(&written)).unwrap();
     assert_eq!(long(&value, "right.next.next.next.id"), 2);
-    assert_eq!(
-        octets(|e| value.encode(&types("Pair"), e).unwrap()),
-        written
-    );
+    assert_eq!(octets(|e| value.encode(&types("Pair"), e).unwrap()), written);
 
     let leaf: Link<Base> = Value::new(Leaf {
-        base: Mid {
-            base: Base { id: 5 },
-            note: "n".into(),
-            extra: Link::null(),
-        },
+        base: Mid { base: Base { id: 5 }, note: "n".into(), extra: Link::null() },
         flag: 1,
         weight: 0.5,
     })
@@ -252,10 +219,7 @@ fn what_rust_types_write_and_read() {
     let mut d = decoder(&written).with_values(&registry);
     let value = Dynamic::decode(&TypeCode::VALUE_BASE, &mut d).unwrap();
     assert_eq!(value.at("weight"), Some(&Dynamic::Double(0.5)));
-    assert_eq!(
-        octets(|e| value.encode(&TypeCode::VALUE_BASE, e).unwrap()),
-        written
-    );
+    assert_eq!(octets(|e| value.encode(&TypeCode::VALUE_BASE, e).unwrap()), written);
 }
 
 trait EncodeCopied {
@@ -283,9 +247,7 @@ fn sharing_goes_over_all_arguments_of_a_call() {
     });
     let mut d = decoder(&written);
     let mut read = || Dynamic::decode(&types("Node"), &mut d).unwrap();
-    let Dynamic::Value(first) = read() else {
-        panic!("a value")
-    };
+    let Dynamic::Value(first) = read() else { panic!("a value") };
     assert!(matches!(read(), Dynamic::Indirection(key) if key == first.key));
     assert!(matches!(read(), Dynamic::Indirection(key) if key == first.key));
 }
@@ -298,10 +260,7 @@ fn equal_is_what_is_shared_alike() {
             true => Dynamic::Indirection(node.key.clone()),
             false => DynamicValue::default_for(&types("Node")).unwrap().into(),
         };
-        let field = |name: &str, value| Field {
-            name: name.into(),
-            value,
-        };
+        let field = |name: &str, value| Field { name: name.into(), value };
         let fields = vec![field("left", node.into()), field("right", other)];
         Dynamic::from(DynamicValue::new(types("Pair"), fields))
     };
@@ -316,16 +275,10 @@ fn what_is_wrong_is_named_with_its_place() {
     let stranger = Dynamic::Indirection(ValueKey::new());
     *pair.at_mut("right").unwrap() = stranger.clone();
     let error = pair.check(&types("Pair")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "right: it refers to a value that does not stand before it"
-    );
+    assert_eq!(error.to_string(), "right: it refers to a value that does not stand before it");
     *pair.at_mut("right").unwrap() = DynamicValue::default_for(&types("Base")).unwrap().into();
     let error = pair.check(&types("Pair")).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "right: expected Node, found a value of another type"
-    );
+    assert_eq!(error.to_string(), "right: expected Node, found a value of another type");
 
     let mut pair = Dynamic::from(DynamicValue::default_for(&types("Pair")).unwrap());
     assert!(pair.insert(&types("Pair"), "left", stranger).is_err());
@@ -333,8 +286,7 @@ fn what_is_wrong_is_named_with_its_place() {
     let again = Dynamic::Indirection(node.key.clone());
     pair.insert(&types("Pair"), "left", node.into()).unwrap();
     pair.insert(&types("Pair"), "right", again).unwrap();
-    pair.insert(&types("Pair"), "left.id", Dynamic::Long(8))
-        .unwrap();
+    pair.insert(&types("Pair"), "left.id", Dynamic::Long(8)).unwrap();
     assert_eq!(long(&pair, "right.id"), 8);
     assert!(DynamicValue::default_for(&TypeCode::VALUE_BASE).is_err());
     assert!(DynamicValue::default_for(&TypeCode::LONG).is_err());
@@ -362,9 +314,7 @@ fn custom_values_pass_in_an_any_but_are_not_read() {
 }
 
 fn write_type(ty: &TypeCode, e: &mut Encoder<'_>) {
-    Dynamic::TypeCode(ty.clone())
-        .encode(&TypeCode::TYPE_CODE, e)
-        .unwrap();
+    Dynamic::TypeCode(ty.clone()).encode(&TypeCode::TYPE_CODE, e).unwrap();
 }
 
 fn write_any(any: &Any, e: &mut Encoder<'_>) {
@@ -406,10 +356,7 @@ fn an_any_keeps_what_it_shares_with_the_message() {
         let pair = any.dynamic().unwrap();
         assert_eq!((long(&pair, "left.id"), long(&pair, "right.id")), (1, 2));
         assert_eq!(long(&pair, "right.next.id"), 1);
-        assert!(matches!(
-            pair.at("right.next"),
-            Some(Dynamic::Indirection(_))
-        ));
+        assert!(matches!(pair.at("right.next"), Some(Dynamic::Indirection(_))));
         let again = octets(|e| write_any(&any, e));
         assert_eq!(Any::decode(&mut decoder(&again)).unwrap(), any);
     }
@@ -418,10 +365,8 @@ fn an_any_keeps_what_it_shares_with_the_message() {
 /// An any within the chunks of a value, with a value and with numbers that go over the end of a chunk.
 #[test]
 fn an_any_within_chunks() {
-    let members = [
-        ("any", TypeCode::ANY, Visibility::Public),
-        ("mark", TypeCode::LONG, Visibility::Public),
-    ];
+    let members =
+        [("any", TypeCode::ANY, Visibility::Public), ("mark", TypeCode::LONG, Visibility::Public)];
     let base = TypeCode::value("IDL:B:1.0", "B", ValueModifier::None, None, []);
     let ty = TypeCode::value("IDL:V:1.0", "V", ValueModifier::Truncatable, base, members);
     let longs = Any::new(vec![1i32, 2, 3]);
@@ -438,14 +383,8 @@ fn an_any_within_chunks() {
         let Some(Dynamic::Any(read)) = read.at("any") else {
             panic!("{read:?}");
         };
-        assert_eq!(
-            octets(|e| write_any(read, e)),
-            octets(|e| write_any(&any, e))
-        );
-        assert_eq!(
-            octets(|e| read_again(&written, &ty).encode(&ty, e).unwrap()),
-            written
-        );
+        assert_eq!(octets(|e| write_any(read, e)), octets(|e| write_any(&any, e)));
+        assert_eq!(octets(|e| read_again(&written, &ty).encode(&ty, e).unwrap()), written);
     }
     let split = octets(|e| {
         e.ulong(0x7FFF_FF0A);
@@ -464,10 +403,7 @@ fn an_any_within_chunks() {
         e.long(-1);
     });
     let value = Dynamic::decode(&ty, &mut decoder(&split)).unwrap();
-    assert_eq!(
-        value.at("any"),
-        Some(&Dynamic::Any(Any::new(vec![1i32, 2])))
-    );
+    assert_eq!(value.at("any"), Some(&Dynamic::Any(Any::new(vec![1i32, 2]))));
     assert_eq!(long(&value, "mark"), 7);
 }
 
@@ -507,10 +443,7 @@ fn depth_is_bounded() {
     let error = Dynamic::decode(&ty, &mut decoder(&octets)).unwrap_err();
     assert!(matches!(error.reason, Reason::Cdr(error) if too_deep(error.kind)));
     assert!(too_deep(skip(&ty, &mut decoder(&octets)).unwrap_err().kind));
-    let limits = Limits {
-        max_value_depth: 10,
-        ..Limits::default()
-    };
+    let limits = Limits { max_value_depth: 10, ..Limits::default() };
     let octets = list(11);
     let mut d = decoder(&octets).with_limits(limits);
     let error = Dynamic::decode(&ty, &mut d).unwrap_err();
@@ -522,10 +455,8 @@ fn depth_is_bounded() {
 /// Each value has two anys with the value before it: read naively, that is 2^n values.
 #[test]
 fn what_anys_repeat_is_bounded() {
-    let members = [
-        ("a", TypeCode::ANY, Visibility::Public),
-        ("b", TypeCode::ANY, Visibility::Public),
-    ];
+    let members =
+        [("a", TypeCode::ANY, Visibility::Public), ("b", TypeCode::ANY, Visibility::Public)];
     let ty = TypeCode::value("V", "V", ValueModifier::None, None, members);
     let message = octets(|e| {
         let mut before = None;
@@ -554,16 +485,8 @@ fn what_anys_repeat_is_bounded() {
             Err(error) => break error,
         }
     };
-    let Reason::Cdr(error) = error.reason else {
-        panic!("{error}")
-    };
-    assert!(
-        matches!(
-            error.kind,
-            ErrorKind::TooMuchShared | ErrorKind::TooDeep { .. }
-        ),
-        "{error}"
-    );
+    let Reason::Cdr(error) = error.reason else { panic!("{error}") };
+    assert!(matches!(error.kind, ErrorKind::TooMuchShared | ErrorKind::TooDeep { .. }), "{error}");
 }
 
 /// The any within a value that holds the value itself has no end.
@@ -587,11 +510,7 @@ fn an_any_that_leads_to_the_value_it_is_in_is_refused() {
 
 #[test]
 fn values_in_anys_of_both_kinds() {
-    let node: Link<Node> = Value::new(Node {
-        id: 3,
-        next: Link::null(),
-    })
-    .into();
+    let node: Link<Node> = Value::new(Node { id: 3, next: Link::null() }).into();
     let base: Link<ValueBase> = node.get().unwrap().into();
     let written = octets(|e| e.encode_copied(&base));
     let registry = registry(&["Node"]);

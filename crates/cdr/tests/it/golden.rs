@@ -31,11 +31,7 @@ where
         if let Some(most) = T::MAX_SIZE {
             assert!(octets.len() <= most, "{order:?}: MAX_SIZE is {most}");
         }
-        assert!(
-            octets.len() >= T::MIN_SIZE,
-            "{order:?}: MIN_SIZE is {}",
-            T::MIN_SIZE
-        );
+        assert!(octets.len() >= T::MIN_SIZE, "{order:?}: MIN_SIZE is {}", T::MIN_SIZE);
     }
 }
 
@@ -46,16 +42,8 @@ fn primitives() {
     golden('é', &[0xE9], &[0xE9]);
     golden(-2i16, &[0, 0xFF, 0xFE], &[0, 0xFE, 0xFF]);
     golden(0x1234u16, &[0, 0x12, 0x34], &[0, 0x34, 0x12]);
-    golden(
-        -2i32,
-        &[0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFE],
-        &[0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF],
-    );
-    golden(
-        0x12345678u32,
-        &[0, 0, 0, 0x12, 0x34, 0x56, 0x78],
-        &[0, 0, 0, 0x78, 0x56, 0x34, 0x12],
-    );
+    golden(-2i32, &[0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFE], &[0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF]);
+    golden(0x12345678u32, &[0, 0, 0, 0x12, 0x34, 0x56, 0x78], &[0, 0, 0, 0x78, 0x56, 0x34, 0x12]);
     golden(
         0x0102030405060708u64,
         &[0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8],
@@ -63,18 +51,10 @@ fn primitives() {
     );
     golden(
         -2i64,
-        &[
-            0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE,
-        ],
-        &[
-            0, 0, 0, 0, 0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF,
-        ],
+        &[0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE],
+        &[0, 0, 0, 0, 0, 0, 0, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF],
     );
-    golden(
-        1.0f32,
-        &[0, 0, 0, 0x3F, 0x80, 0, 0],
-        &[0, 0, 0, 0, 0, 0x80, 0x3F],
-    );
+    golden(1.0f32, &[0, 0, 0, 0x3F, 0x80, 0, 0], &[0, 0, 0, 0, 0, 0x80, 0x3F]);
     golden(
         1.0f64,
         &[0, 0, 0, 0, 0, 0, 0, 0x3F, 0xF0, 0, 0, 0, 0, 0, 0],
@@ -82,22 +62,14 @@ fn primitives() {
     );
     golden(
         LongDouble::from(-1.0),
-        &[
-            0, 0, 0, 0, 0, 0, 0, 0xBF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        ],
-        &[
-            0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xBF,
-        ],
+        &[0, 0, 0, 0, 0, 0, 0, 0xBF, 0xFF, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xBF],
     );
 }
 
 #[test]
 fn strings() {
-    golden(
-        String::new(),
-        &[0, 0, 0, 0, 0, 0, 1, 0],
-        &[0, 0, 0, 1, 0, 0, 0, 0],
-    );
+    golden(String::new(), &[0, 0, 0, 0, 0, 0, 1, 0], &[0, 0, 0, 1, 0, 0, 0, 0]);
     golden(
         String::from("hi"),
         &[0, 0, 0, 0, 0, 0, 3, b'h', b'i', 0],
@@ -112,21 +84,9 @@ fn strings() {
 
 #[test]
 fn sequences_and_arrays() {
-    golden(
-        vec![1u8, 2],
-        &[0, 0, 0, 0, 0, 0, 2, 1, 2],
-        &[0, 0, 0, 2, 0, 0, 0, 1, 2],
-    );
-    golden(
-        OctetSeq::from(vec![1, 2]),
-        &[0, 0, 0, 0, 0, 0, 2, 1, 2],
-        &[0, 0, 0, 2, 0, 0, 0, 1, 2],
-    );
-    golden(
-        vec![true, false],
-        &[0, 0, 0, 0, 0, 0, 2, 1, 0],
-        &[0, 0, 0, 2, 0, 0, 0, 1, 0],
-    );
+    golden(vec![1u8, 2], &[0, 0, 0, 0, 0, 0, 2, 1, 2], &[0, 0, 0, 2, 0, 0, 0, 1, 2]);
+    golden(OctetSeq::from(vec![1, 2]), &[0, 0, 0, 0, 0, 0, 2, 1, 2], &[0, 0, 0, 2, 0, 0, 0, 1, 2]);
+    golden(vec![true, false], &[0, 0, 0, 0, 0, 0, 2, 1, 0], &[0, 0, 0, 2, 0, 0, 0, 1, 0]);
     golden(
         vec![1i16, -1],
         &[0, 0, 0, 0, 0, 0, 2, 0, 1, 0xFF, 0xFF],
@@ -134,37 +94,21 @@ fn sequences_and_arrays() {
     );
     golden(
         vec![String::from("a"), String::new()],
-        &[
-            0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, b'a', 0, 0, 0, 0, 0, 0, 1, 0,
-        ],
-        &[
-            0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0, 1, 0, 0, 0, 0,
-        ],
+        &[0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 2, b'a', 0, 0, 0, 0, 0, 0, 1, 0],
+        &[0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, b'a', 0, 0, 0, 1, 0, 0, 0, 0],
     );
-    golden(
-        [[1u16, 2], [3, 4]],
-        &[0, 0, 1, 0, 2, 0, 3, 0, 4],
-        &[0, 1, 0, 2, 0, 3, 0, 4, 0],
-    );
+    golden([[1u16, 2], [3, 4]], &[0, 0, 1, 0, 2, 0, 3, 0, 4], &[0, 1, 0, 2, 0, 3, 0, 4, 0]);
     golden(['a', 'b'], b"ab", b"ab");
 }
 
 /// The count of a sequence of doubles ends at an offset of eight, so its elements need no padding.
 #[test]
 fn elements_are_padded_only_when_there_are_some() {
-    golden(
-        Vec::<f64>::new(),
-        &[0, 0, 0, 0, 0, 0, 0],
-        &[0, 0, 0, 0, 0, 0, 0],
-    );
+    golden(Vec::<f64>::new(), &[0, 0, 0, 0, 0, 0, 0], &[0, 0, 0, 0, 0, 0, 0]);
     golden(
         vec![vec![1.0f64], vec![]],
-        &[
-            0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0x3F, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        ],
-        &[
-            0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F, 0, 0, 0, 0,
-        ],
+        &[0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0x3F, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        &[0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xF0, 0x3F, 0, 0, 0, 0],
     );
     golden(
         [Vec::<Hop>::new(), Vec::new()],
@@ -190,11 +134,7 @@ impl Fixed for Hop {
     }
 
     fn take(r: &mut FixedReader<'_>) -> Result<Self> {
-        Ok(Self {
-            kind: Fixed::take(r)?,
-            distance: Fixed::take(r)?,
-            lane: Fixed::take(r)?,
-        })
+        Ok(Self { kind: Fixed::take(r)?, distance: Fixed::take(r)?, lane: Fixed::take(r)? })
     }
 }
 
@@ -202,17 +142,9 @@ oxorb_cdr::fixed!(Hop);
 
 #[test]
 fn structs_of_fixed_layout() {
-    let hop = |kind| Hop {
-        kind,
-        distance: 0x01020304,
-        lane: 5,
-    };
+    let hop = |kind| Hop { kind, distance: 0x01020304, lane: 5 };
     // Alone, it starts right after the octet before it, at offset 1.
-    golden(
-        hop(9),
-        &[9, 0, 0, 1, 2, 3, 4, 0, 5],
-        &[9, 0, 0, 4, 3, 2, 1, 5, 0],
-    );
+    golden(hop(9), &[9, 0, 0, 1, 2, 3, 4, 0, 5], &[9, 0, 0, 4, 3, 2, 1, 5, 0]);
     // In a sequence the first starts at offset 8, the others at 18, 26, ...: they are shorter than the first.
     golden(
         vec![hop(7), hop(8), hop(9)],
@@ -242,11 +174,7 @@ fn sizes_are_known_beforehand() {
     assert_eq!((<[u16; 7]>::MIN_SIZE, <[Vec<u8>; 3]>::MIN_SIZE), (14, 12));
     assert!(<[u16; 7]>::MAX_SIZE >= Some(15));
     assert_eq!(
-        (
-            String::MAX_SIZE,
-            <[String; 2]>::MAX_SIZE,
-            Vec::<u8>::MAX_SIZE
-        ),
+        (String::MAX_SIZE, <[String; 2]>::MAX_SIZE, Vec::<u8>::MAX_SIZE),
         (None, None, None)
     );
     let arrays = [<[Hop; 0]>::LAYOUT, <[Hop; 1]>::LAYOUT, <[Hop; 4]>::LAYOUT]
@@ -299,11 +227,7 @@ oxorb_cdr::fixed!(Colour);
 
 #[test]
 fn enumerations() {
-    golden(
-        Colour::Green,
-        &[0, 0, 0, 0, 0, 0, 1],
-        &[0, 0, 0, 1, 0, 0, 0],
-    );
+    golden(Colour::Green, &[0, 0, 0, 0, 0, 0, 1], &[0, 0, 0, 1, 0, 0, 0]);
     golden(
         [Colour::Red, Colour::Green],
         &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
@@ -314,12 +238,10 @@ fn enumerations() {
 /// The data of an IIOP 1.2 profile for host "h", port 0x1234, key 1 2 3, without components.
 #[test]
 fn encapsulations_align_anew_and_name_their_order() {
-    let big: &[u8] = &[
-        0, 1, 2, 0, 0, 0, 0, 2, b'h', 0, 0x12, 0x34, 0, 0, 0, 3, 1, 2, 3, 0, 0, 0, 0, 0,
-    ];
-    let little: &[u8] = &[
-        1, 1, 2, 0, 2, 0, 0, 0, b'h', 0, 0x34, 0x12, 3, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0,
-    ];
+    let big: &[u8] =
+        &[0, 1, 2, 0, 0, 0, 0, 2, b'h', 0, 0x12, 0x34, 0, 0, 0, 3, 1, 2, 3, 0, 0, 0, 0, 0];
+    let little: &[u8] =
+        &[1, 1, 2, 0, 2, 0, 0, 0, b'h', 0, 0x34, 0x12, 3, 0, 0, 0, 1, 2, 3, 0, 0, 0, 0, 0];
     fn profile(e: &mut Encoder<'_>) -> Result<()> {
         e.octet(1);
         e.octet(2);
@@ -330,10 +252,7 @@ fn encapsulations_align_anew_and_name_their_order() {
         e.length(0, None)
     }
     for (order, data) in [(ByteOrder::Big, big), (ByteOrder::Little, little)] {
-        assert_eq!(
-            Encoder::encapsulated(order, Dialect::GIOP_1_2, profile).as_deref(),
-            Ok(data)
-        );
+        assert_eq!(Encoder::encapsulated(order, Dialect::GIOP_1_2, profile).as_deref(), Ok(data));
 
         let mut encoder = Encoder::new(Vec::new(), order, LATIN);
         encoder.ushort(0);
@@ -351,10 +270,7 @@ fn encapsulations_align_anew_and_name_their_order() {
                 (inner.octet(), inner.octet(), inner.string()),
                 (Ok(1), Ok(2), Ok("h".into()))
             );
-            assert_eq!(
-                (inner.ushort(), inner.sequence(None)),
-                (Ok(0x1234), Ok(vec![1u8, 2, 3]))
-            );
+            assert_eq!((inner.ushort(), inner.sequence(None)), (Ok(0x1234), Ok(vec![1u8, 2, 3])));
             assert_eq!((inner.length(None, 8), inner.finish()), (Ok(0), Ok(())));
         }
         assert_eq!(outer.ulong(), Ok(7));

@@ -25,8 +25,7 @@ const ANY_FIXED: &str = "0000001c00090002125d";
 fn octets(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
     let text = digits.map(|pair| std::str::from_utf8(pair).expect("ASCII"));
-    text.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal"))
-        .collect()
+    text.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal")).collect()
 }
 
 #[track_caller]
@@ -70,11 +69,8 @@ fn type_codes_are_the_same_octets() {
 
 #[test]
 fn a_type_that_occurs_again_is_a_reference() {
-    let members = [
-        ("a", point()),
-        ("b", TypeCode::sequence(point())),
-        ("f", TypeCode::fixed(5, 2)),
-    ];
+    let members =
+        [("a", point()), ("b", TypeCode::sequence(point())), ("f", TypeCode::fixed(5, 2))];
     let twice = TypeCode::structure("IDL:T:1.0", "T", members);
     assert_eq!(type_code(T), twice);
 }

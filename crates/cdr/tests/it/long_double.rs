@@ -49,18 +49,12 @@ fn special_values() {
     assert_eq!(LongDouble::from(1.0).to_bits(), 0x3FFF << 112);
     assert_eq!(LongDouble::from(-2.5).to_bits(), 0xC0004 << 108);
     assert_eq!(LongDouble::from(f64::INFINITY).to_bits(), 0x7FFF << 112);
-    assert_eq!(
-        LongDouble::from(f64::from_bits(1)).to_bits(),
-        (16383 - 1074) << 112,
-        "2^-1074"
-    );
+    assert_eq!(LongDouble::from(f64::from_bits(1)).to_bits(), (16383 - 1074) << 112, "2^-1074");
     assert!(LongDouble::from(f64::NAN).to_f64().is_nan());
     // A NaN whose payload lies only where f64 has no bits is still one.
     assert!(LongDouble::from_bits(0x7FFF << 112 | 1).to_f64().is_nan());
     assert!(
-        LongDouble::from_x87(LongDouble::from_bits(0x7FFF << 112 | 1).to_x87())
-            .to_f64()
-            .is_nan()
+        LongDouble::from_x87(LongDouble::from_bits(0x7FFF << 112 | 1).to_x87()).to_f64().is_nan()
     );
 }
 
@@ -69,11 +63,7 @@ fn what_does_not_fit_becomes_infinite_or_zero() {
     let huge = LongDouble::from_bits((16383 + 1024) << 112);
     assert_eq!(huge.to_f64(), f64::INFINITY);
     let nearly = LongDouble::from_bits((16383 + 1023) << 112 | ((1 << 112) - 1));
-    assert_eq!(
-        nearly.to_f64(),
-        f64::INFINITY,
-        "rounded up beyond the largest f64"
-    );
+    assert_eq!(nearly.to_f64(), f64::INFINITY, "rounded up beyond the largest f64");
     let tiny = LongDouble::from_bits((16383 - 1076) << 112);
     assert_eq!(tiny.to_f64(), 0.0);
     let half_of_the_smallest = LongDouble::from_bits((16383 - 1075) << 112);

@@ -97,8 +97,7 @@ trait CheckTruncated {
 
 impl CheckTruncated for support::Setting {
     fn check_truncated(&self, values: &[Value], message: &[u8]) -> Error {
-        self.check(values, message)
-            .expect_err("a part is not the whole")
+        self.check(values, message).expect_err("a part is not the whole")
     }
 }
 
@@ -114,25 +113,14 @@ fn errors_say_what_and_where() {
     case::<bool>(&[9, 2], BadBoolean(2), 1);
     case::<[bool; 3]>(&[9, 0, 1, 7], BadBoolean(7), 3);
     case::<Vec<bool>>(&[9, 0, 0, 0, 0, 0, 0, 3, 0, 1, 7], BadBoolean(7), 10);
-    case::<Vec<u8>>(
-        &[9, 0, 0, 0, 0, 0, 0, 3, 0, 1],
-        LengthImplausible { length: 3, left: 2 },
-        4,
-    );
+    case::<Vec<u8>>(&[9, 0, 0, 0, 0, 0, 0, 3, 0, 1], LengthImplausible { length: 3, left: 2 }, 4);
     case::<Vec<f64>>(
         &[9, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0],
         LengthImplausible { length: 1, left: 3 },
         4,
     );
     case::<String>(&[9, 0, 0, 0, 0, 0, 0, 2, b'a', b'b'], BadString, 8);
-    case::<Track>(
-        &[9, 3, 0, 0, 0, 0, 0, 0],
-        Truncated {
-            needed: 56,
-            left: 7,
-        },
-        1,
-    );
+    case::<Track>(&[9, 3, 0, 0, 0, 0, 0, 0], Truncated { needed: 56, left: 7 }, 1);
     let bad = [[9].as_slice(), &[3; 56]].concat();
     case::<Track>(&bad, BadBoolean(3), 1);
 }
@@ -160,31 +148,16 @@ oxorb_cdr::fixed!(Flagged);
 fn the_first_bad_element_of_a_sequence_is_named() {
     let mut octets = vec![0, 0, 0, 4];
     octets.extend([[1, 0, 0, 7], [0, 0, 0, 7], [5, 0, 0, 7], [6, 0, 0, 7]].concat());
-    assert_eq!(
-        big(&octets).sequence::<Flagged>(None),
-        Err(BadBoolean(5).at(12))
-    );
+    assert_eq!(big(&octets).sequence::<Flagged>(None), Err(BadBoolean(5).at(12)));
     octets[12] = 1;
-    assert_eq!(
-        big(&octets).sequence::<Flagged>(None),
-        Err(BadBoolean(6).at(16))
-    );
+    assert_eq!(big(&octets).sequence::<Flagged>(None), Err(BadBoolean(6).at(16)));
     octets[16] = 1;
-    assert_eq!(
-        big(&octets)
-            .sequence::<Flagged>(None)
-            .map(|items| items.len()),
-        Ok(4)
-    );
+    assert_eq!(big(&octets).sequence::<Flagged>(None).map(|items| items.len()), Ok(4));
     // The count is plausible for the smallest elements there could be, yet the last one is not whole.
     octets.pop();
     assert_eq!(
         big(&octets).sequence::<Flagged>(None),
-        Err(Truncated {
-            needed: 12,
-            left: 11
-        }
-        .at(8))
+        Err(Truncated { needed: 12, left: 11 }.at(8))
     );
 }
 
@@ -194,31 +167,19 @@ fn errors_inside_encapsulations_count_from_the_start_of_the_message() {
     let mut inner = big(&octets).at(4).encapsulation().expect("whole");
     assert_eq!(inner.position(), 9);
     let mut innermost = inner.encapsulation().expect("whole");
-    assert_eq!(
-        (innermost.order(), innermost.position()),
-        (ByteOrder::Little, 17)
-    );
-    assert_eq!(
-        innermost.ulong(),
-        Err(Truncated { needed: 7, left: 3 }.at(17))
-    );
+    assert_eq!((innermost.order(), innermost.position()), (ByteOrder::Little, 17));
+    assert_eq!(innermost.ulong(), Err(Truncated { needed: 7, left: 3 }.at(17)));
     assert_eq!(innermost.finish(), Err(TrailingOctets(3).at(17)));
 }
 
 #[test]
 fn a_byte_order_is_0_or_1() {
-    assert_eq!(
-        Decoder::encapsulated(&[2, 0], LATIN).err(),
-        Some(BadByteOrder(2).at(0))
-    );
+    assert_eq!(Decoder::encapsulated(&[2, 0], LATIN).err(), Some(BadByteOrder(2).at(0)));
     assert_eq!(
         Decoder::encapsulated(&[], LATIN).err(),
         Some(Truncated { needed: 1, left: 0 }.at(0))
     );
-    assert_eq!(
-        big(&[0, 0, 0, 1, 7]).encapsulation().err(),
-        Some(BadByteOrder(7).at(4))
-    );
+    assert_eq!(big(&[0, 0, 0, 1, 7]).encapsulation().err(), Some(BadByteOrder(7).at(4)));
     assert_eq!(
         big(&[0, 0, 0, 0]).encapsulation().err(),
         Some(Truncated { needed: 1, left: 0 }.at(4))
@@ -228,10 +189,7 @@ fn a_byte_order_is_0_or_1() {
 #[test]
 fn bounds_hold_both_ways() {
     let octets = [0, 0, 0, 3, 1, 2, 3];
-    let exceeded = BoundExceeded {
-        length: 3,
-        bound: 2,
-    };
+    let exceeded = BoundExceeded { length: 3, bound: 2 };
     assert_eq!(big(&octets).sequence::<u8>(Some(3)), Ok(vec![1, 2, 3]));
     assert_eq!(big(&octets).sequence::<u8>(Some(2)), Err(exceeded.at(0)));
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Big, LATIN);
@@ -243,10 +201,7 @@ fn bounds_hold_both_ways() {
 #[test]
 fn elements_of_no_octets_are_limited_by_number() {
     let octets = [0, 0, 0, 9];
-    let limits = Limits {
-        max_empty_elements: 8,
-        ..Limits::default()
-    };
+    let limits = Limits { max_empty_elements: 8, ..Limits::default() };
     assert_eq!(big(&octets).length(None, 0), Ok(9));
     let refused = big(&octets).with_limits(limits).length(None, 0);
     assert_eq!(refused, Err(LengthImplausible { length: 9, left: 0 }.at(0)));
@@ -266,23 +221,14 @@ fn nesting_is_limited() {
         decoder = decoder.encapsulation().expect("within the limit");
         decoder.octets(3).expect("padding");
     }
-    assert!(matches!(
-        decoder.encapsulation(),
-        Err(Error {
-            kind: TooDeep { limit: 64 },
-            ..
-        })
-    ));
+    assert!(matches!(decoder.encapsulation(), Err(Error { kind: TooDeep { limit: 64 }, .. })));
 
     // A tree of one branch after another: name "", no marks, one branch.
     let branch = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     let octets = branch.repeat(1000);
     let error = support::Tree::decode(&mut big(&octets)).expect_err("too deep");
     assert_eq!(error.kind, TooDeep { limit: 64 });
-    let shallow = Limits {
-        max_depth: 3,
-        ..Limits::default()
-    };
+    let shallow = Limits { max_depth: 3, ..Limits::default() };
     let error =
         support::Tree::decode(&mut big(&octets).with_limits(shallow)).expect_err("too deep");
     assert_eq!(error, TooDeep { limit: 3 }.at(4 * 16));
@@ -290,16 +236,10 @@ fn nesting_is_limited() {
 
 #[test]
 fn nesting_ends_where_it_began() {
-    let mut decoder = big(&[]).with_limits(Limits {
-        max_depth: 1,
-        ..Limits::default()
-    });
+    let mut decoder = big(&[]).with_limits(Limits { max_depth: 1, ..Limits::default() });
     for _ in 0..3 {
         assert_eq!(decoder.nested(|_| Ok(())), Ok(()));
-        assert_eq!(
-            decoder.nested(|d| d.nested(|_| Ok(()))),
-            Err(TooDeep { limit: 1 }.at(0))
-        );
+        assert_eq!(decoder.nested(|d| d.nested(|_| Ok(()))), Err(TooDeep { limit: 1 }.at(0)));
     }
 }
 
@@ -334,13 +274,7 @@ fn the_scope_goes_along() {
 #[test]
 fn errors_are_sentences() {
     let kinds = [
-        (
-            BoundExceeded {
-                length: 3,
-                bound: 2,
-            },
-            "a length of 3 exceeds the bound of 2",
-        ),
+        (BoundExceeded { length: 3, bound: 2 }, "a length of 3 exceeds the bound of 2"),
         (
             LengthImplausible { length: 9, left: 2 },
             "a length of 9 is announced, but only 2 octets are left",

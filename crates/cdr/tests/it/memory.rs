@@ -14,11 +14,8 @@ fn encoding_into_a_used_buffer_allocates_nothing() {
     let pairs = vec![[1u8, 2], [3, 4]];
     let mut buffer = Vec::new();
     for round in 0..2 {
-        let foreign = if ByteOrder::NATIVE == ByteOrder::Big {
-            ByteOrder::Little
-        } else {
-            ByteOrder::Big
-        };
+        let foreign =
+            if ByteOrder::NATIVE == ByteOrder::Big { ByteOrder::Little } else { ByteOrder::Big };
         for order in [ByteOrder::NATIVE, foreign] {
             let (used, made) = allocations(|| {
                 let mut encoder = Encoder::new(buffer, order, UTF_16).gather_above(3000);
@@ -50,18 +47,13 @@ fn a_message_that_fits_the_capacity_stays_in_it() {
 fn decoding_what_can_be_borrowed_or_is_of_fixed_size_allocates_nothing() {
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::NATIVE, UTF_16);
     encoder.string("plain").expect("carried");
-    [1.0f64, 2.0, 3.0]
-        .iter()
-        .for_each(|&number| encoder.double(number));
+    [1.0f64, 2.0, 3.0].iter().for_each(|&number| encoder.double(number));
     encoder.sequence(&[1u8, 2, 3], None).expect("unbounded");
     let message = encoder.finish().to_vec();
     let (_, made) = allocations(|| {
         let mut decoder = Decoder::new(&message, ByteOrder::NATIVE, UTF_16);
         assert_eq!(decoder.string().expect("whole"), "plain");
-        assert_eq!(
-            <[f64; 3]>::decode(&mut decoder).expect("whole"),
-            [1.0, 2.0, 3.0]
-        );
+        assert_eq!(<[f64; 3]>::decode(&mut decoder).expect("whole"), [1.0, 2.0, 3.0]);
         let n = decoder.length(None, 1).expect("whole");
         assert_eq!(decoder.octets(n).expect("whole"), [1, 2, 3]);
         decoder.finish().expect("nothing trails");
@@ -128,75 +120,42 @@ fn memory_is_reserved_in_proportion_to_what_arrived() {
 #[test]
 fn values_take_no_more_memory_than_the_limit() {
     const LIMIT: u32 = 4 << 20;
-    let limits = Limits {
-        max_memory: LIMIT,
-        ..Limits::default()
-    };
+    let limits = Limits { max_memory: LIMIT, ..Limits::default() };
     let counted =
         |n: u32, element: &[u8]| [&n.to_be_bytes()[..], &element.repeat(n as usize)].concat();
     // What is freed counts here, too: vectors double as they grow.
     let check = |octets: &[u8], read: &dyn Fn(&mut Decoder<'_>) -> Option<ErrorKind>| {
         let mut d = Decoder::new(octets, ByteOrder::Big, UTF_16).with_limits(limits);
         let (error, made) = allocations(|| read(&mut d));
-        assert_eq!(
-            error,
-            Some(ErrorKind::TooMuchMemory { limit: LIMIT }),
-            "{made:?}"
-        );
+        assert_eq!(error, Some(ErrorKind::TooMuchMemory { limit: LIMIT }), "{made:?}");
         assert!(made.octets < 3 * u64::from(LIMIT), "{made:?}");
     };
     fn kind<T>(read: oxorb_cdr::Result<T>) -> Option<ErrorKind> {
         read.err().map(|error| error.kind)
     }
-    check(&counted(1 << 20, &[0; 4]), &|d| {
-        kind(d.sequence::<Any>(None))
-    });
-    check(&counted(1 << 20, &[0, 0, 0, 1, 0, 0, 0, 0]), &|d| {
-        kind(d.sequence::<String>(None))
-    });
-    check(&counted(1 << 20, &[0; 4]), &|d| {
-        kind(d.sequence::<Vec<u8>>(None))
-    });
+    check(&counted(1 << 20, &[0; 4]), &|d| kind(d.sequence::<Any>(None)));
+    check(&counted(1 << 20, &[0, 0, 0, 1, 0, 0, 0, 0]), &|d| kind(d.sequence::<String>(None)));
+    check(&counted(1 << 20, &[0; 4]), &|d| kind(d.sequence::<Vec<u8>>(None)));
     check(&counted(8 << 20, &[0]), &|d| kind(d.sequence::<u8>(None)));
     check(&counted(1 << 23, b"x"), &|d| kind(d.sequence::<char>(None)));
-    check(&counted(1 << 20, &[0, 0, 0, 18, 0, 0, 0, 5]), &|d| {
-        kind(d.sequence::<TypeCode>(None))
-    });
+    check(&counted(1 << 20, &[0, 0, 0, 18, 0, 0, 0, 5]), &|d| kind(d.sequence::<TypeCode>(None)));
     let dynamic = |ty: TypeCode| {
         move |d: &mut Decoder<'_>| match Dynamic::decode(&ty, d).unwrap_err().reason {
             oxorb_cdr::Reason::Cdr(error) => Some(error.kind),
             _ => None,
         }
     };
-    check(
-        &counted(1 << 20, &[1]),
-        &dynamic(TypeCode::sequence(TypeCode::BOOLEAN)),
-    );
-    check(
-        &counted(1 << 20, &[0; 4]),
-        &dynamic(TypeCode::sequence(TypeCode::ANY)),
-    );
+    check(&counted(1 << 20, &[1]), &dynamic(TypeCode::sequence(TypeCode::BOOLEAN)));
+    check(&counted(1 << 20, &[0; 4]), &dynamic(TypeCode::sequence(TypeCode::ANY)));
     let members = (0..10).map(|_| ("m", TypeCode::OCTET));
     let wide = TypeCode::structure("IDL:W:1.0", "W", members);
-    check(
-        &counted(1 << 16, &[0; 10]),
-        &dynamic(TypeCode::sequence(wide)),
-    );
+    check(&counted(1 << 16, &[0; 10]), &dynamic(TypeCode::sequence(wide)));
 
     // An enum of very many enumerators, each without a name.
-    let body = [
-        &[0, 0, 0, 0][..],
-        &0u32.to_be_bytes(),
-        &0u32.to_be_bytes(),
-        &counted(1 << 18, &[0; 4]),
-    ]
-    .concat();
-    let octets = [
-        &17u32.to_be_bytes()[..],
-        &(body.len() as u32).to_be_bytes(),
-        &body,
-    ]
-    .concat();
+    let body =
+        [&[0, 0, 0, 0][..], &0u32.to_be_bytes(), &0u32.to_be_bytes(), &counted(1 << 18, &[0; 4])]
+            .concat();
+    let octets = [&17u32.to_be_bytes()[..], &(body.len() as u32).to_be_bytes(), &body].concat();
     check(&octets, &|d| kind(TypeCode::decode(d)));
 }
 
@@ -231,9 +190,5 @@ fn memory_for_values_is_asked_for_in_steps() {
     let few = [&15u32.to_be_bytes()[..], &few[4..]].concat();
     let mut d = Decoder::new(&few, ByteOrder::Big, UTF_16).with_scope(&purse);
     assert_eq!(d.sequence::<Vec<u8>>(None).map(|read| read.len()), Ok(15));
-    assert_eq!(
-        purse.0.load(Ordering::Relaxed),
-        0,
-        "a small message asks nobody"
-    );
+    assert_eq!(purse.0.load(Ordering::Relaxed), 0, "a small message asks nobody");
 }

@@ -93,8 +93,7 @@ const ANY_BAD: &str = "00000016000000e801210d000c00000049444c3a4261643a312e30000
 fn octets(hex: &str) -> Vec<u8> {
     let digits = hex.as_bytes().chunks(2);
     let text = digits.map(|pair| std::str::from_utf8(pair).expect("ASCII"));
-    text.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal"))
-        .collect()
+    text.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal")).collect()
 }
 
 /// omniORB's octets are our type.
@@ -127,10 +126,7 @@ fn tree() -> TypeCode {
     TypeCode::structure(
         "IDL:Tree:1.0",
         "Tree",
-        [
-            ("label", TypeCode::bounded_string(8)),
-            ("branches", branches),
-        ],
+        [("label", TypeCode::bounded_string(8)), ("branches", branches)],
     )
 }
 
@@ -206,18 +202,10 @@ fn type_codes() {
     let d = [(Label::from(-5i64), "d", TypeCode::FLOAT)];
     same(L, &switch("IDL:L:1.0", "L", TypeCode::LONGLONG, &d));
     // Declared as private p and public s: omniidl's tables have the two visibilities the wrong way round.
-    let members = [
-        ("p", TypeCode::LONG, Visibility::Public),
-        ("s", TypeCode::STRING, Visibility::Private),
-    ];
-    same(
-        V,
-        &TypeCode::value("IDL:V:1.0", "V", ValueModifier::None, None, members),
-    );
-    same(
-        VB,
-        &TypeCode::value_box("IDL:VB:1.0", "VB", TypeCode::STRING),
-    );
+    let members =
+        [("p", TypeCode::LONG, Visibility::Public), ("s", TypeCode::STRING, Visibility::Private)];
+    same(V, &TypeCode::value("IDL:V:1.0", "V", ValueModifier::None, None, members));
+    same(VB, &TypeCode::value_box("IDL:VB:1.0", "VB", TypeCode::STRING));
     same(OBJECT, &TypeCode::OBJECT);
 }
 
@@ -243,10 +231,7 @@ fn an_any_of_a_recursive_struct() {
     let (_, value) = read(ANY_TREE, &tree());
     assert_eq!(value.at("label"), Some(&"root".into()));
     assert_eq!(value.at("branches[0].label"), Some(&"a".into()));
-    assert_eq!(
-        value.at("branches[1].branches"),
-        Some(&Dynamic::Sequence(vec![]))
-    );
+    assert_eq!(value.at("branches[1].branches"), Some(&Dynamic::Sequence(vec![])));
 }
 
 #[test]

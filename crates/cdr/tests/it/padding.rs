@@ -77,11 +77,7 @@ fn write<'a>(items: &[Item], e: &mut Encoder<'a>, mirror: &mut Vec<u8>, origin: 
     let order = e.order();
     let number = |mirror: &mut Vec<u8>, size: usize| {
         pad(mirror, origin, size.min(8));
-        let low = if order == ByteOrder::Little {
-            0
-        } else {
-            size - 1
-        };
+        let low = if order == ByteOrder::Little { 0 } else { size - 1 };
         mirror.extend((0..size).map(|at| if at == low { 7 } else { 0 }));
     };
     for item in items {

@@ -40,12 +40,8 @@ impl Fixed for Colour {
 }
 
 impl Fixed for Mixed {
-    const LAYOUT: Layout = Layout::EMPTY
-        .then::<u8>()
-        .then::<i32>()
-        .then::<i16>()
-        .then::<bool>()
-        .then::<Colour>();
+    const LAYOUT: Layout =
+        Layout::EMPTY.then::<u8>().then::<i32>().then::<i16>().then::<bool>().then::<Colour>();
 
     fn put(&self, w: &mut FixedWriter<'_>) {
         self.tag.put(w);
@@ -105,11 +101,7 @@ impl Model<'_> {
     fn value(&self, octets: &[u8]) -> u64 {
         let mut value = 0;
         for index in 0..octets.len() {
-            let index = if self.big {
-                index
-            } else {
-                octets.len() - 1 - index
-            };
+            let index = if self.big { index } else { octets.len() - 1 - index };
             value = value << 8 | u64::from(octets[index]);
         }
         value
@@ -139,10 +131,7 @@ impl Model<'_> {
             return Ok(Vec::new());
         }
         let octets = self.take(size, count * size)?;
-        Ok(octets
-            .chunks(size)
-            .map(|octets| self.value(octets))
-            .collect())
+        Ok(octets.chunks(size).map(|octets| self.value(octets)).collect())
     }
 
     fn booleans(&mut self) -> Result<Vec<bool>> {
@@ -185,11 +174,7 @@ impl Model<'_> {
 
     /// One that is cut off is missed as a whole.
     fn mixed(&mut self) -> Result<Mixed> {
-        let plenty = Model {
-            octets: &[0; 24],
-            at: self.at % 8,
-            ..*self
-        };
+        let plenty = Model { octets: &[0; 24], at: self.at % 8, ..*self };
         let mut end = plenty.clone();
         end.members().expect("all zeros, and there are enough");
         let size = end.at - plenty.at;
@@ -233,29 +218,13 @@ impl Model<'_> {
 /// Reads items as told and compares each with the model, up to the first error.
 fn read_as_modelled(steps: &[u8], octets: &[u8], start: usize, big: bool, latin: bool) {
     let (order, chars) = (
-        if big {
-            ByteOrder::Big
-        } else {
-            ByteOrder::Little
-        },
-        if latin {
-            CharSet::Iso8859_1
-        } else {
-            CharSet::Utf8
-        },
+        if big { ByteOrder::Big } else { ByteOrder::Little },
+        if latin { CharSet::Iso8859_1 } else { CharSet::Utf8 },
     );
-    let dialect = Dialect {
-        chars,
-        ..Dialect::GIOP_1_2
-    };
+    let dialect = Dialect { chars, ..Dialect::GIOP_1_2 };
     let at = start.min(octets.len());
     let mut decoder = Decoder::new(octets, order, dialect).at(at);
-    let mut model = Model {
-        octets,
-        at,
-        big,
-        latin,
-    };
+    let mut model = Model { octets, at, big, latin };
     for step in steps {
         let (d, m) = (&mut decoder, &mut model);
         let went_on = match step % 15 {
@@ -336,11 +305,7 @@ fn any_octets_are_read_as_modelled() {
 /// Good messages, whole and cut off everywhere, from every offset.
 #[test]
 fn sequences_and_strings_are_read_as_modelled_wherever_they_end() {
-    let counts = if cfg!(miri) {
-        vec![2, 9]
-    } else {
-        (0..40).chain([130, 200]).collect()
-    };
+    let counts = if cfg!(miri) { vec![2, 9] } else { (0..40).chain([130, 200]).collect() };
     for big in [false, true] {
         for &count in &counts {
             for (step, element) in [(7, 1), (9, 2), (10, 4), (11, 8), (12, 1), (14, 16)] {

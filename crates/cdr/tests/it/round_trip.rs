@@ -81,10 +81,8 @@ fn more_slices_than_can_be_gathered_are_copied() {
     let message = encoder.finish();
     let mut room = [IoSlice::new(&[]); Encoded::MAX_SLICES];
     assert_eq!(message.io_slices(&mut room).len(), 16);
-    let expected: Vec<u8> = pieces
-        .iter()
-        .flat_map(|piece| [piece[0], piece[1], piece[2], 0xFF])
-        .collect();
+    let expected: Vec<u8> =
+        pieces.iter().flat_map(|piece| [piece[0], piece[1], piece[2], 0xFF]).collect();
     assert_eq!(message.to_vec(), expected);
 }
 
@@ -107,10 +105,7 @@ fn gathered_slices_are_the_callers_memory_and_numbers_stay_aligned_after_them() 
     encoder.string("gone again").expect("plain");
     encoder.truncate(end);
     let message = encoder.finish();
-    assert_eq!(
-        (message.len(), message.is_contiguous()),
-        (8 + 101 + 3 + 400 + 4, false)
-    );
+    assert_eq!((message.len(), message.is_contiguous()), (8 + 101 + 3 + 400 + 4, false));
     let mut room = [IoSlice::new(&[]); Encoded::MAX_SLICES];
     let slices = message.io_slices(&mut room);
     assert_eq!(slices[1].as_ptr(), octets.as_ptr());
@@ -118,10 +113,7 @@ fn gathered_slices_are_the_callers_memory_and_numbers_stay_aligned_after_them() 
 
     let message = message.to_vec();
     let mut decoder = Decoder::new(&message, ByteOrder::NATIVE, Dialect::new(2)).at(patched);
-    assert_eq!(
-        (decoder.ulong(), decoder.octets(101)),
-        (Ok(5), Ok(octets.as_slice()))
-    );
+    assert_eq!((decoder.ulong(), decoder.octets(101)), (Ok(5), Ok(octets.as_slice())));
     assert_eq!(decoder.doubles(50).as_deref(), Ok(doubles.as_slice()));
     assert_eq!(decoder.ulong(), Ok(9));
 }
@@ -139,20 +131,15 @@ fn an_encapsulation_may_follow_what_was_gathered() {
     let message = encoder.finish();
     assert_eq!(
         message.to_vec(),
-        [
-            1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 10, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7
-        ]
+        [1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 10, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7]
     );
 }
 
 /// Numbers are copied when their order must change, whatever the threshold.
 #[test]
 fn what_must_be_swapped_is_not_gathered() {
-    let foreign = if ByteOrder::NATIVE == ByteOrder::Big {
-        ByteOrder::Little
-    } else {
-        ByteOrder::Big
-    };
+    let foreign =
+        if ByteOrder::NATIVE == ByteOrder::Big { ByteOrder::Little } else { ByteOrder::Big };
     let mut encoder = Encoder::new(Vec::new(), foreign, Dialect::new(2)).gather_above(0);
     encoder.longs(&[1, 2, 3]);
     assert!(encoder.finish().is_contiguous());
@@ -180,11 +167,7 @@ fn the_buffer_comes_back_and_is_used_again() {
 
 #[test]
 fn a_failed_encapsulation_leaves_nothing_behind() {
-    let setting = Setting {
-        order: ByteOrder::Big,
-        dialect: Dialect::new(2),
-        lead: 3,
-    };
+    let setting = Setting { order: ByteOrder::Big, dialect: Dialect::new(2), lead: 3 };
     let mut encoder = setting.encoder();
     let failed = encoder.encapsulation(|e| {
         e.ulong(1);
@@ -193,10 +176,7 @@ fn a_failed_encapsulation_leaves_nothing_behind() {
     assert!(failed.is_err());
     assert_eq!(encoder.position(), 3);
     encoder.ulong(5);
-    assert_eq!(
-        encoder.finish().contiguous(),
-        [0xAA, 0xAA, 0xAA, 0, 0, 0, 0, 5]
-    );
+    assert_eq!(encoder.finish().contiguous(), [0xAA, 0xAA, 0xAA, 0, 0, 0, 0, 5]);
 }
 
 #[test]

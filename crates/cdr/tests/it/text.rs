@@ -9,26 +9,11 @@ use oxorb_cdr::{
 };
 
 const LATIN: Dialect = Dialect::new(2);
-const UTF_8: Dialect = Dialect {
-    chars: CharSet::Utf8,
-    ..LATIN
-};
-const UTF_16: Dialect = Dialect {
-    wchars: WcharSet::Utf16,
-    ..LATIN
-};
-const UCS_2: Dialect = Dialect {
-    wchars: WcharSet::Ucs2,
-    ..LATIN
-};
-const GIOP_1_1: Dialect = Dialect {
-    giop_minor: 1,
-    ..UTF_16
-};
-const GIOP_1_0: Dialect = Dialect {
-    giop_minor: 0,
-    ..UTF_16
-};
+const UTF_8: Dialect = Dialect { chars: CharSet::Utf8, ..LATIN };
+const UTF_16: Dialect = Dialect { wchars: WcharSet::Utf16, ..LATIN };
+const UCS_2: Dialect = Dialect { wchars: WcharSet::Ucs2, ..LATIN };
+const GIOP_1_1: Dialect = Dialect { giop_minor: 1, ..UTF_16 };
+const GIOP_1_0: Dialect = Dialect { giop_minor: 0, ..UTF_16 };
 
 /// Stands for all errors about code sets where another test says which.
 const OUTSIDE: ErrorKind = NotInCodeSet(OutsideCodeSet {
@@ -106,36 +91,17 @@ fn chars_are_one_octet_of_their_code_set() {
 
 #[test]
 fn strings_are_converted_or_refused_but_never_damaged() {
-    assert_eq!(
-        write(LATIN, |e| e.string("é")),
-        Ok(vec![0, 0, 0, 2, 0xE9, 0])
-    );
-    assert_eq!(
-        write(UTF_8, |e| e.string("é")),
-        Ok(vec![0, 0, 0, 3, 0xC3, 0xA9, 0])
-    );
+    assert_eq!(write(LATIN, |e| e.string("é")), Ok(vec![0, 0, 0, 2, 0xE9, 0]));
+    assert_eq!(write(UTF_8, |e| e.string("é")), Ok(vec![0, 0, 0, 3, 0xC3, 0xA9, 0]));
     assert_eq!(write(LATIN, |e| e.string("10 €")), Err(OUTSIDE));
-    assert_eq!(
-        write(UTF_8, |e| e.string("10 €")).map(|octets| octets.len()),
-        Ok(4 + 6 + 1)
-    );
+    assert_eq!(write(UTF_8, |e| e.string("10 €")).map(|octets| octets.len()), Ok(4 + 6 + 1));
     for dialect in [LATIN, UTF_8] {
         for text in ["a\0b", "\0", "longer than a word\0", "not plain: é\0"] {
-            assert_eq!(
-                write(dialect, |e| e.string(text)),
-                Err(BadString),
-                "{text:?}"
-            );
+            assert_eq!(write(dialect, |e| e.string(text)), Err(BadString), "{text:?}");
         }
     }
-    assert_eq!(
-        read(LATIN, &[0, 0, 0, 3, 0xC3, 0xA9, 0], string),
-        Ok("Ã©".into())
-    );
-    assert_eq!(
-        read(UTF_8, &[0, 0, 0, 3, 0xC3, 0xA9, 0], string),
-        Ok("é".into())
-    );
+    assert_eq!(read(LATIN, &[0, 0, 0, 3, 0xC3, 0xA9, 0], string), Ok("Ã©".into()));
+    assert_eq!(read(UTF_8, &[0, 0, 0, 3, 0xC3, 0xA9, 0], string), Ok("é".into()));
     assert_eq!(read(UTF_8, &[0, 0, 0, 2, 0xE9, 0], string), Err(OUTSIDE));
 }
 
@@ -169,10 +135,7 @@ fn every_octet_counts_at_every_place() {
 fn strings_that_are_as_they_are_in_the_message_are_borrowed() {
     let octets = [0, 0, 0, 3, b'h', b'i', 0];
     let mut decoder = Decoder::new(&octets, ByteOrder::Big, LATIN);
-    assert!(matches!(
-        decoder.string(),
-        Ok(std::borrow::Cow::Borrowed("hi"))
-    ));
+    assert!(matches!(decoder.string(), Ok(std::borrow::Cow::Borrowed("hi"))));
 }
 
 #[test]
@@ -206,59 +169,35 @@ fn bounds_count_characters() {
         assert!(write(dialect, |e| e.bounded_string("éé", 2)).is_ok());
         assert_eq!(
             write(dialect, |e| e.bounded_string("ééé", 2)),
-            Err(BoundExceeded {
-                length: 3,
-                bound: 2
-            })
+            Err(BoundExceeded { length: 3, bound: 2 })
         );
         let octets = write(dialect, |e| e.string("éé")).expect("carried");
         assert_eq!(
             read(dialect, &octets, |d| d.bounded_string(2).map(String::from)),
             Ok("éé".into())
         );
-        let error = Decoder::new(&octets, ByteOrder::Big, dialect)
-            .bounded_string(1)
-            .expect_err("too long");
-        assert_eq!(
-            (error.kind, error.at),
-            (
-                BoundExceeded {
-                    length: 2,
-                    bound: 1
-                },
-                0
-            )
-        );
+        let error =
+            Decoder::new(&octets, ByteOrder::Big, dialect).bounded_string(1).expect_err("too long");
+        assert_eq!((error.kind, error.at), (BoundExceeded { length: 2, bound: 1 }, 0));
     }
     assert!(write(UTF_16, |e| e.bounded_wstring("éé", 2)).is_ok());
     assert_eq!(
         write(UTF_16, |e| e.bounded_wstring("éé", 1)),
-        Err(BoundExceeded {
-            length: 2,
-            bound: 1
-        })
+        Err(BoundExceeded { length: 2, bound: 1 })
     );
     let octets = write(UTF_16, |e| e.wstring("éé")).expect("carried");
-    assert_eq!(
-        read(UTF_16, &octets, |d| d.bounded_wstring(2)),
-        Ok("éé".into())
-    );
+    assert_eq!(read(UTF_16, &octets, |d| d.bounded_wstring(2)), Ok("éé".into()));
     assert_eq!(
         read(UTF_16, &octets, |d| d.bounded_wstring(1)),
-        Err(BoundExceeded {
-            length: 2,
-            bound: 1
-        })
+        Err(BoundExceeded { length: 2, bound: 1 })
     );
 }
 
 #[test]
 fn giop_1_0_has_no_wide_characters_and_none_were_agreed_without_a_code_set() {
-    for (dialect, kind) in [
-        (GIOP_1_0, WcharForbidden),
-        (LATIN, WcharUnsupported),
-        (Dialect::new(1), WcharUnsupported),
-    ] {
+    for (dialect, kind) in
+        [(GIOP_1_0, WcharForbidden), (LATIN, WcharUnsupported), (Dialect::new(1), WcharUnsupported)]
+    {
         assert_eq!(write(dialect, |e| e.wchar('a')), Err(kind));
         assert_eq!(write(dialect, |e| e.wstring("a")), Err(kind));
         assert_eq!(read(dialect, &[0; 8], Decoder::wchar), Err(kind));
@@ -269,33 +208,17 @@ fn giop_1_0_has_no_wide_characters_and_none_were_agreed_without_a_code_set() {
 #[test]
 fn giop_1_1_sends_units_in_the_order_of_the_message() {
     assert_eq!(write(GIOP_1_1, |e| e.wchar('é')), Ok(vec![0, 0xE9]));
-    assert_eq!(
-        write_in(ByteOrder::Little, GIOP_1_1, |e| e.wchar('é')),
-        Ok(vec![0xE9, 0])
-    );
-    assert_eq!(
-        write(GIOP_1_1, |e| e.wchar('😀')),
-        Err(OUTSIDE),
-        "two units are not one wchar"
-    );
+    assert_eq!(write_in(ByteOrder::Little, GIOP_1_1, |e| e.wchar('é')), Ok(vec![0xE9, 0]));
+    assert_eq!(write(GIOP_1_1, |e| e.wchar('😀')), Err(OUTSIDE), "two units are not one wchar");
     assert_eq!(
         write(GIOP_1_1, |e| e.wstring("é")),
         Ok(vec![0, 0, 0, 2, 0, 0xE9, 0, 0]),
         "the count includes the NUL"
     );
-    assert_eq!(
-        write(GIOP_1_1, |e| e.wstring("")),
-        Ok(vec![0, 0, 0, 1, 0, 0])
-    );
+    assert_eq!(write(GIOP_1_1, |e| e.wstring("")), Ok(vec![0, 0, 0, 1, 0, 0]));
     let little = [2, 0, 0, 0, 0xE9, 0, 0, 0];
-    assert_eq!(
-        write_in(ByteOrder::Little, GIOP_1_1, |e| e.wstring("é")),
-        Ok(little.to_vec())
-    );
-    assert_eq!(
-        read_in(ByteOrder::Little, GIOP_1_1, &little, Decoder::wstring),
-        Ok("é".into())
-    );
+    assert_eq!(write_in(ByteOrder::Little, GIOP_1_1, |e| e.wstring("é")), Ok(little.to_vec()));
+    assert_eq!(read_in(ByteOrder::Little, GIOP_1_1, &little, Decoder::wstring), Ok("é".into()));
 
     assert_eq!(read(GIOP_1_1, &[0, 0xE9], Decoder::wchar), Ok('é'));
     assert_eq!(
@@ -303,21 +226,14 @@ fn giop_1_1_sends_units_in_the_order_of_the_message() {
         Err(OUTSIDE),
         "half of a surrogate pair"
     );
-    assert_eq!(
-        read(GIOP_1_1, &[0, 0, 0, 0], Decoder::wstring),
-        Ok(String::new())
-    );
+    assert_eq!(read(GIOP_1_1, &[0, 0, 0, 0], Decoder::wstring), Ok(String::new()));
     assert_eq!(
         read(GIOP_1_1, &[0, 0, 0, 1, 0, b'a'], Decoder::wstring),
         Err(BadString),
         "no NUL at the end"
     );
     assert_eq!(
-        read(
-            GIOP_1_1,
-            &[0, 0, 0, 3, 0, b'a', 0, 0, 0, 0],
-            Decoder::wstring
-        ),
+        read(GIOP_1_1, &[0, 0, 0, 3, 0, b'a', 0, 0, 0, 0], Decoder::wstring),
         Err(BadString),
         "a NUL inside"
     );
@@ -338,19 +254,10 @@ fn a_wchar_of_giop_1_1_is_aligned_and_one_of_giop_1_2_is_not() {
 #[test]
 fn giop_1_2_writes_big_endian_without_a_mark_whatever_the_message() {
     for order in [ByteOrder::Big, ByteOrder::Little] {
-        assert_eq!(
-            write_in(order, UTF_16, |e| e.wchar('é')),
-            Ok(vec![2, 0, 0xE9])
-        );
-        assert_eq!(
-            write_in(order, UTF_16, |e| e.wchar('😀')),
-            Ok(vec![4, 0xD8, 0x3D, 0xDE, 0x00])
-        );
+        assert_eq!(write_in(order, UTF_16, |e| e.wchar('é')), Ok(vec![2, 0, 0xE9]));
+        assert_eq!(write_in(order, UTF_16, |e| e.wchar('😀')), Ok(vec![4, 0xD8, 0x3D, 0xDE, 0x00]));
     }
-    assert_eq!(
-        write(UTF_16, |e| e.wstring("aé")),
-        Ok(vec![0, 0, 0, 4, 0, b'a', 0, 0xE9])
-    );
+    assert_eq!(write(UTF_16, |e| e.wstring("aé")), Ok(vec![0, 0, 0, 4, 0, b'a', 0, 0xE9]));
     assert_eq!(
         write_in(ByteOrder::Little, UTF_16, |e| e.wstring("a")),
         Ok(vec![2, 0, 0, 0, 0, b'a'])
@@ -362,47 +269,20 @@ fn giop_1_2_writes_big_endian_without_a_mark_whatever_the_message() {
 #[test]
 fn giop_1_2_reads_what_any_peer_writes() {
     // JacORB, and TAO in a big-endian message; JacORB with a mark; TAO in a little-endian message.
-    for octets in [
-        &[2, 0, 0xE9][..],
-        &[4, 0xFE, 0xFF, 0, 0xE9],
-        &[4, 0xFF, 0xFE, 0xE9, 0],
-    ] {
+    for octets in [&[2, 0, 0xE9][..], &[4, 0xFE, 0xFF, 0, 0xE9], &[4, 0xFF, 0xFE, 0xE9, 0]] {
         for order in [ByteOrder::Big, ByteOrder::Little] {
-            assert_eq!(
-                read_in(order, UTF_16, octets, Decoder::wchar),
-                Ok('é'),
-                "{octets:?}"
-            );
-            assert_eq!(
-                read_in(order, UCS_2, octets, Decoder::wchar),
-                Ok('é'),
-                "{octets:?}"
-            );
+            assert_eq!(read_in(order, UTF_16, octets, Decoder::wchar), Ok('é'), "{octets:?}");
+            assert_eq!(read_in(order, UCS_2, octets, Decoder::wchar), Ok('é'), "{octets:?}");
         }
     }
-    assert_eq!(
-        read(
-            UTF_16,
-            &[6, 0xFF, 0xFE, 0x3D, 0xD8, 0x00, 0xDE],
-            Decoder::wchar
-        ),
-        Ok('😀')
-    );
+    assert_eq!(read(UTF_16, &[6, 0xFF, 0xFE, 0x3D, 0xD8, 0x00, 0xDE], Decoder::wchar), Ok('😀'));
     for octets in [
         &[0, 0, 0, 4, 0, b'a', 0, 0xE9][..],
         &[0, 0, 0, 6, 0xFE, 0xFF, 0, b'a', 0, 0xE9],
         &[0, 0, 0, 6, 0xFF, 0xFE, b'a', 0, 0xE9, 0],
     ] {
-        assert_eq!(
-            read(UTF_16, octets, Decoder::wstring),
-            Ok("aé".into()),
-            "{octets:?}"
-        );
-        assert_eq!(
-            read(UCS_2, octets, Decoder::wstring),
-            Ok("aé".into()),
-            "{octets:?}"
-        );
+        assert_eq!(read(UTF_16, octets, Decoder::wstring), Ok("aé".into()), "{octets:?}");
+        assert_eq!(read(UCS_2, octets, Decoder::wstring), Ok("aé".into()), "{octets:?}");
     }
     assert_eq!(
         read(UTF_16, &[0, 0, 0, 2, 0xFE, 0xFF], Decoder::wstring),
@@ -414,10 +294,7 @@ fn giop_1_2_reads_what_any_peer_writes() {
 /// A text that begins with U+FEFF would lose it to the reader if no mark came before.
 #[test]
 fn a_character_that_looks_like_a_mark_survives() {
-    assert_eq!(
-        write(UTF_16, |e| e.wchar('\u{FEFF}')),
-        Ok(vec![4, 0xFE, 0xFF, 0xFE, 0xFF])
-    );
+    assert_eq!(write(UTF_16, |e| e.wchar('\u{FEFF}')), Ok(vec![4, 0xFE, 0xFF, 0xFE, 0xFF]));
     for text in ["\u{FEFF}", "\u{FEFF}a", "\u{FFFE}a", "a\u{FEFF}"] {
         let octets = write(UTF_16, |e| e.wstring(text)).expect("carried");
         assert_eq!(read(UTF_16, &octets, Decoder::wstring).as_deref(), Ok(text));
@@ -442,11 +319,7 @@ fn malformed_wide_text_is_refused() {
         &[2, 0xD8, 0x3D],
         &[2, 0xDE, 0x00],
     ] {
-        assert_eq!(
-            read(UTF_16, octets, Decoder::wchar),
-            Err(OUTSIDE),
-            "{octets:?}"
-        );
+        assert_eq!(read(UTF_16, octets, Decoder::wchar), Err(OUTSIDE), "{octets:?}");
     }
     assert_eq!(
         read(UTF_16, &[0, 0, 0, 3, 0, b'a', 0], Decoder::wstring),
@@ -470,18 +343,8 @@ fn ucs_2_has_nothing_beyond_the_basic_plane() {
     assert_eq!(write(UCS_2, |e| e.wchar('é')), Ok(vec![2, 0, 0xE9]));
     assert_eq!(write(UCS_2, |e| e.wchar('😀')), Err(OUTSIDE));
     assert_eq!(write(UCS_2, |e| e.wstring("a😀")), Err(OUTSIDE));
-    assert_eq!(
-        read(UCS_2, &[4, 0xD8, 0x3D, 0xDE, 0x00], Decoder::wchar),
-        Err(OUTSIDE)
-    );
-    assert_eq!(
-        read(
-            UCS_2,
-            &[0, 0, 0, 4, 0xD8, 0x3D, 0xDE, 0x00],
-            Decoder::wstring
-        ),
-        Err(OUTSIDE)
-    );
+    assert_eq!(read(UCS_2, &[4, 0xD8, 0x3D, 0xDE, 0x00], Decoder::wchar), Err(OUTSIDE));
+    assert_eq!(read(UCS_2, &[0, 0, 0, 4, 0xD8, 0x3D, 0xDE, 0x00], Decoder::wstring), Err(OUTSIDE));
 }
 
 /// An error about a character names it, its place and the code set, whatever the type and the direction (P4).
@@ -549,19 +412,11 @@ fn errors_name_the_character_its_place_and_the_code_set() {
             "unit 0xd83d (unit 2 of the text) is no character of UTF-16, the code set in use",
         ),
         (
-            decoded(
-                GIOP_1_1,
-                &[0, 0, 0, 3, 0, b'a', 0xDE, 0, 0, 0],
-                Decoder::wstring,
-            ),
+            decoded(GIOP_1_1, &[0, 0, 0, 3, 0, b'a', 0xDE, 0, 0, 0], Decoder::wstring),
             "unit 0xde00 (unit 2 of the text) is no character of UTF-16, the code set in use",
         ),
         (
-            decoded(
-                UCS_2,
-                &[0, 0, 0, 4, 0xD8, 0x3D, 0xDE, 0x00],
-                Decoder::wstring,
-            ),
+            decoded(UCS_2, &[0, 0, 0, 4, 0xD8, 0x3D, 0xDE, 0x00], Decoder::wstring),
             "unit 0xd83d (unit 1 of the text) is no character of UCS-2, the code set in use",
         ),
     ];

@@ -41,10 +41,7 @@ fn vector(line: &str) -> Vector {
     let [minor, set, order, kind] = before.split(' ').collect::<Vec<_>>()[..] else {
         panic!("{line}");
     };
-    let mut dialect = Dialect {
-        wchars: WcharSet::Utf16,
-        ..Dialect::new(minor.parse().unwrap())
-    };
+    let mut dialect = Dialect { wchars: WcharSet::Utf16, ..Dialect::new(minor.parse().unwrap()) };
     match set {
         "10001" => dialect.chars = CharSet::Iso8859_1,
         "5010001" => dialect.chars = CharSet::Utf8,
@@ -60,11 +57,7 @@ fn vector(line: &str) -> Vector {
     });
     Vector {
         dialect,
-        order: if order == "big" {
-            ByteOrder::Big
-        } else {
-            ByteOrder::Little
-        },
+        order: if order == "big" { ByteOrder::Big } else { ByteOrder::Little },
         kind: match kind {
             "char" => Char,
             "string" => Str,
@@ -201,11 +194,7 @@ fn jacorb_and_we_say_the_same_but_where_it_loses_text() {
                     "{v:?}: {error}"
                 ),
                 Ok(other) => {
-                    assert_eq!(
-                        (v.kind, v.dialect.chars),
-                        (Str, CharSet::Iso8859_1),
-                        "{v:?}"
-                    );
+                    assert_eq!((v.kind, v.dialect.chars), (Str, CharSet::Iso8859_1), "{v:?}");
                     assert_ne!(other, v.text);
                 }
             },
@@ -218,33 +207,17 @@ const TEXTS: [&str; 8] = ["", "a", "ascii only", "hé", "€5", "中", "😀", "
 fn dialects() -> impl Iterator<Item = Dialect> {
     let minors = [0, 1, 2].into_iter();
     minors.flat_map(|giop_minor| {
-        [CharSet::Iso8859_1, CharSet::Utf8]
-            .into_iter()
-            .flat_map(move |chars| {
-                [WcharSet::Utf16, WcharSet::Ucs2].map(|wchars| Dialect {
-                    giop_minor,
-                    chars,
-                    wchars,
-                })
-            })
+        [CharSet::Iso8859_1, CharSet::Utf8].into_iter().flat_map(move |chars| {
+            [WcharSet::Utf16, WcharSet::Ucs2].map(|wchars| Dialect { giop_minor, chars, wchars })
+        })
     })
 }
 
 fn samples() -> impl Iterator<Item = (Kind, TypeCode, &'static str, Dynamic)> {
     TEXTS.into_iter().flat_map(|text| {
         let mut all = vec![
-            (
-                Str,
-                TypeCode::STRING,
-                text,
-                Dynamic::String(text.to_owned()),
-            ),
-            (
-                Wstring,
-                TypeCode::WSTRING,
-                text,
-                Dynamic::Wstring(text.to_owned()),
-            ),
+            (Str, TypeCode::STRING, text, Dynamic::String(text.to_owned())),
+            (Wstring, TypeCode::WSTRING, text, Dynamic::Wstring(text.to_owned())),
         ];
         let mut chars = text.chars();
         if let (Some(only), None) = (chars.next(), chars.next()) {
@@ -277,11 +250,7 @@ fn text_in_anys_is_converted_or_refused() {
             for (from, from_order) in dialects().flat_map(|d| orders.map(|order| (d, order))) {
                 let mut e = Encoder::new(Vec::new(), from_order, from);
                 let written = any.encode(&mut e).map_err(simple);
-                assert_eq!(
-                    written,
-                    judged(kind, text, from),
-                    "{kind:?} {text:?} {from:?}"
-                );
+                assert_eq!(written, judged(kind, text, from), "{kind:?} {text:?} {from:?}");
                 if written.is_err() {
                     continue;
                 }
@@ -316,11 +285,7 @@ fn encapsulations_have_their_own_code_sets() {
     for (kind, _, text, _) in samples() {
         let octets = write(kind, text, Dialect::GIOP_1_2, ByteOrder::Little);
         let expected = judged(kind, text, Dialect::GIOP_1_2);
-        assert_eq!(
-            octets.as_ref().err(),
-            expected.as_ref().err(),
-            "{kind:?} {text:?}"
-        );
+        assert_eq!(octets.as_ref().err(), expected.as_ref().err(), "{kind:?} {text:?}");
         let Ok(octets) = octets else { continue };
         // The first octet is the byte order; padding, as alignment counts from it.
         let mut whole = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::GIOP_1_2);

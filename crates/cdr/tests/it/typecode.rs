@@ -61,9 +61,7 @@ proptest! {
 
 #[track_caller]
 fn golden(ty: &TypeCode, big: &[u8]) {
-    let octets = written(ByteOrder::Big, 0, |e| {
-        ty.as_ref().encode(e).expect("complete")
-    });
+    let octets = written(ByteOrder::Big, 0, |e| ty.as_ref().encode(e).expect("complete"));
     assert_eq!(octets, big, "{ty}");
     let mut decoder = reader(big, ByteOrder::Big, 0);
     assert_eq!(TypeCode::decode(&mut decoder).as_ref(), Ok(ty));
@@ -82,9 +80,7 @@ fn octets_written_by_hand() {
     golden(&TypeCode::fixed(5, 2), &[0, 0, 0, 28, 0, 5, 0, 2]);
     golden(
         &TypeCode::sequence(TypeCode::OCTET),
-        &[
-            0, 0, 0, 19, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0,
-        ],
+        &[0, 0, 0, 19, 0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 10, 0, 0, 0, 0],
     );
     golden(
         &TypeCode::enumeration("", "", ["a"]),
@@ -94,23 +90,15 @@ fn octets_written_by_hand() {
         ],
     );
     golden(
-        &TypeCode::union(
-            "",
-            "",
-            TypeCode::OCTET,
-            [(Label::Default, "", TypeCode::LONG)],
-        ),
+        &TypeCode::union("", "", TypeCode::OCTET, [(Label::Default, "", TypeCode::LONG)]),
         &[
             0, 0, 0, 16, 0, 0, 0, 48, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0,
             0, 0, 0, 10, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 3,
         ],
     );
     // struct T { sequence<T> s; }: the indirection counts from its offset back over both encapsulations.
-    let recursive = TypeCode::structure(
-        "T",
-        "",
-        [("s", TypeCode::sequence(TypeCode::recursive("T")))],
-    );
+    let recursive =
+        TypeCode::structure("T", "", [("s", TypeCode::sequence(TypeCode::recursive("T")))]);
     golden(
         &recursive,
         &[
@@ -134,28 +122,16 @@ fn every_kind_has_its_parts() {
         panic!("{value}");
     };
     assert_eq!(modifier, ValueModifier::Truncatable);
-    assert_eq!(
-        base.map(|base| base.to_type_code()),
-        Some(TypeCode::VALUE_BASE)
-    );
+    assert_eq!(base.map(|base| base.to_type_code()), Some(TypeCode::VALUE_BASE));
     let member = value.as_ref().member(0).expect("one");
-    assert_eq!(
-        (&**member.name, member.visibility),
-        ("m", Visibility::Private)
-    );
+    assert_eq!((&**member.name, member.visibility), ("m", Visibility::Private));
 
     assert_eq!(TypeCode::OBJECT.id(), Some("IDL:omg.org/CORBA/Object:1.0"));
-    assert_eq!(
-        TypeCode::interface("IDL:omg.org/CORBA/Object:1.0", "Object"),
-        TypeCode::OBJECT
-    );
+    assert_eq!(TypeCode::interface("IDL:omg.org/CORBA/Object:1.0", "Object"), TypeCode::OBJECT);
     assert_eq!(TypeCode::bounded_string(0), TypeCode::STRING);
     assert_eq!(TypeCode::LONG.id(), None);
-    let alias = TypeCode::alias(
-        "IDL:A:1.0",
-        "A",
-        TypeCode::alias("IDL:B:1.0", "B", TypeCode::LONG),
-    );
+    let alias =
+        TypeCode::alias("IDL:A:1.0", "A", TypeCode::alias("IDL:B:1.0", "B", TypeCode::LONG));
     assert_eq!(alias.resolved(), TypeCode::LONG);
     assert_eq!(<[Vec<u8>; 3]>::type_code().kind(), TcKind::Array);
     assert_eq!(TypeCode::default(), TypeCode::NULL);
@@ -167,10 +143,7 @@ fn types_read_as_idl() {
     let shown = |ty: TypeCode| ty.to_string();
     assert_eq!(shown(TypeCode::ULONGLONG), "unsigned long long");
     assert_eq!(
-        shown(TypeCode::sequence(TypeCode::bounded_sequence(
-            point.clone(),
-            3
-        ))),
+        shown(TypeCode::sequence(TypeCode::bounded_sequence(point.clone(), 3))),
         "sequence<sequence<P, 3>>"
     );
     assert_eq!(
@@ -186,11 +159,7 @@ fn types_read_as_idl() {
         "enum C { red, blue }"
     );
     assert_eq!(
-        shown(TypeCode::exception(
-            "IDL:E:1.0",
-            "E",
-            [("why", TypeCode::bounded_string(5))]
-        )),
+        shown(TypeCode::exception("IDL:E:1.0", "E", [("why", TypeCode::bounded_string(5))])),
         "exception E { string<5> why; }"
     );
     let color = TypeCode::enumeration("IDL:C:1.0", "C", ["red", "blue"]);
@@ -217,10 +186,7 @@ fn types_read_as_idl() {
         "valuetype V : truncatable ValueBase { public P p; }"
     );
     assert_eq!(shown(TypeCode::native("IDL:N:1.0", "N")), "native N");
-    assert_eq!(
-        shown(TypeCode::recursive("IDL:R:1.0")),
-        "<still to be defined>"
-    );
+    assert_eq!(shown(TypeCode::recursive("IDL:R:1.0")), "<still to be defined>");
 }
 
 #[test]
@@ -305,23 +271,15 @@ fn groups_of_types_contain_each_other() {
                 TypeCode::sequence(TypeCode::structure(
                     "IDL:Folder:1.0",
                     "Folder",
-                    [(
-                        "files",
-                        TypeCode::sequence(TypeCode::recursive("IDL:File:1.0")),
-                    )],
+                    [("files", TypeCode::sequence(TypeCode::recursive("IDL:File:1.0")))],
                 )),
             ),
-            (
-                "more",
-                TypeCode::sequence(TypeCode::recursive("IDL:Folder:1.0")),
-            ),
+            ("more", TypeCode::sequence(TypeCode::recursive("IDL:Folder:1.0"))),
         ],
     );
     assert!(file.is_complete());
     let folder = file.find("IDL:Folder:1.0").expect("in it");
-    let octets = written(ByteOrder::Little, 3, |e| {
-        folder.as_ref().encode(e).expect("complete")
-    });
+    let octets = written(ByteOrder::Little, 3, |e| folder.as_ref().encode(e).expect("complete"));
     let read = TypeCode::decode(&mut reader(&octets, ByteOrder::Little, 3)).expect("just written");
     assert_eq!(read, folder);
     assert_eq!(read.find("IDL:File:1.0"), Some(file));
@@ -336,9 +294,7 @@ fn types_are_shared_not_copied() {
         let (id, name) = (format!("IDL:S{at}:1.0"), format!("S{at}"));
         ty = TypeCode::structure(&id, &name, [("a", ty.clone()), ("b", ty)]);
     }
-    let octets = written(ByteOrder::Big, 0, |e| {
-        ty.as_ref().encode(e).expect("complete")
-    });
+    let octets = written(ByteOrder::Big, 0, |e| ty.as_ref().encode(e).expect("complete"));
     assert!(octets.len() < 200_000, "{}", octets.len());
     let read = TypeCode::decode(&mut reader(&octets, ByteOrder::Big, 0)).expect("just written");
     assert!(read.equal(&ty) && ty.equal(&read));
@@ -389,9 +345,7 @@ fn small_types_that_stand_for_very_large_ones() {
         assert_eq!(skipped.is_ok(), leaf == TcKind::Null);
         assert!(!ty.to_string().is_empty() && ty.equal(&bomb(leaf)) && ty.compact().equal(&ty));
 
-        let octets = written(ByteOrder::Big, 0, |e| {
-            ty.as_ref().encode(e).expect("complete")
-        });
+        let octets = written(ByteOrder::Big, 0, |e| ty.as_ref().encode(e).expect("complete"));
         assert!(octets.len() < 200_000, "{}", octets.len());
         let again =
             TypeCode::decode(&mut reader(&octets, ByteOrder::Big, 0)).expect("just written");
@@ -479,13 +433,7 @@ fn types_that_contain_themselves_are_refused() {
             })
         })
     };
-    for kind in [
-        TcKind::Struct,
-        TcKind::Except,
-        TcKind::Union,
-        TcKind::Alias,
-        TcKind::Array,
-    ] {
+    for kind in [TcKind::Struct, TcKind::Except, TcKind::Union, TcKind::Alias, TcKind::Array] {
         assert_eq!(outer(kind), Err(ErrorKind::BadTypeCode.at(0)), "{kind}");
     }
     // A sequence of itself has values: empty ones, and sequences of those.
@@ -493,10 +441,7 @@ fn types_that_contain_themselves_are_refused() {
     assert!(endless.to_string().contains("..."));
     assert_eq!(endless.as_ref().content(), Some(endless.as_ref()));
     let octets = [0, 0, 0, 1, 0, 0, 0, 0];
-    assert_eq!(
-        skip(&endless, &mut reader(&octets, ByteOrder::Big, 0)),
-        Ok(())
-    );
+    assert_eq!(skip(&endless, &mut reader(&octets, ByteOrder::Big, 0)), Ok(()));
     // The same made here is no type either.
     let bad = TypeCode::structure("IDL:B:1.0", "B", [("b", TypeCode::recursive("IDL:B:1.0"))]);
     assert!(!bad.is_complete() && bad.equal(&bad.clone()) && !bad.to_string().is_empty());
@@ -515,10 +460,7 @@ fn what_is_no_type_is_refused() {
         }
     };
     assert_eq!(kind(decode(number(37))), ErrorKind::BadTypeKind(37));
-    assert_eq!(
-        kind(decode(number(u32::MAX - 1))),
-        ErrorKind::BadTypeKind(u32::MAX - 1)
-    );
+    assert_eq!(kind(decode(number(u32::MAX - 1))), ErrorKind::BadTypeKind(u32::MAX - 1));
     // A million members in nothing.
     let refused = kind(decode(|e| {
         e.ulong(TcKind::Struct as u32);
@@ -577,26 +519,18 @@ fn nesting_ends_at_the_limit() {
                 Ok(())
             })
         }
-        written(ByteOrder::Big, 0, |e| {
-            inside(e, depth).expect("no text in it")
-        })
+        written(ByteOrder::Big, 0, |e| inside(e, depth).expect("no text in it"))
     };
     let octets = nested(64);
     let ty = TypeCode::decode(&mut reader(&octets, ByteOrder::Big, 0)).expect("within the limit");
     assert_eq!(
-        written(ByteOrder::Big, 0, |e| ty
-            .as_ref()
-            .encode(e)
-            .expect("not too deep")),
+        written(ByteOrder::Big, 0, |e| ty.as_ref().encode(e).expect("not too deep")),
         octets
     );
     let octets = nested(65);
     let error = TypeCode::decode(&mut reader(&octets, ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooDeep { limit: 64 });
-    let limits = Limits {
-        max_depth: 8,
-        ..Limits::default()
-    };
+    let limits = Limits { max_depth: 8, ..Limits::default() };
     let octets = nested(9);
     let decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
     assert!(TypeCode::decode(&mut decoder.with_limits(limits)).is_err());
@@ -617,14 +551,9 @@ fn typedefs_of_typedefs_end_at_the_limit() {
 
 #[test]
 fn fixed_has_31_digits_at_most() {
-    for (digits, scale, right) in [
-        (31, 31, true),
-        (1, 0, true),
-        (32, 0, false),
-        (0, 0, false),
-        (3, 4, false),
-        (3, -1, false),
-    ] {
+    for (digits, scale, right) in
+        [(31, 31, true), (1, 0, true), (32, 0, false), (0, 0, false), (3, 4, false), (3, -1, false)]
+    {
         assert_eq!(TypeCode::fixed(digits, scale).is_complete(), right);
     }
 }
@@ -659,13 +588,9 @@ fn a_typedef_within_itself_leads_back_to_what_it_stands_for() {
     let tree = TypeCode::structure("IDL:Tree:1.0", "Tree", [("children", children)]);
     let trees = tree.as_ref().member(0).expect("children").ty.to_type_code();
     for ty in [&trees, &TypeCode::sequence(tree)] {
-        let message = written(ByteOrder::Big, 0, |e| {
-            ty.as_ref().encode(e).expect("complete")
-        });
+        let message = written(ByteOrder::Big, 0, |e| ty.as_ref().encode(e).expect("complete"));
         let ulong = |at: usize| u32::from_be_bytes(message[at..at + 4].try_into().expect("four"));
-        let ways_back = (0..message.len() - 4)
-            .step_by(4)
-            .filter(|at| ulong(*at) == INDIRECTION);
+        let ways_back = (0..message.len() - 4).step_by(4).filter(|at| ulong(*at) == INDIRECTION);
         let kinds = ways_back.map(|at| {
             let there = (at as i32 + 4).checked_add(ulong(at + 4) as i32);
             ulong(there.expect("within the message") as usize)
@@ -677,18 +602,11 @@ fn a_typedef_within_itself_leads_back_to_what_it_stands_for() {
 #[test]
 fn text_of_a_type_cannot_control_a_terminal_nor_go_on_for_ever() {
     let named = |name: &str| TypeCode::structure("IDL:S:1.0", name, [(name, TypeCode::LONG)]);
-    assert_eq!(
-        named("a\n\x1b[2J").to_string(),
-        "struct a\\n\\u{1b}[2J { long a\\n\\u{1b}[2J; }"
-    );
+    assert_eq!(named("a\n\x1b[2J").to_string(), "struct a\\n\\u{1b}[2J { long a\\n\\u{1b}[2J; }");
     assert!(!named("\r").as_ref().mention().to_string().contains('\r'));
 
     let long = named(&"x".repeat(1 << 15));
     let members = (0..1000).map(|_| ("m", long.clone()));
     let text = TypeCode::structure("IDL:T:1.0", "T", members).to_string();
-    assert!(
-        text.len() < 70_000 && text.ends_with("..."),
-        "{}",
-        text.len()
-    );
+    assert!(text.len() < 70_000 && text.ends_with("..."), "{}", text.len());
 }

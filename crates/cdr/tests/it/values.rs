@@ -23,11 +23,7 @@ const CASES: &[(&str, Write, Read)] = &[
     ("truncatable", write_truncatable, read_truncatable),
     ("boxed", write_boxed, read_boxed),
     ("custom", write_custom, read_custom),
-    (
-        "cycle-in-chunks",
-        write_cycle_in_chunks,
-        read_cycle_in_chunks,
-    ),
+    ("cycle-in-chunks", write_cycle_in_chunks, read_cycle_in_chunks),
     ("unknown", write_unknown, read_unknown),
 ];
 
@@ -41,19 +37,12 @@ fn node(id: i32, next: Link<Node>) -> Link<Node> {
 }
 
 fn cycle() -> Value<Node> {
-    Value::cyclic(|first| Node {
-        id: 1,
-        next: node(2, first),
-    })
+    Value::cyclic(|first| Node { id: 1, next: node(2, first) })
 }
 
 fn leaf(extra: Link<Node>) -> Link<Base> {
     Value::new(Leaf {
-        base: Mid {
-            base: Base { id: 7 },
-            note: "note".into(),
-            extra,
-        },
+        base: Mid { base: Base { id: 7 }, note: "note".into(), extra },
         flag: 9,
         weight: 2.5,
     })
@@ -107,17 +96,10 @@ fn read_cycle(d: &mut Decoder<'_>) -> Result<()> {
 }
 
 fn write_derived(e: &mut Encoder<'static>) -> Result<()> {
-    let derived = Value::new(Derived {
-        base: Base { id: 4 },
-        name: "four".into(),
-    });
+    let derived = Value::new(Derived { base: Base { id: 4 }, name: "four".into() });
     let base = Value::new(Base { id: 5 });
-    let all: Vec<Link<Base>> = vec![
-        Link::from(&derived),
-        base.into(),
-        derived.into(),
-        Link::null(),
-    ];
+    let all: Vec<Link<Base>> =
+        vec![Link::from(&derived), base.into(), derived.into(), Link::null()];
     lend(e, all)
 }
 
@@ -239,20 +221,12 @@ impl ValueState for Newer {
     }
 
     fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
-        Ok(Self {
-            base: Base::decode_state(d)?,
-            more: Decode::decode(d)?,
-            most: d.double()?,
-        })
+        Ok(Self { base: Base::decode_state(d)?, more: Decode::decode(d)?, most: d.double()? })
     }
 }
 
 fn write_unknown(e: &mut Encoder<'static>) -> Result<()> {
-    let newer = Value::new(Newer {
-        base: Base { id: 21 },
-        more: "more".into(),
-        most: 0.5,
-    });
+    let newer = Value::new(Newer { base: Base { id: 21 }, more: "more".into(), most: 0.5 });
     lend(e, Link::<Base>::from(newer))
 }
 

@@ -101,10 +101,7 @@ fn read<T: for<'de> Decode<'de>>(octets: &[u8]) -> T {
 
 #[track_caller]
 fn refused<T: for<'de> Decode<'de> + core::fmt::Debug>(octets: &[u8], kind: ErrorKind, at: usize) {
-    assert_eq!(
-        T::decode(&mut decoder(octets)).unwrap_err(),
-        Error { kind, at }
-    );
+    assert_eq!(T::decode(&mut decoder(octets)).unwrap_err(), Error { kind, at });
 }
 
 fn written(value: &impl Encode) -> Vec<u8> {
@@ -122,10 +119,7 @@ fn mid(state: impl FnOnce(Raw) -> Raw) -> Vec<u8> {
 #[test]
 fn state_in_many_chunks() {
     let octets = mid(|raw| {
-        raw.chunk(|raw| raw.ulong(7))
-            .chunk(|raw| raw.text("a"))
-            .chunk(|raw| raw.ulong(0))
-            .end(1)
+        raw.chunk(|raw| raw.ulong(7)).chunk(|raw| raw.text("a")).chunk(|raw| raw.ulong(0)).end(1)
     });
     let mid: Value<Mid> = read(&octets);
     assert_eq!((mid.base.id, mid.note.as_str()), (7, "a"));
@@ -197,11 +191,7 @@ fn an_unknown_type_is_truncated_to_its_base() {
 
 #[test]
 fn what_was_truncated_may_be_wanted_later() {
-    let raw = Raw::new()
-        .ulong(0x7FFF_FF0E)
-        .ulong(2)
-        .text(UNKNOWN)
-        .text(BASE);
+    let raw = Raw::new().ulong(0x7FFF_FF0E).ulong(2).text(UNKNOWN).text(BASE);
     let mut raw = raw.chunk(|raw| raw.ulong(7));
     let inner = raw.here();
     let mut raw = raw.ulong(0x7FFF_FF0A);
@@ -229,13 +219,7 @@ fn what_was_truncated_may_be_wanted_later() {
 
 #[test]
 fn types_that_nobody_knows() {
-    let unchunked = Raw::new()
-        .ulong(0x7FFF_FF06)
-        .ulong(2)
-        .text(UNKNOWN)
-        .text(BASE)
-        .ulong(7)
-        .done();
+    let unchunked = Raw::new().ulong(0x7FFF_FF06).ulong(2).text(UNKNOWN).text(BASE).ulong(7).done();
     refused::<Link<Base>>(&unchunked, ErrorKind::NoValueFactory, 0);
     let unknown = Raw::new().ulong(0x7FFF_FF02).text(UNKNOWN).ulong(7).done();
     refused::<Link<Base>>(&unknown, ErrorKind::NoValueFactory, 0);
@@ -246,13 +230,7 @@ fn types_that_nobody_knows() {
 
 #[test]
 fn types_that_do_not_fit() {
-    let octets = Raw::new()
-        .ulong(0x7FFF_FF02)
-        .text(NODE)
-        .ulong(1)
-        .ulong(0)
-        .indirection(0)
-        .done();
+    let octets = Raw::new().ulong(0x7FFF_FF02).text(NODE).ulong(1).ulong(0).indirection(0).done();
     let registry = ValueRegistry::default();
     registry.register(Node::factories());
     let error = Link::<Base>::decode(&mut decoder(&octets).with_values(&registry)).unwrap_err();
@@ -308,31 +286,15 @@ fn indirections_to_the_padding_before_what_they_mean() {
         assert_eq!(ids, [1, 2, 1], "{early}");
     }
     // One octet more, and it is the text before.
-    let raw = Raw::new()
-        .ulong(2)
-        .ulong(0x7FFF_FF03)
-        .text("code")
-        .text(BASE);
-    let octets = raw
-        .ulong(1)
-        .ulong(0x7FFF_FF02)
-        .indirection(20 - 4)
-        .ulong(2)
-        .done();
+    let raw = Raw::new().ulong(2).ulong(0x7FFF_FF03).text("code").text(BASE);
+    let octets = raw.ulong(1).ulong(0x7FFF_FF02).indirection(20 - 4).ulong(2).done();
     let error = Vec::<Link<Base>>::decode(&mut decoder(&octets)).unwrap_err();
     assert!(matches!(error.kind, ErrorKind::BadIndirection(_)));
 }
 
 #[test]
 fn indirections_that_lead_nowhere() {
-    let node = |offset| {
-        Raw::new()
-            .ulong(0x7FFF_FF02)
-            .text(NODE)
-            .ulong(1)
-            .offset(offset)
-            .done()
-    };
+    let node = |offset| Raw::new().ulong(0x7FFF_FF02).text(NODE).ulong(1).offset(offset).done();
     // 36: the offset. -36 is the tag; -32 the repository id, -8 the number, the rest is nothing, ahead, or before the start.
     assert!(Link::<Node>::decode(&mut decoder(&node(-36))).is_ok());
     for offset in [-32, -8, -4, -1, -35, -37, -40, 0, 4, i32::MIN, i32::MAX] {
@@ -346,16 +308,8 @@ fn indirections_that_lead_nowhere() {
 
 #[test]
 fn tags_that_are_none() {
-    for tag in [
-        1,
-        5,
-        0x7FFF_FEFF,
-        0x8000_0000,
-        0xFFFF_FFFE,
-        0x7FFF_FF04,
-        0x7FFF_FF12,
-        0x7FFF_FFFF,
-    ] {
+    for tag in [1, 5, 0x7FFF_FEFF, 0x8000_0000, 0xFFFF_FFFE, 0x7FFF_FF04, 0x7FFF_FF12, 0x7FFF_FFFF]
+    {
         let octets = Raw::new().ulong(tag).text(NODE).ulong(0).ulong(0).done();
         refused::<Link<Node>>(&octets, ErrorKind::BadValueTag(tag), 0);
     }
@@ -373,10 +327,8 @@ fn chunks_that_are_wrong() {
     refused::<Link<Mid>>(&empty, ErrorKind::BadChunk, 28);
     let early = mid(|raw| raw.chunk(|raw| raw.ulong(7)).end(1));
     refused::<Link<Mid>>(&early, ErrorKind::BadChunk, 36);
-    let text = mid(|raw| {
-        raw.chunk(|raw| raw.ulong(7).ulong(5).octet(b'a'))
-            .chunk(|raw| raw.text("b"))
-    });
+    let text =
+        mid(|raw| raw.chunk(|raw| raw.ulong(7).ulong(5).octet(b'a')).chunk(|raw| raw.text("b")));
     refused::<Link<Mid>>(&text, ErrorKind::BadChunk, 40);
     let whole = |raw: Raw| raw.ulong(7).text("a").ulong(0);
     let more = mid(|raw| raw.chunk(|raw| whole(raw).octet(1)).end(1));
@@ -387,10 +339,7 @@ fn chunks_that_are_wrong() {
     let deep = mid(|raw| raw.chunk(whole).end(2));
     refused::<Link<Mid>>(&deep, ErrorKind::BadChunk, 48);
     let long = mid(|raw| raw.ulong(1000).ulong(7));
-    let truncated = ErrorKind::Truncated {
-        needed: 1000,
-        left: 4,
-    };
+    let truncated = ErrorKind::Truncated { needed: 1000, left: 4 };
     refused::<Link<Mid>>(&long, truncated, 32);
 }
 
@@ -399,18 +348,13 @@ fn too_many_repository_ids() {
     for count in [0, 65, 0x7FFF_FFFF] {
         let octets = Raw::new().ulong(0x7FFF_FF0E).ulong(count).done();
         let error = Link::<Node>::decode(&mut decoder(&octets)).unwrap_err();
-        assert!(matches!(
-            error.kind,
-            ErrorKind::BoundExceeded { bound: 64, .. }
-        ));
+        assert!(matches!(error.kind, ErrorKind::BoundExceeded { bound: 64, .. }));
     }
 }
 
 /// A list of so many nodes.
 fn list(nodes: i32) -> Link<Node> {
-    (0..nodes).fold(Link::null(), |next, id| {
-        Value::new(Node { id, next }).into()
-    })
+    (0..nodes).fold(Link::null(), |next, id| Value::new(Node { id, next }).into())
 }
 
 #[test]
@@ -425,10 +369,7 @@ fn lists_as_long_as_the_limit() {
     let error = longer.encode(&mut encoder).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooDeep { limit });
 
-    let strict = Limits {
-        max_value_depth: 3,
-        ..Limits::default()
-    };
+    let strict = Limits { max_value_depth: 3, ..Limits::default() };
     let octets = written(&list(4));
     let error = Link::<Node>::decode(&mut decoder(&octets).with_limits(strict)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::TooDeep { limit: 3 });
@@ -437,11 +378,7 @@ fn lists_as_long_as_the_limit() {
 #[test]
 fn no_cut_and_no_wrong_octet_does_harm() {
     let leaf: Link<Base> = Value::new(Leaf {
-        base: Mid {
-            base: Base { id: 7 },
-            note: "note".into(),
-            extra: list(3),
-        },
+        base: Mid { base: Base { id: 7 }, note: "note".into(), extra: list(3) },
         flag: 9,
         weight: 2.5,
     })
@@ -496,10 +433,8 @@ fn what_is_taken_back_was_not_written() {
 
 #[test]
 fn a_ring_is_written_from_any_place() {
-    let ring = Value::cyclic(|first| Node {
-        id: 1,
-        next: Value::new(Node { id: 2, next: first }).into(),
-    });
+    let ring =
+        Value::cyclic(|first| Node { id: 1, next: Value::new(Node { id: 2, next: first }).into() });
     let second = ring.next.get().unwrap();
     let again: Value<Node> = read(&written(&second));
     assert_eq!(again.id, 2);
@@ -512,10 +447,7 @@ fn a_link_back_to_nothing_is_null() {
     let mut early = None;
     let ring = Value::cyclic(|first| {
         early = first.get();
-        Node {
-            id: 1,
-            next: Value::new(Node { id: 2, next: first }).into(),
-        }
+        Node { id: 1, next: Value::new(Node { id: 2, next: first }).into() }
     });
     assert_eq!(early, None);
     let second = ring.next.get().unwrap();
@@ -573,10 +505,7 @@ impl ValueState for Counted {
 
     fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
         let alive = Alive::new();
-        Ok(Self {
-            next: Decode::decode(d)?,
-            _alive: alive,
-        })
+        Ok(Self { next: Decode::decode(d)?, _alive: alive })
     }
 }
 
@@ -639,10 +568,7 @@ impl oxorb_cdr::Fixed for Step {
     }
 
     fn take(r: &mut oxorb_cdr::FixedReader<'_>) -> Result<Self> {
-        Ok(Self {
-            kind: oxorb_cdr::Fixed::take(r)?,
-            length: oxorb_cdr::Fixed::take(r)?,
-        })
+        Ok(Self { kind: oxorb_cdr::Fixed::take(r)?, length: oxorb_cdr::Fixed::take(r)? })
     }
 }
 
@@ -655,11 +581,8 @@ struct Route {
 }
 
 impl Valuetype for Route {
-    const INFO: &'static ValueInfo = &ValueInfo {
-        truncatable: true,
-        bases: &[Base::INFO],
-        ..ValueInfo::new("IDL:Route:1.0")
-    };
+    const INFO: &'static ValueInfo =
+        &ValueInfo { truncatable: true, bases: &[Base::INFO], ..ValueInfo::new("IDL:Route:1.0") };
 
     fn factories() -> &'static [Factory] {
         static ALL: &[Factory] = &[Factory::of::<Route>()];
@@ -674,10 +597,7 @@ impl ValueState for Route {
     }
 
     fn decode_state(d: &mut Decoder<'_>) -> Result<Self> {
-        Ok(Self {
-            steps: Decode::decode(d)?,
-            marks: Decode::decode(d)?,
-        })
+        Ok(Self { steps: Decode::decode(d)?, marks: Decode::decode(d)? })
     }
 }
 
@@ -696,17 +616,11 @@ fn sequences_over_several_chunks() {
             .end(1)
     });
     let route_read: Value<Route> = read(&octets);
-    let last = Step {
-        kind: 2,
-        length: 1.5,
-    };
+    let last = Step { kind: 2, length: 1.5 };
     assert_eq!(route_read.steps[1], last);
     assert_eq!(route_read.marks, [3, 4]);
 
-    let value = Value::new(Route {
-        steps: vec![last; 3],
-        marks: vec![1, 2, 3],
-    });
+    let value = Value::new(Route { steps: vec![last; 3], marks: vec![1, 2, 3] });
     let again: Value<Route> = read(&written(&value));
     assert_eq!((&again.steps, &again.marks), (&value.steps, &value.marks));
 }
@@ -721,20 +635,14 @@ fn a_chunk_does_not_end_within_a_block() {
     let error = Value::<Route>::decode(&mut decoder(&marks)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadChunk);
     // Members of fixed layout are one block here, too, though a writer might separate them.
-    let step = route(|raw| {
-        raw.chunk(|raw| raw.ulong(1).octet(1))
-            .chunk(|raw| raw.double(0.5))
-    });
+    let step = route(|raw| raw.chunk(|raw| raw.ulong(1).octet(1)).chunk(|raw| raw.double(0.5)));
     let error = Value::<Route>::decode(&mut decoder(&step)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadChunk);
 }
 
 #[test]
 fn one_value_in_many_threads() {
-    let pair = Value::new(Pair {
-        left: list(2),
-        right: Link::null(),
-    });
+    let pair = Value::new(Pair { left: list(2), right: Link::null() });
     let pair = Arc::new(pair);
     std::thread::scope(|scope| {
         for _ in 0..4 {

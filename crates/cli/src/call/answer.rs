@@ -22,11 +22,7 @@ impl<'r> ResultsJson<'r> {
         results: &'r Results,
         names: &'r dyn Names,
     ) -> Self {
-        ResultsJson {
-            signature,
-            results,
-            names,
-        }
+        ResultsJson { signature, results, names }
     }
 }
 
@@ -76,12 +72,7 @@ impl Serialize for ExceptionJson<'_> {
                 map.serialize_entry("unlisted", &true)?;
             }
             other => {
-                let SystemException {
-                    kind,
-                    minor,
-                    completed,
-                    ..
-                } = other.to_system();
+                let SystemException { kind, minor, completed, .. } = other.to_system();
                 map.serialize_entry("exception", kind.repository_id())?;
                 map.serialize_entry("name", &kind.to_string())?;
                 map.serialize_entry("minor", &minor)?;

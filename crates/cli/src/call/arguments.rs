@@ -72,8 +72,7 @@ fn each_word<'w>(
     numbered
         .map(|(at, (word, param))| {
             let json = read_word(word, &param.ty);
-            json.map(Some)
-                .map_err(|why| format!("args[{at}] ({}): {why}", param.name))
+            json.map(Some).map_err(|why| format!("args[{at}] ({}): {why}", param.name))
         })
         .collect()
 }
@@ -149,9 +148,7 @@ fn from_document(document: &Value, signature: &Signature) -> Result<Vec<Option<V
                 return Err(format!("there is no parameter {name}: {signature}"));
             }
             let inputs = signature.inputs();
-            Ok(inputs
-                .map(|param| values.get(&param.name).cloned())
-                .collect())
+            Ok(inputs.map(|param| values.get(&param.name).cloned()).collect())
         }
         _ => Err("--args: expected an array, or an object by the names of parameters".to_owned()),
     }

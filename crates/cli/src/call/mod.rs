@@ -96,10 +96,7 @@ pub(crate) fn run(args: Args) -> Done {
         Some((attribute, value)) => (attribute.trim(), Some(value)),
         None => (args.operation.as_str(), None),
     };
-    let wanted = target::Wanted {
-        name,
-        write: value.is_some(),
-    };
+    let wanted = target::Wanted { name, write: value.is_some() };
     let interface = args.interface.as_deref();
     let (signature, source) = match args.idl.files.is_empty() {
         false => {
@@ -111,20 +108,14 @@ pub(crate) fn run(args: Args) -> Done {
     };
     let given = match (value, &args.document) {
         (Some(_), _) if !args.args.is_empty() || args.document.is_some() => {
-            return Err(because(
-                "an attribute is written with one value: NAME=VALUE",
-            ));
+            return Err(because("an attribute is written with one value: NAME=VALUE"));
         }
         (Some(value), _) => arguments::Given::Word(value),
         (None, Some(document)) => arguments::Given::Document(document),
         (None, None) => arguments::Given::Words(&args.args),
     };
     source.register_values(&orb);
-    let known = Known {
-        source: &source,
-        orb: &orb,
-        defaults: args.defaults,
-    };
+    let known = Known { source: &source, orb: &orb, defaults: args.defaults };
     let values = arguments::read(given, &signature, &known).map_err(because)?;
     call(object, &signature, &values, &known, args.oneway)
 }

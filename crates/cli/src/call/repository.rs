@@ -19,13 +19,7 @@ pub(super) fn find(
     interface: Option<&str>,
     wanted: &Wanted<'_>,
 ) -> Result<(Signature, Source), Failed> {
-    let mut search = Search {
-        object,
-        interface,
-        wanted,
-        nearest: None,
-        tried: Vec::new(),
-    };
+    let mut search = Search { object, interface, wanted, nearest: None, tried: Vec::new() };
     if let Some(reference) = given {
         let repository = Source::repository(orb, reference)?;
         if let Some(signature) = search.repository(&repository, reference) {
@@ -41,9 +35,9 @@ pub(super) fn find(
                     return Ok((signature, Source::Repository(repository)));
                 }
             }
-            Ok(None) => search.note(format!(
-                "the initial reference {INITIAL_NAME} is no repository"
-            )),
+            Ok(None) => {
+                search.note(format!("the initial reference {INITIAL_NAME} is no repository"))
+            }
             Err(exception) => search.failed(INITIAL_NAME, exception),
         },
     }
@@ -114,9 +108,7 @@ impl Search<'_> {
     /// Interfaces of the repository that have what is wanted, and that the object supports.
     fn declaring(&mut self, repository: &RepositoryRef, place: &str) -> Option<Signature> {
         let candidates = client::declaring(repository, self.wanted.name);
-        let candidates = candidates
-            .map_err(|exception| self.failed(place, exception))
-            .ok()?;
+        let candidates = candidates.map_err(|exception| self.failed(place, exception)).ok()?;
         candidates.iter().find_map(|def| {
             let id = def.id().ok()?;
             let supported = self.object.is_a(&id) == Ok(true);
@@ -144,9 +136,7 @@ impl Search<'_> {
         let entry = match self.object.interface() {
             Ok(Some(entry)) => entry,
             Ok(None) => {
-                self.note(format!(
-                    "{OWN}: nil, its repository does not know the interface"
-                ));
+                self.note(format!("{OWN}: nil, its repository does not know the interface"));
                 return Ok(None);
             }
             Err(exception) if is_answer(&exception) || is_told(&exception) => {
@@ -156,9 +146,7 @@ impl Search<'_> {
             Err(exception) => return Err(unreachable(exception)),
         };
         let found = entry.narrow::<InterfaceDefRef>().and_then(|def| match def {
-            Some(def) => Ok(def
-                .containing_repository()?
-                .map(|repository| (def, repository))),
+            Some(def) => Ok(def.containing_repository()?.map(|repository| (def, repository))),
             None => Ok(None),
         });
         match found {
@@ -208,8 +196,5 @@ impl Search<'_> {
 
 /// Whether the server said no, rather than nothing.
 fn is_told(exception: &SystemException) -> bool {
-    matches!(
-        exception.kind,
-        SystemExceptionKind::ObjAdapter | SystemExceptionKind::InvObjref
-    )
+    matches!(exception.kind, SystemExceptionKind::ObjAdapter | SystemExceptionKind::InvObjref)
 }

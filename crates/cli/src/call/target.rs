@@ -49,9 +49,7 @@ impl Wanted<'_> {
             .filter(|known| !known.starts_with('_'));
         let names: Vec<&str> = operations.chain(attributes).collect();
         let has = suggestion(name, &names);
-        because(format!(
-            "{scoped} has no operation or attribute {name}; {has}"
-        ))
+        because(format!("{scoped} has no operation or attribute {name}; {has}"))
     }
 }
 
@@ -62,11 +60,9 @@ fn suggestion(name: &str, names: &[&str]) -> String {
     match oxorb_idl::closest(name, names.iter().copied()) {
         Some(meant) => format!("did you mean {meant}?"),
         None if names.is_empty() => "it has none".to_owned(),
-        None if names.len() > LISTED => format!(
-            "it has {} and {} more",
-            names[..LISTED].join(", "),
-            names.len() - LISTED
-        ),
+        None if names.len() > LISTED => {
+            format!("it has {} and {} more", names[..LISTED].join(", "), names.len() - LISTED)
+        }
         None => format!("it has {}", names.join(", ")),
     }
 }
@@ -80,9 +76,7 @@ pub(super) fn find(
 ) -> Result<Signature, Failed> {
     if let Some(name) = given {
         let interface = types.interface(name).map_err(because)?;
-        return wanted
-            .of(&interface)
-            .ok_or_else(|| wanted.missing(&interface));
+        return wanted.of(&interface).ok_or_else(|| wanted.missing(&interface));
     }
     let mut nearest = None;
     let mut look = |id: &str| {
@@ -135,9 +129,7 @@ fn supported(types: &Types, object: &Ref) -> Result<Option<Interface>, Failed> {
     let mut found: Option<Interface> = None;
     for def in types.interfaces().take(ASKED) {
         let interface = types.interface_of(def.id).map_err(because)?;
-        let more = found
-            .as_ref()
-            .is_none_or(|found| interface.ids.len() > found.ids.len());
+        let more = found.as_ref().is_none_or(|found| interface.ids.len() > found.ids.len());
         if more && object.is_a(&interface.repository_id).map_err(unreachable)? {
             found = Some(interface);
         }
@@ -156,9 +148,9 @@ pub(super) fn implicit(
         ("_is_a", _) => return Some(Err(because("_is_a takes 1 argument, a repository id"))),
         ("_non_existent", []) => object.non_existent().map(|yes| json!(yes)),
         ("_repository_id", []) => object.repository_id().map(|id| json!(id)),
-        ("_interface", []) => object
-            .interface()
-            .map(|entry| json!(entry.map(|entry| entry.to_ior()))),
+        ("_interface", []) => {
+            object.interface().map(|entry| json!(entry.map(|entry| entry.to_ior())))
+        }
         _ => return None,
     };
     Some(answer.map_err(unreachable))

@@ -66,15 +66,7 @@ pub(super) fn play(act: Act, args: &Args, display: &mut Display) -> Result<Seen,
     display.rise(act, &started)?;
 
     let (clients, work) = (args.clients.to_string(), WORK.to_string());
-    let line = [
-        "demo-client",
-        "busy",
-        "--clients",
-        &clients,
-        "--work",
-        &work,
-        &started.busy,
-    ];
+    let line = ["demo-client", "busy", "--clients", &clients, "--work", &work, &started.busy];
     let mut busy = Process::start("the process of the busy clients", &line)?;
     // The urgent one comes when the others are at it.
     let mut others: BusyTold = busy.hear()?;

@@ -87,9 +87,8 @@ impl BusyTold {
 pub(crate) const PERIOD: Duration = Duration::from_millis(20);
 
 /// Nanoseconds by which its calls are sorted.
-pub(crate) const BOUNDS: [u64; 9] = [
-    50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000,
-];
+pub(crate) const BOUNDS: [u64; 9] =
+    [50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 20_000_000];
 
 /// Time between reports of a client.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -135,9 +134,7 @@ fn call_at_a_rate(args: &Urgent, told: &mut UrgentTold) -> Outcome {
     if args.lane {
         let urgent = Priority::new(URGENT).map_err(text)?;
         orb.set_thread_priority(urgent).map_err(text)?;
-        let refused = orb
-            .connection_statistics()
-            .count(Incident::NoRealTimePriority);
+        let refused = orb.connection_statistics().count(Incident::NoRealTimePriority);
         told.real_time = args.real_time && refused == 0;
     }
     for _ in 0..WARM_UP {

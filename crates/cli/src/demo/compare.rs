@@ -51,12 +51,7 @@ impl Comparison {
             lane: Ratio::of(&plain, &lane),
             lane_real_time: Ratio::of(&plain, &real_time),
         };
-        Comparison {
-            without_priorities: plain,
-            lane,
-            lane_real_time: real_time,
-            ratio,
-        }
+        Comparison { without_priorities: plain, lane, lane_real_time: real_time, ratio }
     }
 
     fn acts(&self) -> [&Seen; 3] {
@@ -72,12 +67,8 @@ impl Comparison {
         let [plain, lane, real_time] = self.acts().map(value);
         Columns([
             plain,
-            format!("{lane} {}", ratio(&self.ratio.lane))
-                .trim_end()
-                .to_owned(),
-            format!("{real_time} {}", ratio(&self.ratio.lane_real_time))
-                .trim_end()
-                .to_owned(),
+            format!("{lane} {}", ratio(&self.ratio.lane)).trim_end().to_owned(),
+            format!("{real_time} {}", ratio(&self.ratio.lane_real_time)).trim_end().to_owned(),
         ])
     }
 }
@@ -98,21 +89,9 @@ impl Display for Comparison {
         writeln!(f, "\n{STRONG}{:20}{heading}{STRONG:#}", "")?;
         type Times = (&'static str, fn(&Seen) -> u64, fn(&Ratio) -> f64);
         let times: [Times; 3] = [
-            (
-                "urgent call, p50",
-                |seen| seen.urgent.latency.p50_ns,
-                |ratio| ratio.p50,
-            ),
-            (
-                "             p99",
-                |seen| seen.urgent.latency.p99_ns,
-                |ratio| ratio.p99,
-            ),
-            (
-                "             max",
-                |seen| seen.urgent.latency.max_ns,
-                |ratio| ratio.max,
-            ),
+            ("urgent call, p50", |seen| seen.urgent.latency.p50_ns, |ratio| ratio.p50),
+            ("             p99", |seen| seen.urgent.latency.p99_ns, |ratio| ratio.p99),
+            ("             max", |seen| seen.urgent.latency.max_ns, |ratio| ratio.max),
         ];
         for (name, time, ratio) in times {
             let line = self.columns(
@@ -135,17 +114,10 @@ impl Display for Comparison {
         for (at, label) in labels().enumerate() {
             let bars = shares.map(|all| bar(all, all.get(at).copied().unwrap_or(0), 18));
             let [plain, lane, real_time] = bars;
-            writeln!(
-                f,
-                "{label} |{plain:19} |{lane:19} |{GOOD}{real_time}{GOOD:#}"
-            )?;
+            writeln!(f, "{label} |{plain:19} |{lane:19} |{GOOD}{real_time}{GOOD:#}")?;
         }
         let (plain, lane, real_time) = ("plain", "lane", "lane, SCHED_FIFO");
-        writeln!(
-            f,
-            "{:15}  {FAINT}{plain:19}  {lane:19}  {real_time}{FAINT:#}",
-            ""
-        )?;
+        writeln!(f, "{:15}  {FAINT}{plain:19}  {lane:19}  {real_time}{FAINT:#}", "")?;
 
         let verdict = match self.lane_real_time.urgent.real_time {
             true => {

@@ -54,9 +54,5 @@ pub(super) fn progress(passed: f64, seconds: u32) -> String {
     const WIDTH: usize = 40;
     let share = (passed / f64::from(seconds)).min(1.0);
     let done = (share * WIDTH as f64) as usize;
-    format!(
-        "[{}{}] {passed:.0} of {seconds} s",
-        "#".repeat(done),
-        "-".repeat(WIDTH - done),
-    )
+    format!("[{}{}] {passed:.0} of {seconds} s", "#".repeat(done), "-".repeat(WIDTH - done),)
 }

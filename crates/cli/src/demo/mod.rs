@@ -95,13 +95,9 @@ pub(crate) fn run(args: Args) -> Done {
 /// Gives the ORB a lane whose thread stays with its connection from one period to the next and, if so wanted, has
 /// priorities reach the scheduler.
 fn with_lane(builder: Builder, real_time: bool) -> Builder {
-    let builder = builder
-        .setting("WorkerStay", "1000")
-        .setting("TrustIdle", "1000");
+    let builder = builder.setting("WorkerStay", "1000").setting("TrustIdle", "1000");
     match real_time {
-        true => builder
-            .setting("SchedPolicy", "SCHED_FIFO")
-            .setting("PriorityMapping", "direct"),
+        true => builder.setting("SchedPolicy", "SCHED_FIFO").setting("PriorityMapping", "direct"),
         false => builder.setting("SchedPolicy", "SCHED_OTHER"),
     }
 }

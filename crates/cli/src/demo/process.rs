@@ -29,11 +29,7 @@ impl Process {
             .stdout(Stdio::piped())
             .spawn()?;
         let stdout = child.stdout.take().expect("was asked for");
-        Ok(Process {
-            name,
-            child,
-            lines: lines_of(stdout),
-        })
+        Ok(Process { name, child, lines: lines_of(stdout) })
     }
 
     /// Returns the id of the process.
@@ -79,10 +75,7 @@ impl Process {
     }
 
     fn ended_early(&self) -> Failed {
-        because(format!(
-            "{} ended early; its own message, if it had one, is above",
-            self.name
-        ))
+        because(format!("{} ended early; its own message, if it had one, is above", self.name))
     }
 
     /// Closing its standard input asks it to end; waits for that, a while.

@@ -149,12 +149,7 @@ fn operations() -> Result<Repository, Failed> {
 fn schedule(strategy: Strategy) -> Result<Schedule, Failed> {
     let priorities = OsPriorities::range(10, 80)?;
     let band = DispatchModel::Band;
-    Ok(Schedule::compute(
-        &operations()?,
-        &strategy,
-        &band,
-        &priorities,
-    )?)
+    Ok(Schedule::compute(&operations()?, &strategy, &band, &priorities)?)
 }
 
 fn play(
@@ -182,11 +177,7 @@ fn play(
     let expected = releases.len() as u64 * u64::from(rounds);
     server.wait(expected)?;
     let act = server.tell(schedule, strategy, &simulated, rounds);
-    let real_time = server
-        .orb
-        .connection_statistics()
-        .count(Incident::NoRealTimePriority)
-        == 0;
+    let real_time = server.orb.connection_statistics().count(Incident::NoRealTimePriority) == 0;
     client.shutdown(true)?;
     server.orb.shutdown(true)?;
     Ok((act, real_time))
@@ -202,16 +193,11 @@ struct Cpus {
 /// Releases must not wait for the operations: another processor, if there is one.
 fn processors() -> Result<Cpus, Failed> {
     let allowed = sched_getaffinity(None)?;
-    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)
-        .filter(|&cpu| allowed.is_set(cpu))
-        .collect();
+    let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| allowed.is_set(cpu)).collect();
     let Some((&dispatching, others)) = allowed.split_last() else {
         return Err(because("this process may run on no processor"));
     };
-    Ok(Cpus {
-        dispatching,
-        releasing: others.first().copied(),
-    })
+    Ok(Cpus { dispatching, releasing: others.first().copied() })
 }
 
 /// Calls every operation at its times, in a thread that is more urgent than all of them.
@@ -222,12 +208,7 @@ fn release(
     schedule: &Schedule,
     cpu: Option<usize>,
 ) -> Done {
-    let calls: Vec<Call> = schedule
-        .tasks
-        .tasks
-        .iter()
-        .map(|task| call_of(&task.name))
-        .collect();
+    let calls: Vec<Call> = schedule.tasks.tasks.iter().map(|task| call_of(&task.name)).collect();
     let work = || -> Result<(), SystemException> {
         client.set_thread_priority(Priority::MAX)?;
         let start = Instant::now() + Duration::from_millis(20);
@@ -304,10 +285,7 @@ impl Server {
         poa.manager().activate()?;
         let work = Duration::from_nanos(schedule.tasks.tasks[0].wcet);
         let object: AvionicsRef = poa.activate(Worker(work))?;
-        Ok(Server {
-            ior: object.to_ior(),
-            orb,
-        })
+        Ok(Server { ior: object.to_ior(), orb })
     }
 
     /// Waits until so many requests were served.
@@ -315,10 +293,7 @@ impl Server {
         let until = Instant::now() + PATIENCE;
         loop {
             let measured = self.orb.measurements().unwrap_or_default();
-            let done: u64 = measured
-                .iter()
-                .map(|one| one.response.count + one.refused)
-                .sum();
+            let done: u64 = measured.iter().map(|one| one.response.count + one.refused).sum();
             if done >= expected {
                 return Ok(());
             }
@@ -340,25 +315,20 @@ impl Server {
     ) -> Act {
         let measured = self.orb.measurements().unwrap_or_default();
         let critical_by_paper = |name: &str| name.contains("high");
-        let seen = schedule
-            .tasks
-            .tasks
-            .iter()
-            .zip(simulated)
-            .filter_map(|(task, simulated)| {
-                let one = measured.iter().find(|one| one.operation == task.name)?;
-                let operation = task.name.rsplit("::").next().unwrap_or_default().to_owned();
-                Some(Seen {
-                    critical: critical_by_paper(&operation),
-                    operation,
-                    jobs: one.response.count + one.refused,
-                    simulated_missed: simulated.missed * u64::from(rounds),
-                    measured_missed: one.missed + one.refused,
-                    simulated_worst_latency_ns: simulated.worst_latency,
-                    measured_p50_ns: one.response.quantile(0.5),
-                    measured_max_ns: one.response.max_ns,
-                })
-            });
+        let seen = schedule.tasks.tasks.iter().zip(simulated).filter_map(|(task, simulated)| {
+            let one = measured.iter().find(|one| one.operation == task.name)?;
+            let operation = task.name.rsplit("::").next().unwrap_or_default().to_owned();
+            Some(Seen {
+                critical: critical_by_paper(&operation),
+                operation,
+                jobs: one.response.count + one.refused,
+                simulated_missed: simulated.missed * u64::from(rounds),
+                measured_missed: one.missed + one.refused,
+                simulated_worst_latency_ns: simulated.worst_latency,
+                measured_p50_ns: one.response.quantile(0.5),
+                measured_max_ns: one.response.max_ns,
+            })
+        });
         let operations: Vec<Seen> = seen.collect();
         let critical = || operations.iter().filter(|one| one.critical);
         Act {

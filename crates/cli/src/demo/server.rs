@@ -108,11 +108,7 @@ pub(super) fn stay_on(cpu: usize) -> Done {
 /// processor, and the kernel stops real-time threads that do so, and others with them, for 50 ms of each second.
 fn in_the_crowd(orb: &Orb) -> Result<NavigatorRef, Failed> {
     let lane = ThreadpoolLane::new(Priority::new(1)?, WORKERS);
-    activate_in(
-        orb,
-        "crowd",
-        lane.scheduling(LaneScheduling::Class(SchedulingClass::Other)),
-    )
+    activate_in(orb, "crowd", lane.scheduling(LaneScheduling::Class(SchedulingClass::Other)))
 }
 
 /// Activates a Navigator whose requests come to a port of their own and are served by a thread that does nothing else: at
@@ -120,11 +116,7 @@ fn in_the_crowd(orb: &Orb) -> Result<NavigatorRef, Failed> {
 ///
 /// Only this lane has such a priority: its calls are short, so nobody starves.
 fn in_a_lane(orb: &Orb) -> Result<NavigatorRef, Failed> {
-    activate_in(
-        orb,
-        "urgent",
-        ThreadpoolLane::new(Priority::new(URGENT)?, 1),
-    )
+    activate_in(orb, "urgent", ThreadpoolLane::new(Priority::new(URGENT)?, 1))
 }
 
 fn activate_in(orb: &Orb, name: &str, lane: ThreadpoolLane) -> Result<NavigatorRef, Failed> {
@@ -138,10 +130,7 @@ fn activate_in(orb: &Orb, name: &str, lane: ThreadpoolLane) -> Result<NavigatorR
         }),
         ..RtPolicies::default()
     };
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { realtime, ..Policies::default() };
     let poa = orb.root_poa().create_poa(name, policies)?;
     Ok(poa.activate(Vehicle::default())?)
 }
@@ -185,44 +174,25 @@ impl Navigator for Vehicle {
     fn follow(&self, new_route: &[Waypoint]) -> Result<f64, FollowError> {
         self.count();
         if new_route.is_empty() {
-            return Err(Alarm {
-                why: Cause::EmptyRoute,
-                waypoint: 0,
-            }
-            .into());
+            return Err(Alarm { why: Cause::EmptyRoute, waypoint: 0 }.into());
         }
         for (index, waypoint) in new_route.iter().enumerate() {
             let waypoint_index = index as u32;
             if waypoint.place.altitude < 0.0 {
-                return Err(Alarm {
-                    why: Cause::BelowGround,
-                    waypoint: waypoint_index,
-                }
-                .into());
+                return Err(Alarm { why: Cause::BelowGround, waypoint: waypoint_index }.into());
             }
             if waypoint.place.latitude.abs() > 90.0 {
-                return Err(Alarm {
-                    why: Cause::OffTheGlobe,
-                    waypoint: waypoint_index,
-                }
-                .into());
+                return Err(Alarm { why: Cause::OffTheGlobe, waypoint: waypoint_index }.into());
             }
         }
-        let length = new_route
-            .windows(2)
-            .map(|leg| distance(&leg[0].place, &leg[1].place))
-            .sum();
+        let length = new_route.windows(2).map(|leg| distance(&leg[0].place, &leg[1].place)).sum();
         *self.route.lock().expect("no panic while the lock is held") = new_route.to_vec();
         Ok(length)
     }
 
     fn current_route(&self) -> Result<Vec<Waypoint>, SystemException> {
         self.count();
-        Ok(self
-            .route
-            .lock()
-            .expect("no panic while the lock is held")
-            .clone())
+        Ok(self.route.lock().expect("no panic while the lock is held").clone())
     }
 
     fn plan(&self, microseconds: u32) -> Result<u64, SystemException> {
@@ -231,10 +201,7 @@ impl Navigator for Vehicle {
         let start = self.current_position()?;
         let mut compared = 0;
         while processor_time() < end {
-            let over = Position {
-                latitude: compared as f64 % 90.0,
-                ..start
-            };
+            let over = Position { latitude: compared as f64 % 90.0, ..start };
             black_box(distance(&start, &over));
             compared += 1;
         }

@@ -63,21 +63,12 @@ pub(super) fn run(mut args: Args) -> Done {
         domain: loaded.domain.as_ref(),
         components: loaded.components.as_ref(),
     });
-    let told = Told {
-        args,
-        loaded: &loaded,
-        report: &report,
-        order: order.as_deref(),
-    };
+    let told = Told { args, loaded: &loaded, report: &report, order: order.as_deref() };
     match args.format {
         Format::Json => print_json(&told.json())?,
         Format::Text => print(told.text())?,
     }
-    if report.is_good() {
-        Ok(())
-    } else {
-        Err(Failed::Told)
-    }
+    if report.is_good() { Ok(()) } else { Err(Failed::Told) }
 }
 
 fn load(args: &Args) -> Result<Loaded, Failed> {
@@ -85,37 +76,26 @@ fn load(args: &Args) -> Result<Loaded, Failed> {
         let file = file.to_owned();
         move |error| files::located(&file, &error)
     };
-    let plan = files::read(&args.plan, None)?
-        .into_plan()
-        .map_err(located(&args.plan))?;
-    let resources = args.rt.as_deref().map(|file| {
-        files::read(file, None)?
-            .into_resources()
-            .map_err(located(file))
-    });
-    let domain = args.domain.as_deref().map(|file| {
-        files::read(file, None)?
-            .into_domain()
-            .map_err(located(file))
-    });
+    let plan = files::read(&args.plan, None)?.into_plan().map_err(located(&args.plan))?;
+    let resources = args
+        .rt
+        .as_deref()
+        .map(|file| files::read(file, None)?.into_resources().map_err(located(file)));
+    let domain = args
+        .domain
+        .as_deref()
+        .map(|file| files::read(file, None)?.into_domain().map_err(located(file)));
     let components = match args.idl.as_slice() {
         [] => None,
         files => Some(components::of(&args.reading.model(files)?)),
     };
-    Ok(Loaded {
-        plan,
-        resources: resources.transpose()?,
-        domain: domain.transpose()?,
-        components,
-    })
+    Ok(Loaded { plan, resources: resources.transpose()?, domain: domain.transpose()?, components })
 }
 
 /// Lets the analysis choose priorities, and writes them. Returns the order that served.
 fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Failed> {
     let Some(resources) = &loaded.resources else {
-        return Err(because(
-            "--assign needs --rt: the times that the instances take",
-        ));
+        return Err(because("--assign needs --rt: the times that the instances take"));
     };
     let format = files::format(file, None, None)?;
     let assigned = oxorb_deploy::check::assign(&loaded.plan, resources).map_err(|error| {
@@ -123,9 +103,7 @@ fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Faile
         because(lines.collect::<Vec<_>>().join("\n"))
     })?;
     let document = Document::from(assigned.resources.clone());
-    let text = document
-        .write(format)
-        .map_err(|error| files::located(file, &error))?;
+    let text = document.write(format).map_err(|error| files::located(file, &error))?;
     // Read back, so that findings name places in the file that was written.
     let limits = oxorb_deploy::Limits::default();
     let written = Document::read(&text, format, &limits).and_then(Document::into_resources);
@@ -138,11 +116,7 @@ fn assign(args: &Args, file: &Path, loaded: &mut Loaded) -> Result<String, Faile
 fn file(source: Source, args: &Args) -> &Path {
     match source {
         Source::Plan => &args.plan,
-        Source::Rtcad => args
-            .assign
-            .as_deref()
-            .or(args.rt.as_deref())
-            .unwrap_or(&args.plan),
+        Source::Rtcad => args.assign.as_deref().or(args.rt.as_deref()).unwrap_or(&args.plan),
         Source::Domain => args.domain.as_deref().unwrap_or(&args.plan),
     }
 }
@@ -186,11 +160,7 @@ impl Told<'_> {
             .iter()
             .filter(|finding| finding.severity == Severity::Error)
             .count();
-        let (style, word) = if errors == 0 {
-            (GOOD, "good")
-        } else {
-            (BAD, "wrong")
-        };
+        let (style, word) = if errors == 0 { (GOOD, "good") } else { (BAD, "wrong") };
         let _ = write!(
             out,
             "{style}{word}{style:#}: {} on {}, {}",
@@ -201,10 +171,9 @@ impl Told<'_> {
         let _ = match (&self.report.timing, errors) {
             (_, 1..) => writeln!(out, "; {}", counted(errors, "error")),
             (Some(_), 0) => writeln!(out, "; every critical deadline is proved"),
-            (None, 0) => writeln!(
-                out,
-                "; deadlines were not checked {FAINT}(--rt with work){FAINT:#}"
-            ),
+            (None, 0) => {
+                writeln!(out, "; deadlines were not checked {FAINT}(--rt with work){FAINT:#}")
+            }
         };
         out
     }
@@ -264,12 +233,9 @@ fn table(timing: &Timing) -> String {
                 (false, true) => (BAD, "miss"),
                 (false, false) => (BAD, "late"),
             };
-            let priority = chain
-                .priority
-                .map_or("-".to_owned(), |priority| priority.to_string());
-            let response = chain
-                .response
-                .map_or("no bound".to_owned(), |response| Show(response).to_string());
+            let priority = chain.priority.map_or("-".to_owned(), |priority| priority.to_string());
+            let response =
+                chain.response.map_or("no bound".to_owned(), |response| Show(response).to_string());
             let path = chain.steps.join(" -> ");
             let _ = writeln!(
                 out,

@@ -85,14 +85,7 @@ fn add(
                 continue;
             }
         };
-        into.ports.insert(
-            name,
-            Port {
-                kind,
-                type_name,
-                is_also,
-            },
-        );
+        into.ports.insert(name, Port { kind, type_name, is_also });
     }
 }
 
@@ -120,10 +113,7 @@ fn interface(model: &Model, ty: &Type) -> (String, BTreeSet<String>) {
     let mut all: BTreeSet<String> = [def.scoped_name.clone(), object()].into();
     if let DefKind::Interface(interface) = &def.kind {
         all.extend(
-            model
-                .all_bases(interface)
-                .into_iter()
-                .map(|base| model.def(base).scoped_name.clone()),
+            model.all_bases(interface).into_iter().map(|base| model.def(base).scoped_name.clone()),
         );
     }
     (def.scoped_name.clone(), all)

@@ -26,8 +26,6 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> Done {
     let to = files::format(&args.output, args.to, Some("--to"))?;
     let document = files::read(&args.input, args.from)?;
-    let text = document
-        .write(to)
-        .map_err(|error| files::located(&args.input, &error))?;
+    let text = document.write(to).map_err(|error| files::located(&args.input, &error))?;
     files::write(&args.output, &text)
 }

@@ -73,10 +73,8 @@ fn node(text: &str) -> Result<(String, String), String> {
         Some((name, url)) if !name.is_empty() && !url.is_empty() => {
             Ok((name.to_owned(), url.to_owned()))
         }
-        _ => Err(
-            "a node is NAME=URL, such as cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager"
-                .to_owned(),
-        ),
+        _ => Err("a node is NAME=URL, such as cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager"
+            .to_owned()),
     }
 }
 
@@ -170,10 +168,9 @@ pub(super) fn run(args: &Args) -> Done {
     heed_signals(&orb)?;
     let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
     match args.format {
-        Format::Text => print(format_args!(
-            "serving an execution manager at {}\n",
-            urls.join(" ")
-        ))?,
+        Format::Text => {
+            print(format_args!("serving an execution manager at {}\n", urls.join(" ")))?
+        }
         Format::Json => print_line(&json!({
             "event": "serving",
             "corbaloc": urls,

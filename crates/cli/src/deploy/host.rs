@@ -36,10 +36,7 @@ pub(super) fn run(args: &Args) -> Done {
         });
         return print(facts.concat());
     }
-    let demands = Demands {
-        interfaces: args.interfaces.clone(),
-        accepted: args.accept.clone(),
-    };
+    let demands = Demands { interfaces: args.interfaces.clone(), accepted: args.accept.clone() };
     let artifact = Artifact::open(&args.library, &demands).map_err(because)?;
     let name = args.library.display().to_string();
     let arguments: Vec<String> = [name].into_iter().chain(args.arguments.clone()).collect();

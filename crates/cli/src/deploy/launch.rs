@@ -80,23 +80,13 @@ impl What {
             let file = file.to_owned();
             move |error| files::located(&file, &error)
         };
-        let mut plan = files::read(&self.plan, None)?
-            .into_plan()
-            .map_err(located(&self.plan))?;
+        let mut plan = files::read(&self.plan, None)?.into_plan().map_err(located(&self.plan))?;
         let resources = match &self.rt {
-            Some(file) => Some(
-                files::read(file, None)?
-                    .into_resources()
-                    .map_err(located(file))?,
-            ),
+            Some(file) => Some(files::read(file, None)?.into_resources().map_err(located(file))?),
             None => None,
         };
         let domain = match &self.domain {
-            Some(file) => Some(
-                files::read(file, None)?
-                    .into_domain()
-                    .map_err(located(file))?,
-            ),
+            Some(file) => Some(files::read(file, None)?.into_domain().map_err(located(file))?),
             None => None,
         };
         if !self.unchecked {

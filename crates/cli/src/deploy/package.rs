@@ -34,16 +34,12 @@ pub(crate) struct UnpackArgs {
 
 /// Packs a folder whose descriptors are good.
 pub(super) fn pack(args: &PackArgs) -> Done {
-    let mut packing = Packing {
-        archive: Archive::default(),
-        left: ArchiveLimits::default().octets,
-    };
+    let mut packing =
+        Packing { archive: Archive::default(), left: ArchiveLimits::default().octets };
     packing.folder(&args.folder, "")?;
     let archive = packing.archive;
     let documents = checked(&archive, &args.folder)?;
-    let octets = archive
-        .write()
-        .map_err(|error| located(&args.folder, &error))?;
+    let octets = archive.write().map_err(|error| located(&args.folder, &error))?;
     write(&args.archive, &octets, 0o644)?;
     told(&args.archive, &archive, documents)
 }

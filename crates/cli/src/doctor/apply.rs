@@ -62,19 +62,13 @@ pub(super) struct Undone {
 pub(super) fn apply(host: &Host, record: &Path) -> Result<Applied, Failed> {
     begin(record)?;
     let mut kept = Record::default();
-    let mut applied = Applied {
-        made: Vec::new(),
-        left: Vec::new(),
-        record: record.to_owned(),
-    };
+    let mut applied = Applied { made: Vec::new(), left: Vec::new(), record: record.to_owned() };
     let mut tried = BTreeSet::new();
     for _ in 0..ROUNDS {
         let report = Report::of(host);
         let changes = report.findings.iter().flat_map(|it| &it.changes);
-        let fresh: Vec<Change> = changes
-            .filter(|change| tried.insert(change.to_string()))
-            .cloned()
-            .collect();
+        let fresh: Vec<Change> =
+            changes.filter(|change| tried.insert(change.to_string())).cloned().collect();
         if fresh.is_empty() {
             break;
         }
@@ -83,19 +77,13 @@ pub(super) fn apply(host: &Host, record: &Path) -> Result<Applied, Failed> {
             match step(host, record, &mut kept, change) {
                 Ok(true) => applied.made.push(what),
                 Ok(false) => {}
-                Err(error) => applied.left.push(Left {
-                    what,
-                    why: error.to_string(),
-                }),
+                Err(error) => applied.left.push(Left { what, why: error.to_string() }),
             }
         }
     }
     for finding in Report::of(host).findings {
         if finding.verdict != Verdict::Good && finding.changes.is_empty() {
-            applied.left.push(Left {
-                what: finding.name.to_owned(),
-                why: finding.left.to_owned(),
-            });
+            applied.left.push(Left { what: finding.name.to_owned(), why: finding.left.to_owned() });
         }
     }
     Ok(applied)
@@ -107,10 +95,7 @@ fn step(host: &Host, record: &Path, kept: &mut Record, change: Change) -> io::Re
     if change.is_made(&before) {
         return Ok(false);
     }
-    kept.made.push(Made {
-        change: change.clone(),
-        before: before.clone(),
-    });
+    kept.made.push(Made { change: change.clone(), before: before.clone() });
     save(record, kept)?;
     let made = change.make(host).and_then(|()| change.now(host));
     match made {
@@ -144,27 +129,20 @@ pub(super) fn undo(host: &Host, record: &Path) -> Result<Undone, Failed> {
         let what = change.to_string();
         match change.now(host) {
             Ok(now) if now == *before => {}
-            Ok(now) if !change.is_made(&now) => undone.left.push(Left {
-                what,
-                why: format!("somebody has changed it to {now} since"),
-            }),
+            Ok(now) if !change.is_made(&now) => undone
+                .left
+                .push(Left { what, why: format!("somebody has changed it to {now} since") }),
             Ok(_) => match change.take_back(host, before) {
                 Ok(()) => undone.undone.push(what),
                 Err(error) => {
-                    undone.left.push(Left {
-                        what,
-                        why: error.to_string(),
-                    });
+                    undone.left.push(Left { what, why: error.to_string() });
                     remain.push(made);
                 }
             },
             // Threads and devices go.
             Err(error) if is_gone(&error) => {}
             Err(error) => {
-                undone.left.push(Left {
-                    what,
-                    why: error.to_string(),
-                });
+                undone.left.push(Left { what, why: error.to_string() });
                 remain.push(made);
             }
         }
@@ -226,8 +204,6 @@ fn load(record: &Path) -> Result<Record, Failed> {
         _ => named(&error),
     })?;
     let mut text = String::new();
-    file.take(MOST)
-        .read_to_string(&mut text)
-        .map_err(|error| named(&error))?;
+    file.take(MOST).read_to_string(&mut text).map_err(|error| named(&error))?;
     serde_json::from_str(&text).map_err(|error| named(&error))
 }

@@ -24,10 +24,7 @@ pub(super) enum Change {
 
 impl Change {
     pub(super) fn write(path: impl Into<String>, value: impl Into<String>) -> Self {
-        Change::Write {
-            path: path.into(),
-            value: value.into(),
-        }
+        Change::Write { path: path.into(), value: value.into() }
     }
 
     /// Returns what the step changes, as it is now.
@@ -52,9 +49,7 @@ impl Change {
             Change::Queue { device, .. } => {
                 live(host)?;
                 let queues = host.queues().unwrap_or_default();
-                let root = queues
-                    .iter()
-                    .find(|queue| queue.dev == *device && queue.root);
+                let root = queues.iter().find(|queue| queue.dev == *device && queue.root);
                 root.map(|queue| format!("{} {}", queue.kind, queue.handle))
                     .ok_or_else(|| io::ErrorKind::NotFound.into())
             }
@@ -139,10 +134,9 @@ fn safe(path: &str) -> io::Result<&str> {
     );
     match begins && parts.all(|part| matches!(part, Component::Normal(_))) {
         true => Ok(path),
-        false => Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "the path is not below proc or sys",
-        )),
+        false => {
+            Err(io::Error::new(io::ErrorKind::InvalidInput, "the path is not below proc or sys"))
+        }
     }
 }
 
@@ -167,10 +161,7 @@ fn parse(schedule: &str) -> Option<Schedule> {
 }
 
 fn tc(arguments: &[&str]) -> io::Result<()> {
-    let output = Command::new("tc")
-        .args(arguments)
-        .stdin(Stdio::null())
-        .output()?;
+    let output = Command::new("tc").args(arguments).stdin(Stdio::null()).output()?;
     match output.status.success() {
         true => Ok(()),
         false => {
@@ -202,10 +193,7 @@ mod tests {
 
     #[test]
     fn schedules_are_read_back() {
-        let fifo = Schedule {
-            class: Class::Fifo,
-            priority: 50,
-        };
+        let fifo = Schedule { class: Class::Fifo, priority: 50 };
         assert_eq!(parse("SCHED_FIFO 50"), Some(fifo));
         assert_eq!(parse("SCHED_OTHER 0"), Some(Schedule::default()));
         assert_eq!(parse("policy 9"), None);

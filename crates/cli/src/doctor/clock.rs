@@ -5,13 +5,8 @@ use super::finding::Finding;
 use super::host::Host;
 
 /// Clocks that a thread reads without a system call.
-const QUICK: [&str; 5] = [
-    "tsc",
-    "kvm-clock",
-    "arch_sys_counter",
-    "hyperv_clocksource_tsc_page",
-    "riscv_clocksource",
-];
+const QUICK: [&str; 5] =
+    ["tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page", "riscv_clocksource"];
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
     const NAME: &str = "clock";

@@ -27,15 +27,10 @@ fn capabilities(host: &Host) -> Finding {
         return Finding::good(NAME, "SYS_NICE, IPC_LOCK, NET_ADMIN");
     }
     let names: Vec<&str> = lacking.iter().map(|(_, name, _)| *name).collect();
-    let uses: Vec<String> = lacking
-        .iter()
-        .map(|(_, name, use_)| format!("{name} ({use_})"))
-        .collect();
+    let uses: Vec<String> =
+        lacking.iter().map(|(_, name, use_)| format!("{name} ({use_})")).collect();
     let unit: Vec<String> = names.iter().map(|name| format!("CAP_{name}")).collect();
-    let caps: Vec<String> = names
-        .iter()
-        .map(|name| format!("--cap-add {name}"))
-        .collect();
+    let caps: Vec<String> = names.iter().map(|name| format!("--cap-add {name}")).collect();
     Finding::improve(
         NAME,
         format!("without {}", uses.join(", ")),
@@ -51,24 +46,17 @@ fn capabilities(host: &Host) -> Finding {
 fn container(host: &Host) -> Finding {
     const NAME: &str = "container";
     let environment = host.text("proc/1/environ").unwrap_or_default();
-    let named = environment
-        .split('\0')
-        .find_map(|one| one.strip_prefix("container="));
+    let named = environment.split('\0').find_map(|one| one.strip_prefix("container="));
     let groups = host.text("proc/1/cgroup").unwrap_or_default();
     // Threads of the kernel are children of the second process.
-    let sees_kernel = host
-        .text("proc/2/comm")
-        .is_some_and(|name| name == "kthreadd");
+    let sees_kernel = host.text("proc/2/comm").is_some_and(|name| name == "kthreadd");
     // Images leave such files in virtual machines, too.
     let left = |path: &str| !sees_kernel && host.has(path);
     let kind = match named {
         Some(name) if !name.is_empty() => Some(name.to_owned()),
         _ if left(".dockerenv") => Some("docker".to_owned()),
         _ if left("run/.containerenv") => Some("podman".to_owned()),
-        _ if ["docker", "kubepods", "lxc"]
-            .iter()
-            .any(|it| groups.contains(it)) =>
-        {
+        _ if ["docker", "kubepods", "lxc"].iter().any(|it| groups.contains(it)) => {
             Some("by its control group".to_owned())
         }
         _ => None,
@@ -77,9 +65,7 @@ fn container(host: &Host) -> Finding {
     let read_only = mounts.lines().any(|line| {
         let mut words = line.split(' ').skip(1);
         words.next() == Some("/sys")
-            && words
-                .nth(1)
-                .is_some_and(|options| options.split(',').any(|it| it == "ro"))
+            && words.nth(1).is_some_and(|options| options.split(',').any(|it| it == "ro"))
     });
     match (kind, read_only) {
         (None, false) => Finding::good(NAME, "none"),
@@ -104,9 +90,7 @@ fn container(host: &Host) -> Finding {
 fn filter(host: &Host) -> Option<Finding> {
     const NAME: &str = "filter of system calls";
     let status = host.text("proc/self/status")?;
-    let mode = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Seccomp:"))?;
+    let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:"))?;
     Some(match mode.trim() {
         "0" => Finding::good(NAME, "none"),
         _ => Finding::unknown(

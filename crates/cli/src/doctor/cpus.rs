@@ -10,9 +10,7 @@ const FOLDER: &str = "sys/devices/system/cpu";
 const SHALLOW: i64 = 10;
 
 pub(super) fn look(host: &Host) -> Vec<Finding> {
-    let isolated = host
-        .processors(&format!("{FOLDER}/isolated"))
-        .unwrap_or_default();
+    let isolated = host.processors(&format!("{FOLDER}/isolated")).unwrap_or_default();
     let mut findings = vec![isolation(host, &isolated)];
     findings.extend(interrupts(host, &isolated));
     findings.extend([governor(host), idleness(host, &isolated)]);
@@ -24,9 +22,7 @@ fn isolation(host: &Host, isolated: &[usize]) -> Finding {
     const NAME: &str = "isolated processors";
     const MEANS: &str =
         "Ordinary threads, timers and work of the kernel run on the processors of urgent lanes.";
-    let online = host
-        .processors(&format!("{FOLDER}/online"))
-        .unwrap_or_default();
+    let online = host.processors(&format!("{FOLDER}/online")).unwrap_or_default();
     let list = host.text(&format!("{FOLDER}/isolated")).unwrap_or_default();
     match (isolated, online.len()) {
         ([], 0) => Finding::unknown(NAME, "the kernel does not tell", MEANS, &[]),
@@ -39,9 +35,7 @@ fn isolation(host: &Host, isolated: &[usize]) -> Finding {
             Finding::improve(NAME, format!("none of {many}"), MEANS, &[&cure]).left(NEEDS_START)
         }
         _ => {
-            let ticks = host
-                .text(&format!("{FOLDER}/nohz_full"))
-                .unwrap_or_default();
+            let ticks = host.text(&format!("{FOLDER}/nohz_full")).unwrap_or_default();
             let ticks = listed(&ticks).unwrap_or_default();
             match isolated.iter().all(|it| ticks.contains(it)) {
                 true => Finding::good(NAME, format!("{list}, without ticks")),
@@ -49,9 +43,7 @@ fn isolation(host: &Host, isolated: &[usize]) -> Finding {
                     NAME,
                     format!("{list}, with ticks"),
                     "The kernel interrupts each of them some hundred times a second.",
-                    &[&format!(
-                        "command line of the kernel: nohz_full={list} rcu_nocbs={list}"
-                    )],
+                    &[&format!("command line of the kernel: nohz_full={list} rcu_nocbs={list}")],
                 )
                 .left(NEEDS_START),
             }
@@ -71,9 +63,7 @@ fn interrupts(host: &Host, isolated: &[usize]) -> Option<Finding> {
         let processors = host.processors(&path).unwrap_or_default();
         processors.iter().any(|it| isolated.contains(it))
     };
-    let online = host
-        .processors(&format!("{FOLDER}/online"))
-        .unwrap_or_default();
+    let online = host.processors(&format!("{FOLDER}/online")).unwrap_or_default();
     let others = online.iter().filter(|it| !isolated.contains(it));
     let others: Vec<String> = others.map(ToString::to_string).collect();
     let others = others.join(",");
@@ -105,10 +95,8 @@ fn governor(host: &Host) -> Finding {
     let governor = |name: &String| host.text(&path(name));
     let names = host.names(FOLDER);
     let mut found: Vec<String> = names.iter().filter_map(governor).collect();
-    let governed: Vec<&String> = names
-        .iter()
-        .filter(|name| governor(name).is_some_and(|it| it != "performance"))
-        .collect();
+    let governed: Vec<&String> =
+        names.iter().filter(|name| governor(name).is_some_and(|it| it != "performance")).collect();
     found.dedup();
     match &found[..] {
         [] => Finding::unknown(
@@ -124,9 +112,7 @@ fn governor(host: &Host) -> Finding {
             MEANS,
             &["cpupower frequency-set -g performance"],
         )
-        .by(governed
-            .iter()
-            .map(|name| Change::write(path(name), "performance"))),
+        .by(governed.iter().map(|name| Change::write(path(name), "performance"))),
     }
 }
 
@@ -135,11 +121,7 @@ fn idleness(host: &Host, isolated: &[usize]) -> Finding {
     const NAME: &str = "idle states";
     let online = host.processors(&format!("{FOLDER}/online"));
     let online = online.unwrap_or_default();
-    let processors = if isolated.is_empty() {
-        &online
-    } else {
-        isolated
-    };
+    let processors = if isolated.is_empty() { &online } else { isolated };
     let folder = |processor: usize| format!("{FOLDER}/cpu{processor}/cpuidle");
     let deepest = |processor: &usize| {
         let folder = folder(*processor);

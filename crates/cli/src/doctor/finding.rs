@@ -70,10 +70,7 @@ impl Finding {
         means: &'static str,
         cures: &[&str],
     ) -> Self {
-        Finding {
-            verdict: Verdict::Unknown,
-            ..Finding::improve(name, seen, means, cures)
-        }
+        Finding { verdict: Verdict::Unknown, ..Finding::improve(name, seen, means, cures) }
     }
 
     /// Adds what `--apply` does.

@@ -20,10 +20,7 @@ pub(super) struct Host {
 
 impl Host {
     pub(super) fn at(root: PathBuf) -> Self {
-        Host {
-            root,
-            only: Vec::new(),
-        }
+        Host { root, only: Vec::new() }
     }
 
     /// Looks at findings of these names only; at all where there is none.
@@ -92,10 +89,8 @@ impl Host {
     pub(super) fn names(&self, path: &str) -> Vec<String> {
         let entries = fs::read_dir(self.root.join(path)).into_iter().flatten();
         let names = entries.flatten().map(|entry| entry.file_name());
-        let mut names: Vec<String> = names
-            .take(ENTRIES)
-            .filter_map(|name| name.into_string().ok())
-            .collect();
+        let mut names: Vec<String> =
+            names.take(ENTRIES).filter_map(|name| name.into_string().ok()).collect();
         names.sort_unstable();
         names
     }

@@ -19,9 +19,7 @@ fn has_servers(host: &Host) -> bool {
 
 fn release(host: &Host) -> Option<(u32, u32)> {
     let release = host.text("proc/sys/kernel/osrelease")?;
-    let mut numbers = release
-        .split(|it: char| !it.is_ascii_digit())
-        .map(str::parse);
+    let mut numbers = release.split(|it: char| !it.is_ascii_digit()).map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
@@ -38,47 +36,34 @@ fn preemption(host: &Host) -> Finding {
         return Finding::good(NAME, "PREEMPT_RT");
     }
     let line = host.text("proc/cmdline").unwrap_or_default();
-    let asked = line
-        .split_whitespace()
-        .find_map(|word| word.strip_prefix("preempt="));
+    let asked = line.split_whitespace().find_map(|word| word.strip_prefix("preempt="));
     // What holds now stands in brackets, where it can be read.
     let told = host.text(DYNAMIC).unwrap_or_default();
-    let holds = told
-        .split_once('(')
-        .and_then(|(_, rest)| rest.split_once(')'));
+    let holds = told.split_once('(').and_then(|(_, rest)| rest.split_once(')'));
     let chosen = holds.map(|(word, _)| word).or(asked);
     let full = match holds {
         Some(_) => vec![Change::write(DYNAMIC, "full")],
         None => Vec::new(),
     };
     match chosen {
-        _ if has("PREEMPT") && !has("PREEMPT_DYNAMIC") => Finding::improve(
-            NAME,
-            "PREEMPT: all but what holds a spin lock",
-            MEANS,
-            &[CURE],
-        )
-        .left(NEEDS_START),
-        Some("full") if has("PREEMPT_DYNAMIC") => Finding::improve(
-            NAME,
-            "preempt=full: all but what holds a spin lock",
-            MEANS,
-            &[CURE],
-        )
-        .left(NEEDS_START),
+        _ if has("PREEMPT") && !has("PREEMPT_DYNAMIC") => {
+            Finding::improve(NAME, "PREEMPT: all but what holds a spin lock", MEANS, &[CURE])
+                .left(NEEDS_START)
+        }
+        Some("full") if has("PREEMPT_DYNAMIC") => {
+            Finding::improve(NAME, "preempt=full: all but what holds a spin lock", MEANS, &[CURE])
+                .left(NEEDS_START)
+        }
         _ if has("PREEMPT_DYNAMIC") => {
-            let seen = chosen.map_or(
-                "PREEMPT_DYNAMIC, as the kernel was built".to_owned(),
-                |it| format!("preempt={it}"),
-            );
+            let seen = chosen.map_or("PREEMPT_DYNAMIC, as the kernel was built".to_owned(), |it| {
+                format!("preempt={it}")
+            });
             let cures = [
                 "command line of the kernel: preempt=full",
                 "echo full > /sys/kernel/debug/sched/preempt",
                 CURE,
             ];
-            Finding::improve(NAME, seen, MEANS, &cures)
-                .by(full)
-                .left(NEEDS_START)
+            Finding::improve(NAME, seen, MEANS, &cures).by(full).left(NEEDS_START)
         }
         _ if version.is_empty() => {
             Finding::unknown(NAME, "/proc/version cannot be read", MEANS, &[])

@@ -106,11 +106,8 @@ pub(crate) fn run(args: Args) -> Done {
     }
     let report = Report::of(&host);
     if let Some(unknown) = host.unknown_name(report.findings.iter().map(|it| it.name)) {
-        let names: Vec<&str> = Report::of(&Host::at(args.root))
-            .findings
-            .iter()
-            .map(|it| it.name)
-            .collect();
+        let names: Vec<&str> =
+            Report::of(&Host::at(args.root)).findings.iter().map(|it| it.name).collect();
         return Err(because(format!(
             "no finding is called {unknown:?}; there are {}",
             names.join(", ")
@@ -155,9 +152,9 @@ fn meanwhile(
             Format::Json => {
                 print_line(&serde_json::json!({ "before": before, "measured": after }))?
             }
-            Format::Text => print(format!(
-                "\nbefore the changes\n{before}\nwith the changes\n{after}"
-            ))?,
+            Format::Text => {
+                print(format!("\nbefore the changes\n{before}\nwith the changes\n{after}"))?
+            }
         }
     }
     match args.command.split_first() {
@@ -186,10 +183,7 @@ impl std::fmt::Display for Applied {
         steps(f, "made", &self.made, &self.left)?;
         let (made, left) = (self.made.len(), self.left.len());
         let record = self.record.display();
-        writeln!(
-            f,
-            "\n{made} changes, {left} left; {record} says what was before"
-        )
+        writeln!(f, "\n{made} changes, {left} left; {record} says what was before")
     }
 }
 
@@ -211,12 +205,7 @@ fn steps(
         writeln!(f, "{GOOD}{word:7}{GOOD:#}  {}", Printable(what))?;
     }
     for Left { what, why } in left {
-        writeln!(
-            f,
-            "{FAINT}left   {FAINT:#}  {}: {}",
-            Printable(what),
-            Printable(why)
-        )?;
+        writeln!(f, "{FAINT}left   {FAINT:#}  {}: {}", Printable(what), Printable(why))?;
     }
     Ok(())
 }
@@ -236,12 +225,7 @@ impl Report {
         let findings: Vec<Finding> = all.filter(|finding| host.wants(finding.name)).collect();
         let count = |verdict| findings.iter().filter(|it| it.verdict == verdict).count();
         let (good, improve) = (count(Verdict::Good), count(Verdict::Improve));
-        Report {
-            good,
-            improve,
-            unknown: count(Verdict::Unknown),
-            findings,
-        }
+        Report { good, improve, unknown: count(Verdict::Unknown), findings }
     }
 
     fn text(&self) -> String {
@@ -253,10 +237,7 @@ impl Report {
                 Verdict::Unknown => (FAINT, "unknown"),
             };
             let (name, seen) = (finding.name, Printable(&finding.seen));
-            let _ = writeln!(
-                text,
-                "{style}{word}{style:#}  {STRONG}{name}{STRONG:#}: {seen}"
-            );
+            let _ = writeln!(text, "{style}{word}{style:#}  {STRONG}{name}{STRONG:#}: {seen}");
             if finding.verdict != Verdict::Good {
                 if !finding.means.is_empty() {
                     let _ = writeln!(text, "         {}", finding.means);
@@ -267,10 +248,7 @@ impl Report {
             }
         }
         let (good, improve, unknown) = (self.good, self.improve, self.unknown);
-        let _ = writeln!(
-            text,
-            "\n{good} good, {improve} to improve, {unknown} unknown"
-        );
+        let _ = writeln!(text, "\n{good} good, {improve} to improve, {unknown} unknown");
         text
     }
 }

@@ -7,15 +7,7 @@ use super::host::{Host, Queue};
 const DEVICES: &str = "sys/class/net";
 
 /// Queueing disciplines that send packets of higher SO_PRIORITY first, or each at its time.
-const BY_PRIORITY: [&str; 7] = [
-    "pfifo_fast",
-    "prio",
-    "mqprio",
-    "ets",
-    "taprio",
-    "etf",
-    "skbprio",
-];
+const BY_PRIORITY: [&str; 7] = ["pfifo_fast", "prio", "mqprio", "ets", "taprio", "etf", "skbprio"];
 
 /// The capability to poll for longer than `net.core.busy_read` says.
 const CAP_NET_ADMIN: u32 = 12;
@@ -43,11 +35,7 @@ fn polling(host: &Host, devices: &[&String]) -> Finding {
     const NAME: &str = "arriving packets";
     let unthreaded =
         |name: &&&String| host.number(&format!("{DEVICES}/{name}/threaded")) == Some(0);
-    let slow: Vec<&str> = devices
-        .iter()
-        .filter(unthreaded)
-        .map(|it| it.as_str())
-        .collect();
+    let slow: Vec<&str> = devices.iter().filter(unthreaded).map(|it| it.as_str()).collect();
     match slow.first() {
         None => Finding::good(NAME, "threads of their own take them"),
         Some(first) => Finding::improve(
@@ -88,27 +76,17 @@ fn napi(host: &Host, devices: &[&String]) -> Vec<(i32, String, i32)> {
 fn threads(host: &Host, devices: &[&String]) -> Option<Finding> {
     const NAME: &str = "priority of the threads that take packets";
     let all = napi(host, devices);
-    let plain: Vec<_> = all
-        .iter()
-        .filter(|(_, _, priority)| *priority == 0)
-        .collect();
+    let plain: Vec<_> = all.iter().filter(|(_, _, priority)| *priority == 0).collect();
     let first = all.first()?;
     Some(match plain.first() {
         None => Finding::good(NAME, format!("{} and others of real time", first.2)),
         Some((id, name, _)) => Finding::improve(
             NAME,
-            format!(
-                "{} of {} in SCHED_OTHER, {name} for one",
-                plain.len(),
-                all.len()
-            ),
+            format!("{} of {} in SCHED_OTHER, {name} for one", plain.len(), all.len()),
             "Any busy thread of real-time priority keeps packets of urgent calls from being taken.",
             &[&format!("chrt -f -p {PRIORITY} {id}, for each")],
         )
-        .by(plain.iter().map(|(id, ..)| Change::Schedule {
-            thread: *id,
-            priority: PRIORITY,
-        })),
+        .by(plain.iter().map(|(id, ..)| Change::Schedule { thread: *id, priority: PRIORITY })),
     })
 }
 
@@ -147,10 +125,7 @@ fn moderation(host: &Host, devices: &[&String]) -> Option<Finding> {
     }
     let (most, device) = *all.iter().max()?;
     Some(match most {
-        0 => Finding::good(
-            NAME,
-            "not by the kernel (ethtool -c shows what the device does)",
-        ),
+        0 => Finding::good(NAME, "not by the kernel (ethtool -c shows what the device does)"),
         _ => Finding::improve(
             NAME,
             format!("{device} keeps them for up to {most} ns"),
@@ -210,9 +185,8 @@ fn queueing(host: &Host, devices: &[&String]) -> Option<Finding> {
         })
         .collect();
     // Those that somebody set up are not for a doctor to replace.
-    let delivered = slow
-        .iter()
-        .filter(|device| root(device).is_some_and(|queue| queue.handle == "0:"));
+    let delivered =
+        slow.iter().filter(|device| root(device).is_some_and(|queue| queue.handle == "0:"));
     let changes = delivered.map(|device| Change::Queue {
         device: device.to_string(),
         discipline: "pfifo_fast".to_owned(),

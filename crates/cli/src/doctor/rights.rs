@@ -64,17 +64,12 @@ fn memory(host: &Host) -> Option<Finding> {
 fn processors(host: &Host) -> Option<Finding> {
     const NAME: &str = "processors of the control group";
     let paths = groups(host)?;
-    let mut sets = paths
-        .iter()
-        .map(|group| format!("sys/fs/cgroup{group}/cpuset.cpus.effective"));
+    let mut sets = paths.iter().map(|group| format!("sys/fs/cgroup{group}/cpuset.cpus.effective"));
     let allowed = sets.find_map(|path| host.processors(&path))?;
     let isolated = host.processors("sys/devices/system/cpu/isolated");
     let isolated = isolated.unwrap_or_default();
-    let lacks: Vec<String> = isolated
-        .iter()
-        .filter(|it| !allowed.contains(it))
-        .map(ToString::to_string)
-        .collect();
+    let lacks: Vec<String> =
+        isolated.iter().filter(|it| !allowed.contains(it)).map(ToString::to_string).collect();
     Some(match lacks.is_empty() {
         true => Finding::good(NAME, format!("{} of them", allowed.len())),
         false => Finding::improve(
@@ -156,14 +151,9 @@ fn group(host: &Host) -> Option<Finding> {
                 NAME,
                 "none",
                 "The kernel refuses real-time priorities to all threads of the group.",
-                &[&format!(
-                    "echo 950000 > /sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"
-                )],
+                &[&format!("echo 950000 > /sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us")],
             )
-            .by([Change::write(
-                format!("sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"),
-                "950000",
-            )]),
+            .by([Change::write(format!("sys/fs/cgroup/cpu{group}/cpu.rt_runtime_us"), "950000")]),
         ),
         time => Some(Finding::good(NAME, format!("{time} us of each period"))),
     }

@@ -35,9 +35,7 @@ impl At {
     /// Finds the channel. The ORB that calls it listens nowhere.
     pub(super) fn connect(&self) -> Result<Channel, Failed> {
         let timeout = Duration::from_millis(self.timeout);
-        let builder = in_order(Orb::builder())
-            .connect_timeout(timeout)
-            .round_trip_timeout(timeout);
+        let builder = in_order(Orb::builder()).connect_timeout(timeout).round_trip_timeout(timeout);
         let orb = with_args(builder).build()?;
         let object = self.find(&orb).map_err(|why| {
             because(format!(
@@ -50,10 +48,7 @@ impl At {
     /// Finds the channel anew, which may have another address now.
     pub(super) fn find_again(&self, before: &Channel) -> Result<Channel, Failed> {
         let object = self.find(&before.orb).map_err(because)?;
-        Ok(Channel {
-            orb: before.orb.clone(),
-            object,
-        })
+        Ok(Channel { orb: before.orb.clone(), object })
     }
 
     fn find(&self, orb: &Orb) -> Result<EventChannelRef, String> {
@@ -64,9 +59,7 @@ impl At {
         match orb.resolve(&format!("corbaloc:rir:/{INITIAL_NAME}")) {
             Err(ResolveError::UnknownName { .. }) => {
                 let names = crate::name::usual(orb).map_err(said)?;
-                names
-                    .resolve(INITIAL_NAME)
-                    .map_err(|error| error.to_string())
+                names.resolve(INITIAL_NAME).map_err(|error| error.to_string())
             }
             found => found.map_err(said),
         }
@@ -94,10 +87,7 @@ impl Channel {
         publications: &[(i32, i32)],
     ) -> Result<ProxyPushConsumerRef, Failed> {
         let qos = publishes(publications.iter().copied());
-        let suppliers = self
-            .object
-            .for_suppliers()
-            .map_err(|why| self.failed(why))?;
+        let suppliers = self.object.for_suppliers().map_err(|why| self.failed(why))?;
         let proxy = suppliers.ok_or_else(nil)?.obtain_push_consumer();
         let proxy = proxy.map_err(|why| self.failed(why))?.ok_or_else(nil)?;
         let connected = proxy.connect_push_supplier(None, &qos);
@@ -112,10 +102,7 @@ impl Channel {
         filter: &Filter,
     ) -> Result<ProxyPushSupplierRef, Failed> {
         let qos = asks_for(filter);
-        let consumers = self
-            .object
-            .for_consumers()
-            .map_err(|why| self.failed(why))?;
+        let consumers = self.object.for_consumers().map_err(|why| self.failed(why))?;
         let proxy = consumers.ok_or_else(nil)?.obtain_push_supplier();
         let proxy = proxy.map_err(|why| self.failed(why))?.ok_or_else(nil)?;
         if let Err(why) = proxy.connect_push_consumer(Some(consumer), &qos) {
@@ -149,13 +136,6 @@ fn nil() -> Failed {
 
 /// Returns an event that stands for a type and a source.
 pub(crate) fn event_of(kind: i32, source: i32) -> Event {
-    let header = EventHeader {
-        r#type: kind,
-        source,
-        ..EventHeader::default()
-    };
-    Event {
-        header,
-        ..Event::default()
-    }
+    let header = EventHeader { r#type: kind, source, ..EventHeader::default() };
+    Event { header, ..Event::default() }
 }

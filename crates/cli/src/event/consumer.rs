@@ -98,12 +98,7 @@ impl Wanted {
         let (ended, stopped) = (Arc::<AtomicBool>::default(), stop(to.clone())?);
         let takers = Takers::new(
             orb.clone(),
-            Told {
-                to,
-                missed: missed.clone(),
-                ended: ended.clone(),
-                stopped: stopped.clone(),
-            },
+            Told { to, missed: missed.clone(), ended: ended.clone(), stopped: stopped.clone() },
         );
         let consumer = takers.activate()?;
         let proxy = channel.consume(&consumer, &filter)?;
@@ -173,9 +168,7 @@ impl Consumer {
         if self.left == Some(0) {
             return Err(Over(Ok(())));
         }
-        let left = self
-            .end
-            .map(|end| end.saturating_duration_since(Instant::now()));
+        let left = self.end.map(|end| end.saturating_duration_since(Instant::now()));
         if left == Some(Duration::ZERO) {
             return Err(Over(Ok(())));
         }
@@ -188,11 +181,7 @@ impl Consumer {
             Ok(Message::Event(arrived)) => {
                 self.left = self.left.map(|left| left - 1);
                 self.presence.heard();
-                if let Some(gap) = self
-                    .gaps
-                    .as_mut()
-                    .and_then(|gaps| gaps.take(&arrived.event))
-                {
+                if let Some(gap) = self.gaps.as_mut().and_then(|gaps| gaps.take(&arrived.event)) {
                     told_gap(self.format, &arrived.event, gap).map_err(|why| Over(Err(why)))?;
                 }
                 return Ok(Some(*arrived));
@@ -261,8 +250,6 @@ fn stop(wake: SyncSender<Message>) -> Result<Arc<AtomicBool>, Failed> {
 
 /// Reads a number of seconds.
 pub(super) fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text
-        .parse()
-        .map_err(|_| "expected a number of seconds".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
     Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
 }

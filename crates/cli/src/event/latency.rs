@@ -17,10 +17,7 @@ pub(super) struct Latency {
 impl Latency {
     pub(super) fn of(told: &EventLatency) -> Latency {
         let times = told.times.iter();
-        Latency {
-            max_ns: told.max_ns,
-            times: times.map(|one| (one.most_ns, one.events)).collect(),
-        }
+        Latency { max_ns: told.max_ns, times: times.map(|one| (one.most_ns, one.events)).collect() }
     }
 
     /// Returns the times that came after those of a look before. The longest is then known as well as the others are.
@@ -29,9 +26,7 @@ impl Latency {
             return self.clone();
         };
         let at = |bound: u64| {
-            let found = before
-                .times
-                .binary_search_by_key(&bound, |(bound, _)| *bound);
+            let found = before.times.binary_search_by_key(&bound, |(bound, _)| *bound);
             found.map_or(0, |at| before.times[at].1)
         };
         let times = self.times.iter();
@@ -79,11 +74,7 @@ impl fmt::Display for Latency {
             return Ok(());
         }
         let [p50, p99] = [0.5, 0.99].map(|part| Time(self.quantile(part)));
-        write!(
-            f,
-            "  p50 {p50:>9}  p99 {p99:>9}  max {:>9}",
-            Time(self.max_ns)
-        )
+        write!(f, "  p50 {p50:>9}  p99 {p99:>9}  max {:>9}", Time(self.max_ns))
     }
 }
 
@@ -93,14 +84,8 @@ mod tests {
 
     #[test]
     fn times_since_a_look_are_those_that_came_after_it() {
-        let before = Latency {
-            max_ns: 900,
-            times: vec![(100, 5), (1_000, 1)],
-        };
-        let now = Latency {
-            max_ns: 900,
-            times: vec![(100, 5), (200, 99), (1_000, 2)],
-        };
+        let before = Latency { max_ns: 900, times: vec![(100, 5), (1_000, 1)] };
+        let now = Latency { max_ns: 900, times: vec![(100, 5), (200, 99), (1_000, 2)] };
         let since = now.since(Some(&before));
         assert_eq!(since.times, [(200, 99), (1_000, 1)]);
         assert_eq!(
@@ -109,10 +94,7 @@ mod tests {
         );
         assert_eq!(now.since(Some(&now)).json(), Value::Null);
         assert_eq!(now.since(None), now);
-        let longer = Latency {
-            max_ns: 5_000,
-            times: vec![(100, 5), (1_000, 1), (5_100, 1)],
-        };
+        let longer = Latency { max_ns: 5_000, times: vec![(100, 5), (1_000, 1), (5_100, 1)] };
         assert_eq!(longer.since(Some(&before)).max_ns, 5_000);
     }
 }

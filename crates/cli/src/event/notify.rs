@@ -101,9 +101,6 @@ impl fmt::Display for Notify {
 /// Properties of a channel that loses nothing that it accepted.
 fn persistent() -> Vec<Property> {
     let names = ["ConnectionReliability", "EventReliability"];
-    let property = |name: &str| Property {
-        name: name.to_owned(),
-        value: Any::new(1_i16),
-    };
+    let property = |name: &str| Property { name: name.to_owned(), value: Any::new(1_i16) };
     names.map(property).into()
 }

@@ -133,10 +133,7 @@ impl Presence {
             }
             (Err(_), Some(Reconnect::Within(limit))) if missed >= limit => Err(self.gone(
                 why,
-                &format!(
-                    "it was looked for during {} s (--reconnect)",
-                    limit.as_secs_f64()
-                ),
+                &format!("it was looked for during {} s (--reconnect)", limit.as_secs_f64()),
             )),
             (Err(_), _) => Ok(()),
         }
@@ -165,10 +162,7 @@ impl Presence {
     }
 
     fn gone(&self, why: &str, next: &str) -> Failed {
-        because(format!(
-            "the event channel {} is lost: {why}\n{next}",
-            self.channel.url()
-        ))
+        because(format!("the event channel {} is lost: {why}\n{next}", self.channel.url()))
     }
 
     /// Returns the pause before the next look.

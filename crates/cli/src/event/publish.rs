@@ -192,11 +192,7 @@ struct Pace<'e> {
 
 impl<'e> Pace<'e> {
     fn new(args: &Args, end: &'e Receiver<()>) -> Self {
-        Pace {
-            period: args.rate,
-            next: Instant::now(),
-            end,
-        }
+        Pace { period: args.rate, next: Instant::now(), end }
     }
 
     /// Waits until the next event is due. `false`: the process shall end.
@@ -215,9 +211,7 @@ pub(super) fn sleep_until(due: Instant, end: &Receiver<()>) -> bool {
 
 /// Reads a rate as the time between two events.
 fn rate(text: &str) -> Result<Duration, String> {
-    let rate: f64 = text
-        .parse()
-        .map_err(|_| "expected a number of events a second".to_owned())?;
+    let rate: f64 = text.parse().map_err(|_| "expected a number of events a second".to_owned())?;
     match rate > 0.0 {
         true => Duration::try_from_secs_f64(1.0 / rate).map_err(|error| error.to_string()),
         false => Err("a rate is above 0".to_owned()),

@@ -60,9 +60,7 @@ pub(super) fn run(args: &Args) -> Done {
     let done = record_all(&mut recording, &mut consumer, &types);
     let missed = consumer.missed();
     let ended = consumer.end();
-    let Recording {
-        events, skipped, ..
-    } = &recording;
+    let Recording { events, skipped, .. } = &recording;
     let (events, skipped, topics) = (*events, skipped.clone(), recording.recorder.topics());
     // Whatever ended it: the indexes are written, and the first error is the one to tell.
     let finished = recording.finish();
@@ -179,10 +177,7 @@ impl Recording {
     }
 
     fn skip(&mut self, why: String) {
-        let skipped = self.skipped.get_or_insert(Skipped {
-            events: 0,
-            first: why,
-        });
+        let skipped = self.skipped.get_or_insert(Skipped { events: 0, first: why });
         skipped.events += 1;
     }
 
@@ -225,11 +220,7 @@ mod tests {
         let mut recording = Recording::create(&path, true).ok().unwrap();
         let mut write = |kind: i32| {
             let event = event_of(kind, 1);
-            let arrived = Arrived {
-                event,
-                at: 1,
-                age: None,
-            };
+            let arrived = Arrived { event, at: 1, age: None };
             assert!(recording.write(&arrived, &types).is_ok(), "{kind}");
         };
         (16..16 + 65_534).for_each(&mut write);
@@ -246,9 +237,6 @@ mod tests {
         while playback.next_message().unwrap().is_some() {
             messages += 1;
         }
-        assert_eq!(
-            (messages, playback.ending()),
-            (65_535, Some(&Ending::Complete))
-        );
+        assert_eq!((messages, playback.ending()), (65_535, Some(&Ending::Complete)));
     }
 }

@@ -57,10 +57,9 @@ pub(super) fn run(args: &Args) -> Done {
     let done = push_all(args, &mut playback, (&channel, &proxy), &end, &mut replayed);
     let gone = proxy.disconnect_push_consumer();
     done.map_err(|failed| match failed {
-        Stopped::File(why) => within(&format!(
-            "{why}; {} events were pushed before",
-            replayed.events
-        )),
+        Stopped::File(why) => {
+            within(&format!("{why}; {} events were pushed before", replayed.events))
+        }
         Stopped::Channel(failed) => failed,
     })?;
     gone.map_err(|why| channel.failed(why))?;
@@ -148,9 +147,9 @@ fn step(
 ) -> Result<bool, Failed> {
     let (kind, source) = (header.r#type, header.source);
     match args.format {
-        Format::Text => print(format_args!(
-            "next: {kind}/{source}, {octets} octets; Enter pushes it "
-        ))?,
+        Format::Text => {
+            print(format_args!("next: {kind}/{source}, {octets} octets; Enter pushes it "))?
+        }
         Format::Json => {
             print_line(&json!({"event": "next", "type": kind, "source": source, "octets": octets}))?
         }
@@ -161,12 +160,7 @@ fn step(
 }
 
 fn told(args: &Args, replayed: &Replayed, ending: Option<&Ending>) -> Done {
-    let Replayed {
-        events,
-        skipped,
-        unreadable,
-        first_unreadable,
-    } = replayed;
+    let Replayed { events, skipped, unreadable, first_unreadable } = replayed;
     let cut_off = ending == Some(&Ending::CutOff);
     match args.format {
         Format::Json => print_line(&json!({

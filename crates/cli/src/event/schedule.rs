@@ -54,10 +54,7 @@ impl Scheduled {
                 "{why}\nno scheduling service answers at --scheduler {url}; `oxorb sched serve` starts one"
             ))
         })?;
-        Ok(Some(Service {
-            scheduler,
-            options: self,
-        }))
+        Ok(Some(Service { scheduler, options: self }))
     }
 }
 

@@ -26,17 +26,11 @@ pub(super) fn idl_of(ty: &TypeCode) -> Option<InIdl> {
         Shape::Struct => writer.mention(ty.resolved())?,
         _ => {
             let (of, dimensions) = writer.declarator(ty)?;
-            let _ = writeln!(
-                writer.text,
-                "struct {WRAPPED} {{\n    {of} value{dimensions};\n}};"
-            );
+            let _ = writeln!(writer.text, "struct {WRAPPED} {{\n    {of} value{dimensions};\n}};");
             WRAPPED.to_owned()
         }
     };
-    Some(InIdl {
-        name: name.trim_start_matches("::").to_owned(),
-        text: writer.text,
-    })
+    Some(InIdl { name: name.trim_start_matches("::").to_owned(), text: writer.text })
 }
 
 /// Types in types that are followed; a type code that is nested deeper is not written.
@@ -188,16 +182,12 @@ fn scoped(ty: TypeRef<'_>) -> Option<Vec<String>> {
     };
     // A prefix is a part with a point.
     let parts = path.split('/').filter(|part| !part.contains('.'));
-    parts
-        .map(|part| identifier(part).map(str::to_owned))
-        .collect()
+    parts.map(|part| identifier(part).map(str::to_owned)).collect()
 }
 
 fn identifier(name: &str) -> Option<&str> {
     let mut chars = name.chars();
-    let starts = chars
-        .next()
-        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let starts = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     (starts && chars.all(|c| c.is_ascii_alphanumeric() || c == '_')).then_some(name)
 }
 
@@ -216,9 +206,7 @@ mod tests {
         let files = oxorb_idl::source::Memory([("a.idl".into(), text.to_vec())].into());
         let files = oxorb_idl::source::SourceMap::new(files);
         let compiled = oxorb_idl::compile_from(files, &["a.idl"], &Default::default()).unwrap();
-        let tank = oxorb_idltypes::Types::new(compiled.model)
-            .by_name("plant::Tank")
-            .unwrap();
+        let tank = oxorb_idltypes::Types::new(compiled.model).by_name("plant::Tank").unwrap();
         let idl = idl_of(&tank).unwrap();
         assert_eq!(idl.name, "plant::Tank");
         let files =
@@ -227,9 +215,7 @@ mod tests {
         let again = oxorb_idl::compile_from(files, &["b.idl"], &Default::default());
         let again =
             again.unwrap_or_else(|failed| panic!("{}\n{}", failed.report.text(false), idl.text));
-        let again = oxorb_idltypes::Types::new(again.model)
-            .by_name("plant::Tank")
-            .unwrap();
+        let again = oxorb_idltypes::Types::new(again.model).by_name("plant::Tank").unwrap();
         assert_eq!(again, tank, "{}", idl.text);
     }
 

@@ -154,10 +154,7 @@ pub(super) fn run(args: &Args) -> Done {
             service.apply(&channel, Duration::from_millis(args.call_timeout));
         }
         let serving = channel.serve(&orb, name);
-        served.push((
-            name.clone(),
-            serving.map_err(|why| because(format!("{name}: {why}")))?,
-        ));
+        served.push((name.clone(), serving.map_err(|why| because(format!("{name}: {why}")))?));
     }
     let served = Arc::new(served);
     let notify = args.serve_notify(&orb)?;

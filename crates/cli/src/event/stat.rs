@@ -77,10 +77,7 @@ pub(super) fn watch(args: &WatchArgs) -> Done {
         std::thread::sleep(args.interval.max(Duration::from_millis(10)));
         let states = server.channels()?;
         let look = Look::new(&states);
-        let rates = Rates {
-            before: &before,
-            seconds: (look.at - before.at).as_secs_f64(),
-        };
+        let rates = Rates { before: &before, seconds: (look.at - before.at).as_secs_f64() };
         match args.format {
             Format::Json => print_line(&json!({ "channels": shown(&states, Some(&rates)) }))?,
             Format::Text => {
@@ -111,17 +108,12 @@ impl Server {
     fn beside(channel: &Channel) -> Result<Server, Failed> {
         let ior = channel.object().reference().ior();
         let profile = ior.iiop_profiles().next();
-        let endpoint = profile
-            .as_ref()
-            .and_then(|profile| profile.endpoints().first().cloned());
+        let endpoint = profile.as_ref().and_then(|profile| profile.endpoints().first().cloned());
         let endpoint =
             endpoint.ok_or_else(|| because("the channel has no IIOP endpoint to ask at"))?;
         let url = format!("corbaloc::{endpoint}/{OBJECT}");
         let object = channel.orb().string_to_object(&url).map_err(because)?;
-        Ok(Server {
-            object: EventStatisticsRef::from_ref(object.reference().clone()),
-            url,
-        })
+        Ok(Server { object: EventStatisticsRef::from_ref(object.reference().clone()), url })
     }
 
     fn channels(&self) -> Result<Vec<EventChannelState>, Failed> {
@@ -156,11 +148,7 @@ impl Look {
                 events.insert((state.name.clone(), false, one.number), one.events);
             }
         }
-        Look {
-            at: Instant::now(),
-            events,
-            latencies,
-        }
+        Look { at: Instant::now(), events, latencies }
     }
 }
 
@@ -190,10 +178,7 @@ fn shown(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> Vec<Value> 
             rates.map(|rates| rates.of(&state.name, consumer, number, events))
         };
         let consumer = |one: &EventConsumer| {
-            let drops = one
-                .drops
-                .iter()
-                .map(|drop| (drop.cause.clone(), json!(drop.events)));
+            let drops = one.drops.iter().map(|drop| (drop.cause.clone(), json!(drop.events)));
             json!({
                 "number": one.number, "reference": one.reference, "gateway": one.is_gateway,
                 "suspended": one.is_suspended, "matched": one.matched, "delivered": one.delivered,
@@ -230,12 +215,7 @@ fn latency(state: &EventChannelState, one: &EventConsumer, rates: Option<&Rates<
 fn table(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> String {
     let mut out = String::new();
     for state in states {
-        let EventChannelState {
-            name,
-            consumers,
-            suppliers,
-            observers,
-        } = state;
+        let EventChannelState { name, consumers, suppliers, observers } = state;
         let _ = writeln!(
             out,
             "{STRONG}{}{STRONG:#}: {} suppliers, {} consumers, {observers} observers",
@@ -276,10 +256,7 @@ fn table(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> String {
                     Printable(&drop.cause)
                 );
             }
-            marks(
-                &mut out,
-                &[("gateway", one.is_gateway), ("suspended", one.is_suspended)],
-            );
+            marks(&mut out, &[("gateway", one.is_gateway), ("suspended", one.is_suspended)]);
         }
     }
     out

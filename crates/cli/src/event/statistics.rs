@@ -37,20 +37,11 @@ impl idl::EventStatistics for Statistics {
 fn consumer(one: &ConsumerStatistics) -> EventConsumer {
     let dropped = one.suspended + one.failed + one.dropped;
     let own = [("suspended", one.suspended), ("failed", one.failed)];
-    let queue = one
-        .queue
-        .drops()
-        .map(|(cause, events)| (cause.name(), events));
-    let drops = own
-        .into_iter()
-        .filter(|(_, events)| *events > 0)
-        .chain(queue);
+    let queue = one.queue.drops().map(|(cause, events)| (cause.name(), events));
+    let drops = own.into_iter().filter(|(_, events)| *events > 0).chain(queue);
     EventConsumer {
         number: one.number,
-        reference: one
-            .reference
-            .as_ref()
-            .map_or(String::new(), |ior| ior.to_string()),
+        reference: one.reference.as_ref().map_or(String::new(), |ior| ior.to_string()),
         is_gateway: one.is_gateway,
         is_suspended: one.is_suspended,
         matched: one.matched,
@@ -58,10 +49,7 @@ fn consumer(one: &ConsumerStatistics) -> EventConsumer {
         // Counters of other threads, read one after the other.
         waiting: one.matched.saturating_sub(one.delivered + dropped),
         drops: drops
-            .map(|(cause, events)| EventDrops {
-                cause: cause.to_owned(),
-                events,
-            })
+            .map(|(cause, events)| EventDrops { cause: cause.to_owned(), events })
             .collect(),
         latency: one.latency.as_ref().map(latency).unwrap_or_default(),
     }
@@ -71,19 +59,14 @@ fn latency(measured: &Distribution) -> EventLatency {
     let times = measured.counts();
     EventLatency {
         max_ns: measured.max_ns,
-        times: times
-            .map(|(most_ns, events)| EventTimes { most_ns, events })
-            .collect(),
+        times: times.map(|(most_ns, events)| EventTimes { most_ns, events }).collect(),
     }
 }
 
 fn supplier(one: &SupplierStatistics) -> EventSupplier {
     EventSupplier {
         number: one.number,
-        reference: one
-            .reference
-            .as_ref()
-            .map_or(String::new(), |ior| ior.to_string()),
+        reference: one.reference.as_ref().map_or(String::new(), |ior| ior.to_string()),
         is_gateway: one.is_gateway,
         events: one.events,
         refused: one.refused,

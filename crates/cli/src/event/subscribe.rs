@@ -126,9 +126,7 @@ impl Line {
 }
 
 fn text(line: &Line) -> String {
-    let age = line
-        .age_ns
-        .map_or(String::new(), |age| Time(age).to_string());
+    let age = line.age_ns.map_or(String::new(), |age| Time(age).to_string());
     let value = match (&line.unreadable, &line.value) {
         (Some(why), _) => format!("{BAD}unreadable{BAD:#}: {}", Printable(why)),
         (None, Value::Null) if line.payload_octets > 0 => format!("{} octets", line.payload_octets),

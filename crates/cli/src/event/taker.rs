@@ -53,11 +53,7 @@ impl PushConsumer for Told {
         for event in data {
             let created = super::time::since_1970(event.header.creation_time);
             let age = created.and_then(|created| at.checked_sub(created));
-            let arrived = Arrived {
-                event: event.clone(),
-                at,
-                age: age.map(Duration::from_nanos),
-            };
+            let arrived = Arrived { event: event.clone(), at, age: age.map(Duration::from_nanos) };
             let arrived = Message::Event(Box::new(arrived));
             if let Err(TrySendError::Full(_)) = self.to.try_send(arrived) {
                 self.missed.fetch_add(1, Ordering::Relaxed);

@@ -54,10 +54,7 @@ pub(super) fn to_message(event: &Event, types: &ValueTypes) -> Result<(Topic, Ve
         written.map_err(|error| error.to_string())?;
         whole.copy_octets(octets);
     }
-    Ok((
-        topic(event, WHOLE, Schema::idl(WHOLE_NAME, WHOLE_IDL)),
-        whole.finish().to_vec(),
-    ))
+    Ok((topic(event, WHOLE, Schema::idl(WHOLE_NAME, WHOLE_IDL)), whole.finish().to_vec()))
 }
 
 /// Returns the topic and the CDR of an event whose value viewers can read; `None` for all others.
@@ -84,20 +81,12 @@ pub(super) fn to_event(topic: &Topic, message: &[u8]) -> Result<Option<Event>, S
     let mut event = event_of(kind, source);
     event.header.ttl = 1;
     let (little, cdr) = split_cdr(message).map_err(|error| error.to_string())?;
-    let order = if little {
-        ByteOrder::Little
-    } else {
-        ByteOrder::Big
-    };
+    let order = if little { ByteOrder::Little } else { ByteOrder::Big };
     let place = topic.metadata.get(PLACE).map(String::as_str);
     if place == Some(WHOLE) {
         let mut decoder = Decoder::new(cdr, order, Dialect::GIOP_1_2);
         let read = |decoder: &mut Decoder<'_>| -> oxorb::cdr::Result<_> {
-            Ok((
-                decoder.long()?,
-                Vec::<u8>::decode(decoder)?,
-                Vec::<u8>::decode(decoder)?,
-            ))
+            Ok((decoder.long()?, Vec::<u8>::decode(decoder)?, Vec::<u8>::decode(decoder)?))
         };
         let (ttl, payload, any) = read(&mut decoder).map_err(|error| error.to_string())?;
         event.header.ttl = ttl;
@@ -129,11 +118,8 @@ pub(super) fn native_header() -> [u8; 4] {
 
 fn topic(event: &Event, place: &str, schema: std::sync::Arc<Schema>) -> Topic {
     let (kind, source) = (event.header.r#type, event.header.source);
-    let metadata = [
-        (TYPE, kind.to_string()),
-        (SOURCE, source.to_string()),
-        (PLACE, place.to_owned()),
-    ];
+    let metadata =
+        [(TYPE, kind.to_string()), (SOURCE, source.to_string()), (PLACE, place.to_owned())];
     Topic {
         name: format!("/{kind}/{source}"),
         encoding: CDR.to_owned(),
@@ -154,10 +140,8 @@ fn type_code_text(ty: &TypeCode) -> Result<String, String> {
 }
 
 fn type_code(text: &str) -> Result<TypeCode, String> {
-    let digits = |at: usize| {
-        text.get(at..at + 2)
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok())
-    };
+    let digits =
+        |at: usize| text.get(at..at + 2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
     let octets: Option<Vec<u8>> = (0..text.len()).step_by(2).map(digits).collect();
     let octets = octets.ok_or("the type code of its topic is not in hexadecimal digits")?;
     let decoder = Decoder::encapsulated(&octets, Dialect::GIOP_1_2);

@@ -46,11 +46,7 @@ impl TypeArgs {
             None => None,
             Some(name) => Some(types.by_name(name).map_err(because)?),
         };
-        Ok(ValueTypes {
-            source: Source::Idl(Box::new(types)),
-            ty,
-            payload: self.payload,
-        })
+        Ok(ValueTypes { source: Source::Idl(Box::new(types)), ty, payload: self.payload })
     }
 }
 
@@ -66,10 +62,7 @@ impl Default for ValueTypes {
 }
 
 /// The rules of CDR in payloads: text in UTF-8, which viewers of recordings expect.
-const DIALECT: Dialect = Dialect {
-    chars: oxorb::CharSet::Utf8,
-    ..Dialect::GIOP_1_2
-};
+const DIALECT: Dialect = Dialect { chars: oxorb::CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 impl ValueTypes {
     /// Lets an ORB know the valuetypes.
@@ -83,9 +76,7 @@ impl ValueTypes {
         let mut reader = Reader::new(&known);
         let any = TypeCode::simple(oxorb_dynamic::TcKind::Any).expect("any is a simple type");
         let ty = self.ty.as_ref().unwrap_or(&any);
-        let value = reader
-            .from_json(json, ty)
-            .map_err(|error| error.to_string())?;
+        let value = reader.from_json(json, ty).map_err(|error| error.to_string())?;
         let mut data = EventData::default();
         match (value, &self.ty) {
             (value, Some(ty)) if self.payload => data.payload = to_payload(&value, ty)?,
@@ -110,11 +101,7 @@ impl ValueTypes {
         }
         match data.any_value.type_code() {
             none if *none == TypeCode::NULL => Ok(None),
-            _ => data
-                .any_value
-                .dynamic()
-                .map(Some)
-                .map_err(|error| error.to_string()),
+            _ => data.any_value.dynamic().map(Some).map_err(|error| error.to_string()),
         }
     }
 
@@ -124,11 +111,7 @@ impl ValueTypes {
     }
 
     fn known<'k>(&'k self, orb: &'k Orb) -> Known<'k> {
-        Known {
-            source: &self.source,
-            orb,
-            defaults: false,
-        }
+        Known { source: &self.source, orb, defaults: false }
     }
 }
 

@@ -33,10 +33,7 @@ pub(crate) struct Args {
 
 /// Goes through all files, whatever is wrong with one.
 pub(super) fn run(args: &Args) -> Done {
-    let style = Options {
-        indent: usize::from(args.indent),
-        width: usize::from(args.width),
-    };
+    let style = Options { indent: usize::from(args.indent), width: usize::from(args.width) };
     let mut wrong = Vec::new();
     for file in &args.files {
         if let Err(why) = reformat(file, args.check, &style) {
@@ -64,10 +61,7 @@ fn reformat(file: &Path, check: bool, style: &Options) -> Result<(), String> {
             true => Ok(()),
             false => Err(format!(
                 "not in this style\n{}",
-                Difference {
-                    text: &text,
-                    formatted: &formatted
-                }
+                Difference { text: &text, formatted: &formatted }
             )),
         };
     }
@@ -94,10 +88,8 @@ impl Difference<'_> {
 
 impl fmt::Display for Difference<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (old, new): (Vec<&str>, Vec<&str>) = (
-            self.text.lines().collect(),
-            self.formatted.lines().collect(),
-        );
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (self.text.lines().collect(), self.formatted.lines().collect());
         let (mut a, mut b, mut shown) = (0, 0, 0);
         while a < old.len() || b < new.len() {
             if old.get(a) == new.get(b) {

@@ -69,11 +69,7 @@ pub(super) fn show(name: &str, place: &Place, format: Format) -> Done {
     }
     let mut text = String::new();
     let _ = writeln!(text, "{STRONG}{}{STRONG:#}", line(&repository, entry));
-    let _ = writeln!(
-        text,
-        "{FAINT}id{FAINT:#} {}",
-        Printable(entry.repository_id())
-    );
+    let _ = writeln!(text, "{FAINT}id{FAINT:#} {}", Printable(entry.repository_id()));
     for id in contents {
         let _ = writeln!(text, "  {}", line(&repository, repository.entry(id)));
     }
@@ -95,19 +91,11 @@ fn line(repository: &Repository, entry: &Entry) -> String {
     let name = entry.name();
     let ty = |id: EntryId| called(repository.entry(id));
     match &entry.kind {
-        Kind::Attribute {
-            ty: of, readonly, ..
-        } => {
+        Kind::Attribute { ty: of, readonly, .. } => {
             let readonly = if *readonly { "readonly " } else { "" };
             format!("{readonly}attribute {} {name}", ty(*of))
         }
-        Kind::Operation {
-            result,
-            params,
-            raises,
-            oneway,
-            ..
-        } => {
+        Kind::Operation { result, params, raises, oneway, .. } => {
             let oneway = if *oneway { "oneway " } else { "" };
             let params = params.iter().map(|param| {
                 let mode = match param.mode {

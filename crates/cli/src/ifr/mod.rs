@@ -89,29 +89,13 @@ pub(crate) struct Place {
 /// Runs one verb.
 pub(crate) fn run(command: Command) -> Done {
     match command {
-        Command::Load {
-            files,
-            reading,
-            place,
-        } => load(&files, &reading, &place),
+        Command::Load { files, reading, place } => load(&files, &reading, &place),
         Command::Unload { files, place } => unload(&files, &place),
-        Command::Ls {
-            name,
-            place,
-            format,
-        } => list::list(name.as_deref(), &place, format),
-        Command::Show {
-            name,
-            place,
-            format,
-        } => list::show(&name, &place, format),
-        Command::Serve {
-            place,
-            port,
-            listening,
-            ior_file,
-            watch,
-        } => serve::serve(&place, &listening, port, ior_file, watch),
+        Command::Ls { name, place, format } => list::list(name.as_deref(), &place, format),
+        Command::Show { name, place, format } => list::show(&name, &place, format),
+        Command::Serve { place, port, listening, ior_file, watch } => {
+            serve::serve(&place, &listening, port, ior_file, watch)
+        }
     }
 }
 

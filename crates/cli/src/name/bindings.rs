@@ -82,9 +82,9 @@ impl Budget {
         let taken = self.limit - self.names.load(Relaxed);
         match self.stopped.get() {
             None => Ok(()),
-            Some(why) => Err(because(format!(
-                "stopped after {taken} names, others are left out: {why}"
-            ))),
+            Some(why) => {
+                Err(because(format!("stopped after {taken} names, others are left out: {why}")))
+            }
         }
     }
 }
@@ -113,10 +113,7 @@ pub(super) fn bindings(
             Some(below) => Some(below.join(entry.component)),
             None => Name::new([entry.component]),
         };
-        found.extend(name.map(|name| Found {
-            name,
-            is_context: entry.is_context,
-        }));
+        found.extend(name.map(|name| Found { name, is_context: entry.is_context }));
     }
     // Servers have orders of their own, or none.
     found.sort_by_cached_key(|found| found.name.to_string());
@@ -127,9 +124,7 @@ impl Found {
     /// The last component alone.
     pub(super) fn last(&self) -> String {
         let last = self.name.components().last();
-        last.map_or_else(String::new, |last| {
-            oxorb_naming::stringify(std::slice::from_ref(last))
-        })
+        last.map_or_else(String::new, |last| oxorb_naming::stringify(std::slice::from_ref(last)))
     }
 
     pub(super) fn word(&self) -> &'static str {
@@ -173,12 +168,9 @@ impl fmt::Display for Summary<'_> {
         match addresses.as_slice() {
             [] => write!(f, "{} without an IIOP address", Printable(type_id)),
             [first] => write!(f, "{} at {first}", Printable(type_id)),
-            [first, others @ ..] => write!(
-                f,
-                "{} at {first} and {} more",
-                Printable(type_id),
-                others.len()
-            ),
+            [first, others @ ..] => {
+                write!(f, "{} at {first} and {} more", Printable(type_id), others.len())
+            }
         }
     }
 }

@@ -12,10 +12,8 @@ use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 
 /// Arguments of `oxorb name ls`.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Works with any ORB's name server.\n\nExamples:\n  oxorb name ls\n  \
-    oxorb name ls bank/branches --long --at corbaloc::10.0.0.7:2809/NameService"
-)]
+#[command(after_help = "Works with any ORB's name server.\n\nExamples:\n  oxorb name ls\n  \
+    oxorb name ls bank/branches --long --at corbaloc::10.0.0.7:2809/NameService")]
 pub(crate) struct Args {
     /// Name of the context; the server's root unless given
     #[arg(value_parser = super::name_argument)]
@@ -40,11 +38,7 @@ pub(super) fn run(args: Args) -> Done {
     for found in bindings(&names, None, &budget)? {
         let mut row = found.to_json();
         let slash = if found.is_context { "/" } else { "" };
-        let _ = write!(
-            text,
-            "{STRONG}{}{STRONG:#}{slash}",
-            Printable(&found.last())
-        );
+        let _ = write!(text, "{STRONG}{}{STRONG:#}{slash}", Printable(&found.last()));
         if args.long {
             match object(&names, &found.name) {
                 Ok(object) => {

@@ -91,9 +91,7 @@ impl At {
 
     fn builder(&self) -> Builder {
         let timeout = Duration::from_millis(self.timeout);
-        Orb::builder()
-            .connect_timeout(timeout)
-            .round_trip_timeout(timeout)
+        Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout)
     }
 
     /// The context of a name, or the one to begin at.
@@ -132,11 +130,12 @@ pub(crate) fn usual(orb: &Orb) -> Result<Names, oxorb::ResolveError> {
 /// A name as it is typed. Who gives a URL instead is told where it belongs.
 fn name_argument(text: &str) -> Result<Name, String> {
     let url = ["corbaname:", "corbaloc:", "IOR:"];
-    text.parse().map_err(|invalid| {
-        match url.iter().any(|scheme| text.starts_with(scheme)) {
-            true => "a URL is no name: say with --at which server is meant, and here what stands behind '#'".to_owned(),
-            false => format!("{invalid}"),
+    text.parse().map_err(|invalid| match url.iter().any(|scheme| text.starts_with(scheme)) {
+        true => {
+            "a URL is no name: say with --at which server is meant, and here what stands behind '#'"
+                .to_owned()
         }
+        false => format!("{invalid}"),
     })
 }
 
@@ -149,9 +148,6 @@ mod tests {
         let wrong = name_argument("corbaname::127.0.0.1:2809#Bank").unwrap_err();
         assert!(wrong.contains("--at"), "{wrong}");
         assert!(!name_argument("a.b.c").unwrap_err().contains("--at"));
-        assert_eq!(
-            name_argument("Bank/Teller.x").unwrap().to_string(),
-            "Bank/Teller.x"
-        );
+        assert_eq!(name_argument("Bank/Teller.x").unwrap().to_string(), "Bank/Teller.x");
     }
 }

@@ -62,10 +62,7 @@ pub(super) fn run(args: Args) -> Done {
     progress.end();
     let (mut checked, budget) = survey.into_checked();
     checked.sort_by_cached_key(|checked| checked.name.to_string());
-    let alive = checked
-        .iter()
-        .filter(|checked| checked.health == Health::Alive)
-        .count();
+    let alive = checked.iter().filter(|checked| checked.health == Health::Alive).count();
     let total = checked.len();
     checked.retain(|checked| checked.health != Health::Alive);
     if args.format == Format::Text {
@@ -168,22 +165,14 @@ struct Task {
 
 impl Survey {
     fn new(names: &Names, budget: Budget) -> Survey {
-        let begin = Task {
-            name: None,
-            is_context: true,
-        };
+        let begin = Task { name: None, is_context: true };
         let state = State {
             waiting: VecDeque::from([begin]),
             running: 0,
             seen: HashSet::new(),
             checked: Vec::new(),
         };
-        Survey {
-            root: names.clone(),
-            budget,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        }
+        Survey { root: names.clone(), budget, state: Mutex::new(state), changed: Condvar::new() }
     }
 
     fn into_checked(self) -> (Vec<Checked>, Budget) {
@@ -193,9 +182,7 @@ impl Survey {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Looks at one after the other until there are none, and nobody is left to add one.
@@ -215,10 +202,7 @@ impl Survey {
             } else if state.running == 0 {
                 return;
             } else {
-                state = self
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(|poisoned| poisoned.into_inner());
+                state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
             }
         }
     }
@@ -246,11 +230,7 @@ impl Survey {
                 _ => (None, Health::Unknown(error.to_string()), Vec::new()),
             },
         };
-        let checked = Checked {
-            name,
-            object,
-            health,
-        };
+        let checked = Checked { name, object, health };
         (found, Some(checked))
     }
 
@@ -263,10 +243,9 @@ impl Survey {
         }
         match bindings(context, name, &self.budget) {
             Ok(found) => {
-                let tasks = found.into_iter().map(|found| Task {
-                    name: Some(found.name),
-                    is_context: found.is_context,
-                });
+                let tasks = found
+                    .into_iter()
+                    .map(|found| Task { name: Some(found.name), is_context: found.is_context });
                 (tasks.collect(), Health::Alive)
             }
             Err(exception) => (Vec::new(), Health::after(exception)),
@@ -290,14 +269,8 @@ fn text(dead: &[Checked], total: usize, alive: usize) -> String {
         let _ = writeln!(text, "\n             {}", Printable(checked.health.why()));
     }
     let _ = match dead.len() {
-        0 => writeln!(
-            text,
-            "{GOOD}all{GOOD:#} {total} names lead to objects that answer"
-        ),
-        dead => writeln!(
-            text,
-            "{dead} of {total} names lead to no object, {alive} do"
-        ),
+        0 => writeln!(text, "{GOOD}all{GOOD:#} {total} names lead to objects that answer"),
+        dead => writeln!(text, "{dead} of {total} names lead to no object, {alive} do"),
     };
     text
 }

@@ -82,10 +82,7 @@ pub(super) fn run(args: Args) -> Done {
     // Clients that come back before the names are there shall find nobody yet, instead of no such object.
     let builder = args.listening.at(Orb::builder(), args.port);
     let orb = with_args(builder.listen_late()).build()?;
-    let rules = Rules {
-        read_only: args.read_only,
-        federation: args.federate.clone(),
-    };
+    let rules = Rules { read_only: args.read_only, federation: args.federate.clone() };
     let service = NameService::start_under(&orb, store, args.limits(), rules)?;
     let access = Access::of(&orb, args.read_only).following(&args.federate);
     let ior = service.root().to_ior();

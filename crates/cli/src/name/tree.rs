@@ -102,15 +102,9 @@ impl Walk {
             let _ = writeln!(text, "  {style}{}{style:#}", Printable(&note));
             row[key] = json!(note);
         };
-        let Some(own) = Name::new(
-            found
-                .name
-                .components()
-                .last()
-                .cloned()
-                .into_iter()
-                .collect::<Vec<_>>(),
-        ) else {
+        let Some(own) =
+            Name::new(found.name.components().last().cloned().into_iter().collect::<Vec<_>>())
+        else {
             return;
         };
         let names = match object(around, &own) {

@@ -20,12 +20,7 @@ pub(super) fn read(files: &[&PathBuf], loaded: &mut Loaded) -> Result<(), Failed
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let place = |place: Place| {
         let file = files.get(place.text).map(|file| file.display().to_string());
-        format!(
-            "{}:{}:{}",
-            file.unwrap_or_default(),
-            place.line,
-            place.column
-        )
+        format!("{}:{}:{}", file.unwrap_or_default(), place.line, place.column)
     };
     let model = read_model(&texts)
         .map_err(|error| because(format!("{}: {}", place(error.place), error.why)))?;

@@ -122,10 +122,7 @@ fn ask(server: &Server, requests: &[AdmissionRequest], format: Format) -> Done {
         }
     }
     let admitted = |answer: &AdmissionAnswer| {
-        matches!(
-            answer.verdict,
-            AdmissionVerdict::Guaranteed | AdmissionVerdict::BestEffort
-        )
+        matches!(answer.verdict, AdmissionVerdict::Guaranteed | AdmissionVerdict::BestEffort)
     };
     match answers.iter().all(admitted) {
         true => Ok(()),
@@ -188,12 +185,7 @@ pub(super) fn admitted(args: &AdmittedArgs) -> Done {
     );
     for member in &load.members {
         let wanted = &member.wanted;
-        let _ = write!(
-            out,
-            "{}: {}",
-            Printable(&wanted.whose),
-            sentence(&member.has)
-        );
+        let _ = write!(out, "{}: {}", Printable(&wanted.whose), sentence(&member.has));
         let _ = match wanted.shares {
             true => writeln!(out),
             false => writeln!(
@@ -273,15 +265,10 @@ impl Server {
             true => url.to_owned(),
             false => format!("{url}/{}", Served::NAME),
         };
-        let orb = with_args(
-            Orb::builder()
-                .connect_timeout(PATIENCE)
-                .round_trip_timeout(PATIENCE),
-        )
-        .build()?;
-        let object = orb
-            .string_to_object(&url)
-            .map_err(|error| because(format!("{url}: {error}")))?;
+        let orb = with_args(Orb::builder().connect_timeout(PATIENCE).round_trip_timeout(PATIENCE))
+            .build()?;
+        let object =
+            orb.string_to_object(&url).map_err(|error| because(format!("{url}: {error}")))?;
         Ok(Server {
             object: oxorb::Interface::from_ref(oxorb::Interface::reference(&object).clone()),
             url,

@@ -62,11 +62,7 @@ pub(super) fn run(source: &Source, what: &What, format: Format) -> Done {
         Format::Json => print_json(&found.json)?,
         Format::Text => print(found.text)?,
     }
-    if found.safe {
-        Ok(())
-    } else {
-        Err(Failed::Told)
-    }
+    if found.safe { Ok(()) } else { Err(Failed::Told) }
 }
 
 /// Analyses one file after the other; what is wrong with one does not keep the others from being analysed.
@@ -155,11 +151,7 @@ fn found(loaded: &Loaded, source: &Source, what: &What) -> Result<Found, Failed>
     }
     if !servers.is_empty() {
         servers.iter().for_each(|one| text.push_str(&one.as_text()));
-        json["servers"] = servers
-            .iter()
-            .map(servers::Served::as_json)
-            .collect::<Vec<_>>()
-            .into();
+        json["servers"] = servers.iter().map(servers::Served::as_json).collect::<Vec<_>>().into();
     }
     text.push_str(&notes.last_lines());
     text.push_str(&conclusion(&schedule, &report, &findings, safe));
@@ -182,11 +174,7 @@ impl Findings {
         Findings {
             told: anomalies.clone().map(|found| loaded.told(found)).collect(),
             errors: anomalies.filter(|found| is_wrong(found)).count(),
-            problems: schedule
-                .problems
-                .iter()
-                .map(|problem| format!("error: {problem}"))
-                .collect(),
+            problems: schedule.problems.iter().map(|problem| format!("error: {problem}")).collect(),
         }
     }
 
@@ -201,10 +189,7 @@ fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings, safe: b
     let tasks = &schedule.tasks.tasks;
     let open = |verdict: &&Verdict| verdict.outcome != Outcome::Meets;
     let lost = report.verdicts.iter().filter(open);
-    let critical = lost
-        .clone()
-        .filter(|verdict| tasks[verdict.task].critical)
-        .count();
+    let critical = lost.clone().filter(|verdict| tasks[verdict.task].critical).count();
     let others = lost.count() - critical;
     let wrong = findings.errors + findings.problems.len();
     if wrong == 0 && critical == 0 && !safe {
@@ -219,17 +204,10 @@ fn conclusion(schedule: &Schedule, report: &Report, findings: &Findings, safe: b
     }
     let mut why = Vec::new();
     if wrong > 0 {
-        why.push(format!(
-            "{wrong} error{}",
-            if wrong == 1 { "" } else { "s" }
-        ));
+        why.push(format!("{wrong} error{}", if wrong == 1 { "" } else { "s" }));
     }
     if critical > 0 {
-        let are = if critical == 1 {
-            "deadline is"
-        } else {
-            "deadlines are"
-        };
+        let are = if critical == 1 { "deadline is" } else { "deadlines are" };
         why.push(format!("{critical} critical {are} not proved"));
     }
     format!("\n{BAD}not safe{BAD:#}: {}\n", why.join(", "))
@@ -242,9 +220,7 @@ fn head(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
     }
     let bounds = &report.bounds;
     let level = |level: Option<i32>| level.map_or("none".into(), |level| level.to_string());
-    let frame = schedule
-        .frame
-        .map_or("over 36 years".into(), |frame| Show(frame).to_string());
+    let frame = schedule.frame.map_or("over 36 years".into(), |frame| Show(frame).to_string());
     let _ = writeln!(
         out,
         "{STRONG}{}{STRONG:#}, dispatched by {}: {} in all, {} critical; frame {frame}",
@@ -260,9 +236,7 @@ fn head(schedule: &Schedule, report: &Report, findings: &Findings) -> String {
         bounds.phasing_penalty * 100.0
     );
     let _ = writeln!(out, "critical: {}", schedule.critical_set);
-    let exact = report
-        .guaranteed_priority(&schedule.tasks)
-        .map(|band| band as i32);
+    let exact = report.guaranteed_priority(&schedule.tasks).map(|band| band as i32);
     let _ = writeln!(
         out,
         "critical down to priority {}, guaranteed down to {} {FAINT}(by the test of paper 3: {}){FAINT:#}\n",
@@ -298,11 +272,7 @@ fn verdicts_with<'a>(
     for verdict in verdicts {
         let task = &set.tasks[verdict.task];
         let (style, mark) = mark(verdict.outcome);
-        let critical = if task.critical {
-            "critical"
-        } else {
-            "        "
-        };
+        let critical = if task.critical { "critical" } else { "        " };
         let _ = write!(
             out,
             "{style}{mark}{style:#} {critical} {:>3}  {}",
@@ -318,12 +288,7 @@ fn verdicts_with<'a>(
 /// Chains of events with their bounds from end to end.
 fn chains(set: &TaskSet, chains: &[End]) -> String {
     let mut out = String::new();
-    for End {
-        steps,
-        firsts,
-        response,
-    } in chains
-    {
+    for End { steps, firsts, response } in chains {
         let names: Vec<&str> = names(set, steps).collect();
         let (begin, rest) = names.split_at(*firsts);
         let path = [&[begin.join(" + ").as_str()], rest].concat().join(" -> ");
@@ -334,10 +299,7 @@ fn chains(set: &TaskSet, chains: &[End]) -> String {
         let _ = match response {
             Some(response) => {
                 let within = Show(*response);
-                writeln!(
-                    out,
-                    "chain {path}: done at most {within} after the release of {first}"
-                )
+                writeln!(out, "chain {path}: done at most {within} after the release of {first}")
             }
             None => writeln!(out, "chain {path}: no bound from end to end"),
         };

@@ -15,10 +15,8 @@ pub(super) fn read(
     include: &[PathBuf],
     loaded: &mut Loaded,
 ) -> Result<(), Failed> {
-    let options = oxorb_idl::Options {
-        include_dirs: include.to_vec(),
-        ..oxorb_idl::Options::default()
-    };
+    let options =
+        oxorb_idl::Options { include_dirs: include.to_vec(), ..oxorb_idl::Options::default() };
     let compiled = match oxorb_idl::compile(files, &options) {
         Ok(compiled) => compiled,
         Err(failed) => {
@@ -107,10 +105,9 @@ fn text(param: &AnnotationParam) -> Result<String, String> {
     match &param.value {
         AnnotationValue::Name(name) => Ok(name.clone()),
         AnnotationValue::Constant(Value::String(text)) => Ok(text.clone()),
-        AnnotationValue::Constant(_) => Err(format!(
-            "{} is a text with a unit, as in {0} = \"2 ms\"",
-            param.name
-        )),
+        AnnotationValue::Constant(_) => {
+            Err(format!("{} is a text with a unit, as in {0} = \"2 ms\"", param.name))
+        }
     }
 }
 

@@ -69,9 +69,7 @@ pub(super) fn run(args: &Args) -> Done {
     let enforceable = DispatchTable::from(&schedule).enforceable();
     enforceable.map_err(|error| because(error.to_string()))?;
     if args.margin < 1.0 {
-        return Err(because(
-            "--margin is 1 at least: less than was measured is no worst case",
-        ));
+        return Err(because("--margin is 1 at least: less than was measured is no worst case"));
     }
     let url = match (&args.server, args.command.is_empty()) {
         (Some(url), _) => url.clone(),
@@ -95,11 +93,7 @@ pub(super) fn run(args: &Args) -> Done {
     drop(application);
 
     let rows = DispatchTable::from(&schedule);
-    let names: Vec<&str> = rows
-        .operations()
-        .iter()
-        .map(|row| row.name.as_str())
-        .collect();
+    let names: Vec<&str> = rows.operations().iter().map(|row| row.name.as_str()).collect();
     let found: Vec<Found> = measured
         .into_iter()
         .filter(|seen| seen.cpu.count > 0 && names.contains(&seen.operation.as_str()))
@@ -122,10 +116,8 @@ pub(super) fn run(args: &Args) -> Done {
 }
 
 fn tell(args: &Args, names: &[&str], found: &[Found], calls: &[CallCount]) -> Done {
-    let silent: Vec<&&str> = names
-        .iter()
-        .filter(|name| !found.iter().any(|one| one.operation == **name))
-        .collect();
+    let silent: Vec<&&str> =
+        names.iter().filter(|name| !found.iter().any(|one| one.operation == **name)).collect();
     match args.format {
         Format::Json => print_json(&json!({
             "operations": found.iter().map(|one| json!({
@@ -150,13 +142,7 @@ fn tell(args: &Args, names: &[&str], found: &[Found], calls: &[CallCount]) -> Do
                 "{STRONG}{:<28} {:>8} {:>10} {:>10} {:>10}   worst case{STRONG:#}\n",
                 "operation", "calls", "p50", "p99", "max"
             );
-            for Found {
-                operation,
-                worst_case,
-                measured,
-                ..
-            } in found
-            {
+            for Found { operation, worst_case, measured, .. } in found {
                 let cpu = &measured.cpu;
                 let _ = writeln!(
                     out,
@@ -168,13 +154,7 @@ fn tell(args: &Args, names: &[&str], found: &[Found], calls: &[CallCount]) -> Do
                     Show(*worst_case),
                 );
             }
-            for CallCount {
-                from,
-                to,
-                two_way,
-                calls,
-            } in calls
-            {
+            for CallCount { from, to, two_way, calls } in calls {
                 let how = if *two_way { "calls" } else { "sends to" };
                 let _ = writeln!(out, "{from} {how} {to}, {calls} times");
             }
@@ -247,9 +227,7 @@ impl Application {
             let address = url.trim_start_matches("corbaloc::");
             command.env("OXORB_LISTENENDPOINTS", format!("iiop://{address}"));
         }
-        let child = command
-            .spawn()
-            .map_err(|error| because(format!("{program}: {error}")))?;
+        let child = command.spawn().map_err(|error| because(format!("{program}: {error}")))?;
         Ok(Application(child))
     }
 

@@ -15,9 +15,7 @@ pub(super) fn run(source: &Source, format: Format) -> Done {
     }
     let schedule = source.how.schedule(&loaded)?;
     let problems = schedule.problems.iter();
-    let problems: Vec<String> = problems
-        .map(|problem| format!("error: {problem}"))
-        .collect();
+    let problems: Vec<String> = problems.map(|problem| format!("error: {problem}")).collect();
     let findings = schedule.anomalies.iter().map(|found| loaded.told(found));
     let findings: Vec<String> = findings.chain(problems).collect();
     let good = !schedule.anomalies.iter().any(is_wrong) && schedule.problems.is_empty();

@@ -84,10 +84,7 @@ fn assigned(schedule: &Schedule, cores: usize, fit: Option<Fit>) -> Result<Found
     let used = found.processors.iter().filter(|tasks| !tasks.is_empty());
     let used = used.count();
     let name = |&task: &usize| set.tasks[task].name.as_str();
-    let by_core = found
-        .processors
-        .iter()
-        .map(|tasks| tasks.iter().map(name).collect::<Vec<_>>());
+    let by_core = found.processors.iter().map(|tasks| tasks.iter().map(name).collect::<Vec<_>>());
     let json = json!({
         "cores": by_core.collect::<Vec<_>>(),
         "used": used,
@@ -105,11 +102,7 @@ fn assigned(schedule: &Schedule, cores: usize, fit: Option<Fit>) -> Result<Found
         let _ = writeln!(text, "{STRONG}processor {core}{STRONG:#}: {used}");
         text.push_str(&verdicts(&part, &found.reports[core].verdicts));
     }
-    Ok(Found {
-        json,
-        text,
-        safe: true,
-    })
+    Ok(Found { json, text, safe: true })
 }
 
 fn shared(schedule: &Schedule, cores: usize) -> Result<Found, Failed> {

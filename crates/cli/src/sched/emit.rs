@@ -33,9 +33,8 @@ pub(super) fn run(source: &Source, language: Language, unproved: bool, out: Opti
     // A table of what does not hold is worse than none, and so is one without a place for each handle.
     schedule.check()?;
     let infos = loaded.repository.infos().iter();
-    if let Some(left_out) = infos
-        .into_iter()
-        .find(|info| schedule.assignment(info.handle).is_none())
+    if let Some(left_out) =
+        infos.into_iter().find(|info| schedule.assignment(info.handle).is_none())
     {
         return Err(oxorb_sched::Error::LeftOut(left_out.entry_point.clone()).into());
     }
@@ -173,11 +172,8 @@ fn cpp(schedule: &Schedule) -> String {
     }
     out.push_str("};\n\n// By preemption priority.\ninline constexpr Queue queues[] = {\n");
     for level in &schedule.levels {
-        let _ = writeln!(
-            out,
-            "    {{{}, Dispatching::{:?}}},",
-            level.os_priority, level.dispatching
-        );
+        let _ =
+            writeln!(out, "    {{{}, Dispatching::{:?}}},", level.os_priority, level.dispatching);
     }
     out.push_str("};\n\n}  // namespace oxorb_schedule\n");
     out

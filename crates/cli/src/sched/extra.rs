@@ -134,10 +134,7 @@ impl Extra {
 
     /// The requests of a server, as tasks.
     pub(super) fn requests_of(&self, server: &str) -> Vec<Task> {
-        let of = self
-            .requests
-            .iter()
-            .filter(|request| request.server.0 == server);
+        let of = self.requests.iter().filter(|request| request.server.0 == server);
         of.map(|request| {
             let said = &request.said;
             Task {
@@ -161,13 +158,8 @@ impl Extra {
         let mut found = Vec::new();
         for task in &set.tasks {
             let worst = task.wcet.div_ceil(task.parts.max(1));
-            let once = costs
-                .dispatch
-                .saturating_add(costs.switch.saturating_mul(2));
-            let info = task
-                .handle
-                .map(|handle| repository.get(handle))
-                .transpose()?;
+            let once = costs.dispatch.saturating_add(costs.switch.saturating_mul(2));
+            let info = task.handle.map(|handle| repository.get(handle)).transpose()?;
             let times = info.and_then(|info| Some((info, self.times.get(&info.entry_point)?)));
             let own = match times {
                 None => Distribution::always(worst),

@@ -20,11 +20,7 @@ pub(super) fn found(loaded: &Loaded, how: &How) -> Result<Found, Failed> {
     let nodes = analysed.schedules.iter().enumerate();
     let mut findings = nodes.flat_map(|(at, schedule)| findings(loaded, at, schedule));
     let safe = !findings.any(|(wrong, _)| wrong) && is_safe(&analysed);
-    Ok(Found {
-        json: as_json(loaded, &analysed, safe),
-        text: as_text(loaded, &analysed),
-        safe,
-    })
+    Ok(Found { json: as_json(loaded, &analysed, safe), text: as_text(loaded, &analysed), safe })
 }
 
 /// Says what is wrong with the files, without proving anything.
@@ -70,9 +66,8 @@ pub(super) fn check(loaded: &Loaded, how: &How, format: Format) -> Done {
 /// Returns the objections to the schedule of a node, each with whether it makes the files wrong.
 fn findings(loaded: &Loaded, at: usize, schedule: &Schedule) -> Vec<(bool, String)> {
     let anomalies = schedule.anomalies.iter();
-    let mut findings: Vec<_> = anomalies
-        .map(|found| (is_wrong(found), loaded.told(found)))
-        .collect();
+    let mut findings: Vec<_> =
+        anomalies.map(|found| (is_wrong(found), loaded.told(found))).collect();
     let (name, place) = &loaded.system.nodes[at].name;
     for problem in &schedule.problems {
         findings.push((true, format!("{place}: error: {name}: {problem}")));
@@ -83,14 +78,10 @@ fn findings(loaded: &Loaded, at: usize, schedule: &Schedule) -> Vec<(bool, Strin
 /// Steps count with their flows.
 fn is_safe(analysed: &Analysed) -> bool {
     let nodes = analysed.found.resources.iter();
-    let mut verdicts = nodes
-        .zip(&analysed.found.verdicts)
-        .flat_map(|(node, found)| {
-            let tasks = &node.set.tasks;
-            found
-                .iter()
-                .map(|verdict| (verdict, tasks[verdict.task].critical))
-        });
+    let mut verdicts = nodes.zip(&analysed.found.verdicts).flat_map(|(node, found)| {
+        let tasks = &node.set.tasks;
+        found.iter().map(|verdict| (verdict, tasks[verdict.task].critical))
+    });
     analysed.found.flows.iter().all(|flow| flow.meets)
         && verdicts.all(|(verdict, critical)| {
             verdict.outcome == Outcome::Meets || verdict.method == Method::Holistic || !critical
@@ -100,13 +91,7 @@ fn is_safe(analysed: &Analysed) -> bool {
 fn as_text(loaded: &Loaded, analysed: &Analysed) -> String {
     let mut out = String::new();
     let found = &analysed.found;
-    for (at, (node, schedule)) in loaded
-        .system
-        .nodes
-        .iter()
-        .zip(&analysed.schedules)
-        .enumerate()
-    {
+    for (at, (node, schedule)) in loaded.system.nodes.iter().zip(&analysed.schedules).enumerate() {
         for (_, told) in findings(loaded, at, schedule) {
             let _ = writeln!(out, "{told}");
         }
@@ -128,24 +113,12 @@ fn as_text(loaded: &Loaded, analysed: &Analysed) -> String {
 }
 
 fn flow_text(out: &mut String, loaded: &Loaded, analysed: &Analysed, flow: &Flow, end: &EndToEnd) {
-    let outcome = if end.meets {
-        Outcome::Meets
-    } else {
-        Outcome::Unproven
-    };
+    let outcome = if end.meets { Outcome::Meets } else { Outcome::Unproven };
     let (style, mark) = mark(outcome);
     let name = &flow.name.0;
-    let _ = writeln!(
-        out,
-        "{style}{mark}{style:#} {STRONG}{name}{STRONG:#}: {}",
-        verdict(flow, end)
-    );
-    let width = flow
-        .steps
-        .iter()
-        .map(|(step, _)| step.len())
-        .max()
-        .unwrap_or(0);
+    let _ =
+        writeln!(out, "{style}{mark}{style:#} {STRONG}{name}{STRONG:#}: {}", verdict(flow, end));
+    let width = flow.steps.iter().map(|(step, _)| step.len()).max().unwrap_or(0);
     let nodes = loaded.system.nodes.iter().map(|node| node.name.0.len());
     let nodes = nodes.max().unwrap_or(0);
     for (((step, _), by), best) in flow.steps.iter().zip(&end.by).zip(&end.best) {
@@ -156,12 +129,7 @@ fn flow_text(out: &mut String, loaded: &Loaded, analysed: &Analysed, flow: &Flow
         let verdict = &analysed.found.verdicts[at][task];
         let told = match by {
             Some(by) if *best > 0 => {
-                format!(
-                    "done between {} and {}: {}",
-                    Show(*best),
-                    Show(*by),
-                    verdict.reasons(set)
-                )
+                format!("done between {} and {}: {}", Show(*best), Show(*by), verdict.reasons(set))
             }
             Some(by) => format!("done by {}: {}", Show(*by), verdict.reasons(set)),
             None => "not known when it is done".to_owned(),
@@ -175,10 +143,7 @@ fn verdict(flow: &Flow, end: &EndToEnd) -> String {
     let deadline = Show(flow.deadline);
     match end.response {
         Some(response) if end.meets => {
-            format!(
-                "meets its deadline of {deadline}, response at most {}",
-                Show(response)
-            )
+            format!("meets its deadline of {deadline}, response at most {}", Show(response))
         }
         Some(response) => format!(
             "may miss its deadline of {deadline}, response up to {}, {} too long",
@@ -224,9 +189,7 @@ fn as_json(loaded: &Loaded, analysed: &Analysed, safe: bool) -> Value {
             told["in_flow"] = (it.method == Method::Holistic).into();
             told
         });
-        let findings = findings(loaded, at, schedule)
-            .into_iter()
-            .map(|(_, told)| told);
+        let findings = findings(loaded, at, schedule).into_iter().map(|(_, told)| told);
         json!({
             "name": node.name.0,
             "kind": if node.link.is_some() { "link" } else { "processor" },
@@ -237,29 +200,24 @@ fn as_json(loaded: &Loaded, analysed: &Analysed, safe: bool) -> Value {
             "operations": verdicts.collect::<Vec<_>>(),
         })
     });
-    let flows = loaded
-        .system
-        .flows
-        .iter()
-        .zip(&found.flows)
-        .map(|(flow, end)| {
-            let steps = flow.steps.iter().zip(&end.by).zip(&end.best);
-            let steps = steps.map(|(((step, _), by), best)| {
-                let node =
-                    place(loaded, analysed, step).map(|(at, ..)| &loaded.system.nodes[at].name.0);
-                json!({"operation": step, "node": node, "done_by_ns": by, "done_from_ns": best})
-            });
-            json!({
-                "name": flow.name.0,
-                "deadline_ns": flow.deadline,
-                "response_ns": end.response,
-                "holistic_ns": end.holistic,
-                "offsets_ns": end.offsets,
-                "meets": end.meets,
-                "because": verdict(flow, end),
-                "steps": steps.collect::<Vec<_>>(),
-            })
+    let flows = loaded.system.flows.iter().zip(&found.flows).map(|(flow, end)| {
+        let steps = flow.steps.iter().zip(&end.by).zip(&end.best);
+        let steps = steps.map(|(((step, _), by), best)| {
+            let node =
+                place(loaded, analysed, step).map(|(at, ..)| &loaded.system.nodes[at].name.0);
+            json!({"operation": step, "node": node, "done_by_ns": by, "done_from_ns": best})
         });
+        json!({
+            "name": flow.name.0,
+            "deadline_ns": flow.deadline,
+            "response_ns": end.response,
+            "holistic_ns": end.holistic,
+            "offsets_ns": end.offsets,
+            "meets": end.meets,
+            "because": verdict(flow, end),
+            "steps": steps.collect::<Vec<_>>(),
+        })
+    });
     json!({
         "safe": safe,
         "rounds": found.rounds,

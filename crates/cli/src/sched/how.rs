@@ -15,11 +15,7 @@ use crate::output::Failed;
 #[derive(clap::Args)]
 pub(crate) struct Source {
     /// Task sets as TOML, IDL files with @rt(...) before operations, and models in AADL (.aadl)
-    #[arg(
-        required_unless_present = "at",
-        conflicts_with = "at",
-        value_name = "FILE"
-    )]
+    #[arg(required_unless_present = "at", conflicts_with = "at", value_name = "FILE")]
     pub(super) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) at: remote::At,
@@ -104,9 +100,7 @@ impl How {
     }
 
     pub(super) fn strategy(&self, loaded: &Loaded) -> Strategy {
-        self.strategy
-            .or(loaded.asked.strategy)
-            .unwrap_or(Strategy::MUF)
+        self.strategy.or(loaded.asked.strategy).unwrap_or(Strategy::MUF)
     }
 
     pub(super) fn model(&self, loaded: &Loaded) -> DispatchModel {

@@ -54,17 +54,9 @@ pub(super) fn load(files: &[PathBuf], include: &[PathBuf]) -> Result<Loaded, Fai
         aadl::read(&models, &mut loaded)?;
     }
     loaded.join()?;
-    let Loaded {
-        repository,
-        system,
-        places,
-        extra,
-        ..
-    } = &mut loaded;
+    let Loaded { repository, system, places, extra, .. } = &mut loaded;
     extra.settle(repository)?;
-    system.settle(repository, |name| {
-        places.get(name).cloned().unwrap_or_default()
-    })?;
+    system.settle(repository, |name| places.get(name).cloned().unwrap_or_default())?;
     if let (Some(server), false) = (loaded.extra.servers.first(), loaded.system.is_empty()) {
         let (name, place) = &server.name;
         let why = "servers are analysed on one processor, without nodes and flows";
@@ -140,9 +132,7 @@ impl Loaded {
                 CallKind::TwoWay => (from, to),
                 CallKind::OneWay => (to, from),
             };
-            let added = self
-                .repository
-                .add_dependency(dependent, on, call.times, call.kind);
+            let added = self.repository.add_dependency(dependent, on, call.times, call.kind);
             added.map_err(|error| because(format!("{}: {error}", call.from.1)))?;
         }
         Ok(())

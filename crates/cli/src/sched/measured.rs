@@ -34,15 +34,10 @@ impl Server {
             true => url.to_owned(),
             false => format!("{url}/{}", Served::NAME),
         };
-        let orb = with_args(
-            Orb::builder()
-                .connect_timeout(PATIENCE)
-                .round_trip_timeout(PATIENCE),
-        )
-        .build()?;
-        let object = orb
-            .string_to_object(&url)
-            .map_err(|error| because(format!("{url}: {error}")))?;
+        let orb = with_args(Orb::builder().connect_timeout(PATIENCE).round_trip_timeout(PATIENCE))
+            .build()?;
+        let object =
+            orb.string_to_object(&url).map_err(|error| because(format!("{url}: {error}")))?;
         Ok(Server {
             object: oxorb::Interface::from_ref(oxorb::Interface::reference(&object).clone()),
             url,

@@ -155,11 +155,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> Done {
     match command {
         Command::Check { source, format } => check::run(&source, format),
-        Command::Analyse {
-            source,
-            what,
-            format,
-        } => analyse::run(&source, &what, format),
+        Command::Analyse { source, what, format } => analyse::run(&source, &what, format),
         Command::Simulate(args) => simulate::run(&args),
         Command::Plot(args) => simulate::plot(&args),
         Command::Serve(args) => serve::run(args),
@@ -169,12 +165,9 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Admitted(args) => admission::admitted(&args),
         Command::List(args) => remote::list(&args),
         Command::Compute(args) => remote::compute(&args),
-        Command::Emit {
-            source,
-            language,
-            unproved,
-            out,
-        } => emit::run(&source, language, unproved, out.as_deref()),
+        Command::Emit { source, language, unproved, out } => {
+            emit::run(&source, language, unproved, out.as_deref())
+        }
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Watch(args) => watch::run(&args),
     }

@@ -32,20 +32,13 @@ impl Notes {
         let set = &schedule.tasks;
         let places = || 0..set.tasks.len();
         let mut notes = Notes {
-            best: set
-                .tasks
-                .iter()
-                .map(best::alone)
-                .zip(best::responses(set))
-                .collect(),
+            best: set.tasks.iter().map(best::alone).zip(best::responses(set)).collect(),
             ..Notes::default()
         };
         if what.sensitivity {
             notes.asked_for_room = true;
             notes.longest = places().map(|at| sensitivity::longest(set, at)).collect();
-            notes.shortest = places()
-                .map(|at| sensitivity::shortest_period(set, at))
-                .collect();
+            notes.shortest = places().map(|at| sensitivity::shortest_period(set, at)).collect();
             notes.scale = sensitivity::scale(set);
         }
         if what.chance {
@@ -84,10 +77,7 @@ impl Notes {
         let mut out = String::new();
         if let Some(scale) = self.scale {
             let scale = scale as f64 / 1_000.0;
-            let _ = write!(
-                out,
-                "\nall execution times may grow to {scale:.3} of what they are\n"
-            );
+            let _ = write!(out, "\nall execution times may grow to {scale:.3} of what they are\n");
         }
         if !self.chances.is_empty() {
             out.push_str(
@@ -128,11 +118,7 @@ pub(super) fn mixed_text(set: &TaskSet, found: &[mixed::Verdict]) -> String {
     );
     for one in found {
         let task = &set.tasks[one.task];
-        let outcome = if one.meets() {
-            Outcome::Meets
-        } else {
-            Outcome::Unproven
-        };
+        let outcome = if one.meets() { Outcome::Meets } else { Outcome::Unproven };
         let (style, mark) = mark(outcome);
         let show =
             |response: Option<Nanos>| response.map_or("no bound".into(), |it| Show(it).to_string());

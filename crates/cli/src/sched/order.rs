@@ -29,10 +29,7 @@ impl Optimal {
             }
         };
         let rank = |(rank, place): (usize, usize)| (set.tasks[place].name.clone(), rank as u64);
-        Ok(Optimal {
-            ranks: order.into_iter().enumerate().map(rank).collect(),
-            critical: strategy,
-        })
+        Ok(Optimal { ranks: order.into_iter().enumerate().map(rank).collect(), critical: strategy })
     }
 }
 

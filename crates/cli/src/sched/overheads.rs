@@ -30,13 +30,9 @@ pub(super) fn read(file: &Path) -> Result<Measured, Failed> {
         let place = format!("{}:{}:{}", file.display(), error.line(), error.column());
         because(format!("{place}: {error}"))
     })?;
-    let within = document
-        .as_object()
-        .into_iter()
-        .flat_map(|members| members.values());
-    let found = document
-        .get("overheads")
-        .or_else(|| within.filter_map(|one| one.get("overheads")).next());
+    let within = document.as_object().into_iter().flat_map(|members| members.values());
+    let found =
+        document.get("overheads").or_else(|| within.filter_map(|one| one.get("overheads")).next());
     let wrong = |why: String| because(format!("{}: {why}", file.display()));
     let Some(found) = found else {
         let why =
@@ -44,10 +40,7 @@ pub(super) fn read(file: &Path) -> Result<Measured, Failed> {
         return Err(wrong(why.into()));
     };
     let row = Row::deserialize(found).map_err(|error| wrong(format!("overheads: {error}")))?;
-    let measured = Measured {
-        dispatch: row.dispatch_ns,
-        switch: row.switch_ns,
-    };
+    let measured = Measured { dispatch: row.dispatch_ns, switch: row.switch_ns };
     let longest = oxorb_sched::time::LONGEST;
     let all = [measured.dispatch, measured.switch];
     if all.iter().all(Option::is_none) || all.iter().flatten().any(|&time| time > longest) {

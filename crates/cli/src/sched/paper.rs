@@ -25,9 +25,8 @@ pub(super) fn run(out: Option<&Path>, format: Format) -> Done {
     match format {
         Format::Json => {
             let told = forms.iter().map(|(form, runs)| {
-                let runs = runs
-                    .iter()
-                    .map(|run| as_json(&run.name, &run.set, &run.timeline, &run.found));
+                let runs =
+                    runs.iter().map(|run| as_json(&run.name, &run.set, &run.timeline, &run.found));
                 ((*form).to_owned(), Value::Array(runs.collect()))
             });
             print_json(&Value::Object(told.collect()))?;
@@ -47,10 +46,7 @@ pub(super) fn run(out: Option<&Path>, format: Format) -> Done {
             draw(&out.join(form), runs)?;
         }
         if format == Format::Text {
-            print(format!(
-                "\npictures and tables written to {}\n",
-                out.display()
-            ))?;
+            print(format!("\npictures and tables written to {}\n", out.display()))?;
         }
     }
     Ok(())
@@ -78,10 +74,7 @@ fn claims(forms: &[(&str, Vec<Run>)]) -> String {
     let mut out = format!("\n{STRONG}what the paper says{STRONG:#}\n");
     for (form, runs) in forms {
         for (claim, holds) in [
-            (
-                "only MUF keeps every critical deadline (4.3)",
-                only_muf(runs),
-            ),
+            ("only MUF keeps every critical deadline (4.3)", only_muf(runs)),
             (
                 "the others miss deadlines of each critical operation below 20 Hz (4.3)",
                 others_miss(runs),
@@ -95,11 +88,7 @@ fn claims(forms: &[(&str, Vec<Run>)]) -> String {
                 least(runs, |run| run.overall().missed as f64),
             ),
         ] {
-            let (style, word) = if holds {
-                (GOOD, "holds")
-            } else {
-                (BAD, "fails")
-            };
+            let (style, word) = if holds { (GOOD, "holds") } else { (BAD, "fails") };
             let _ = writeln!(out, "  {form:16} {style}{word}{style:#}  {claim}");
         }
     }

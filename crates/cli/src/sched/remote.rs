@@ -32,9 +32,7 @@ impl At {
     /// An ORB, and the service: that of `--at`, or else of -ORBInitRef, or else what the name server knows by the name.
     fn connect(&self) -> Result<(Orb, Remote), Failed> {
         let timeout = Duration::from_millis(self.timeout);
-        let builder = Orb::builder()
-            .connect_timeout(timeout)
-            .round_trip_timeout(timeout);
+        let builder = Orb::builder().connect_timeout(timeout).round_trip_timeout(timeout);
         let orb = with_args(builder).build()?;
         let remote = match &self.at {
             Some(url) => Remote::at(&orb, url).map_err(|error| because(&error)),
@@ -66,9 +64,9 @@ pub(super) fn fetch(at: &At) -> Result<Loaded, Failed> {
     let (_orb, remote) = at.connect()?;
     let repository = remote.repository()?;
     match repository.is_empty() {
-        true => Err(because(
-            "the service knows no operations; `oxorb sched load` lets it know some",
-        )),
+        true => {
+            Err(because("the service knows no operations; `oxorb sched load` lets it know some"))
+        }
         false => Ok(Loaded::of(repository)),
     }
 }
@@ -311,11 +309,8 @@ pub(super) fn compute(args: &ComputeArgs) -> Done {
                 out.push_str("nothing is scheduled\n");
             }
             for level in levels.iter().flatten() {
-                let periods: Vec<String> = level
-                    .periods
-                    .iter()
-                    .map(|&it| Show(it).to_string())
-                    .collect();
+                let periods: Vec<String> =
+                    level.periods.iter().map(|&it| Show(it).to_string()).collect();
                 let _ = writeln!(
                     out,
                     "queue {}: thread priority {}, {}, periods {}",

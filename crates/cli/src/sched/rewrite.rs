@@ -36,9 +36,8 @@ struct Edge {
 
 /// Writes the one TOML file among those that were read, with new times, and with the calls that it did not know.
 pub(super) fn write(files: &[PathBuf], found: &[Found], calls: &[CallCount], out: &Path) -> Done {
-    let mut sets = files
-        .iter()
-        .filter(|file| file.extension().is_none_or(|ending| ending != "idl"));
+    let mut sets =
+        files.iter().filter(|file| file.extension().is_none_or(|ending| ending != "idl"));
     let (Some(file), None) = (sets.next(), sets.next()) else {
         return Err(because(
             "--out wants exactly one task set in TOML among the files, to write it anew",

@@ -68,8 +68,7 @@ fn own_response(schedule: &Schedule, said: &ServerSaid) -> Option<Nanos> {
 
 impl Served<'_> {
     fn meets(&self, request: &Task) -> bool {
-        self.longest
-            .is_some_and(|longest| longest <= request.deadline)
+        self.longest.is_some_and(|longest| longest <= request.deadline)
     }
 
     /// Whether all its requests are proved.
@@ -91,17 +90,9 @@ impl Served<'_> {
             Show(server.period)
         );
         for request in &self.requests {
-            let outcome = if self.meets(request) {
-                Outcome::Meets
-            } else {
-                Outcome::Unproven
-            };
+            let outcome = if self.meets(request) { Outcome::Meets } else { Outcome::Unproven };
             let (style, mark) = mark(outcome);
-            let may = if self.meets(request) {
-                "meets"
-            } else {
-                "may miss"
-            };
+            let may = if self.meets(request) { "meets" } else { "may miss" };
             let _ = writeln!(
                 out,
                 "{style}{mark}{style:#}   {}: {may} its deadline of {}",

@@ -181,11 +181,7 @@ impl Source<'_> {
     fn place(&self, span: Range<usize>) -> String {
         let before = self.text.get(..span.start).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
-        let column = before
-            .rsplit('\n')
-            .next()
-            .map_or(0, |line| line.chars().count())
-            + 1;
+        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
         format!("{}:{line}:{column}", self.file.display())
     }
 
@@ -310,11 +306,8 @@ pub(super) fn read(file: &Path, loaded: &mut Loaded) -> Result<(), Failed> {
 fn servers(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Failed> {
     for row in &set.server {
         let (name, place) = source.named(&row.name);
-        let kind: Kind = row
-            .kind
-            .get_ref()
-            .parse()
-            .map_err(|error| source.wrong(row.kind.span(), error))?;
+        let kind: Kind =
+            row.kind.get_ref().parse().map_err(|error| source.wrong(row.kind.span(), error))?;
         let capacity = time::parse(row.capacity.get_ref());
         let capacity = capacity.map_err(|error| source.wrong(row.capacity.span(), error))?;
         let period = source.period(&row.period)?;
@@ -333,14 +326,10 @@ fn servers(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Fa
             ..Characteristics::default()
         };
         loaded.add(&name, place.clone(), said)?;
-        loaded.extra.servers.push(ServerSaid {
-            name: (name, place),
-            server: Server {
-                kind,
-                capacity,
-                period,
-            },
-        });
+        loaded
+            .extra
+            .servers
+            .push(ServerSaid { name: (name, place), server: Server { kind, capacity, period } });
     }
     Ok(())
 }
@@ -379,10 +368,7 @@ fn times(source: &Source<'_>, said: &Operation) -> Result<Option<(Times, String)
     match (&said.usual, &said.times) {
         (None, None) => Ok(None),
         (Some(share), None) => match said.typical {
-            Some(_) => Ok(Some((
-                Times::Share(*share.get_ref()),
-                source.place(share.span()),
-            ))),
+            Some(_) => Ok(Some((Times::Share(*share.get_ref()), source.place(share.span())))),
             None => Err(source.wrong(
                 share.span(),
                 "usual is the share of executions that take no longer than typical; say that, too",
@@ -405,15 +391,10 @@ fn times(source: &Source<'_>, said: &Operation) -> Result<Option<(Times, String)
 fn burst(source: &Source<'_>, said: &Operation) -> Result<Option<Burst>, Failed> {
     let distance = source.time(&said.distance)?;
     match (said.burst, &said.distance) {
-        (None, Some(distance)) => Err(source.wrong(
-            distance.span(),
-            "distance is of the requests of a burst; say burst = N, too",
-        )),
+        (None, Some(distance)) => Err(source
+            .wrong(distance.span(), "distance is of the requests of a burst; say burst = N, too")),
         (None, None) => Ok(None),
-        (Some(most), _) => Ok(Some(Burst {
-            most,
-            distance: distance.unwrap_or(0),
-        })),
+        (Some(most), _) => Ok(Some(Burst { most, distance: distance.unwrap_or(0) })),
     }
 }
 
@@ -438,10 +419,7 @@ fn nodes(source: &Source<'_>, set: &Set, loaded: &mut Loaded) -> Result<(), Fail
     for link in &set.link {
         loaded.system.nodes.push(Node {
             name: source.named(&link.name),
-            asked: Asked {
-                strategy: source.read(&link.strategy)?,
-                ..Asked::default()
-            },
+            asked: Asked { strategy: source.read(&link.strategy)?, ..Asked::default() },
             link: Some(source.rate(&link.rate)?),
         });
     }

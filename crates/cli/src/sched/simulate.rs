@@ -77,12 +77,7 @@ pub(crate) struct PlotArgs {
     #[command(flatten)]
     what: What,
     /// Strategies side by side
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        default_value = "MUF,MLF,EDF,RMS"
-    )]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "MUF,MLF,EDF,RMS")]
     compare: Vec<Strategy>,
     /// Folder for the pictures
     #[arg(short, long, value_name = "DIR")]
@@ -125,10 +120,7 @@ pub(super) fn plot(args: &PlotArgs) -> Done {
         runs.push(Run::of(strategy.name, schedule.tasks, timeline));
     }
     draw(&args.out, &runs)?;
-    print(format!(
-        "pictures and tables written to {}\n",
-        args.out.display()
-    ))
+    print(format!("pictures and tables written to {}\n", args.out.display()))
 }
 
 impl What {
@@ -140,9 +132,7 @@ impl What {
         match self.form {
             Form::Constructed => Ok(construct(set, frame)?),
             Form::Events => {
-                let options = Options {
-                    late: self.late.into(),
-                };
+                let options = Options { late: self.late.into() };
                 Ok(simulate(set, &releases(set, frame)?, &options))
             }
         }
@@ -159,28 +149,16 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn of(name: &str, set: TaskSet, timeline: Timeline) -> Run {
-        Run {
-            name: name.into(),
-            found: statistics(&set, &timeline),
-            set,
-            timeline,
-        }
+        Run { name: name.into(), found: statistics(&set, &timeline), set, timeline }
     }
 
     pub(super) fn overall(&self) -> oxorb_sched::simulate::Overall {
-        overall(&self.timeline, &self.found, |task| {
-            self.set.tasks[task].criticality.is_critical()
-        })
+        overall(&self.timeline, &self.found, |task| self.set.tasks[task].criticality.is_critical())
     }
 }
 
 /// File, title, unit, and the number that is drawn.
-type Picture = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&TaskStatistics) -> f64,
-);
+type Picture = (&'static str, &'static str, &'static str, fn(&TaskStatistics) -> f64);
 
 /// Writes a timeline for each run, latency, laxity and missed deadlines of all side by side (as Figures 19 to 21), and the
 /// numbers.
@@ -194,45 +172,21 @@ pub(super) fn draw(out: &Path, runs: &[Run]) -> Done {
     let Some(first) = runs.first() else {
         return Ok(());
     };
-    let groups: Vec<String> = first
-        .set
-        .tasks
-        .iter()
-        .map(|task| task.name.clone())
-        .collect();
+    let groups: Vec<String> = first.set.tasks.iter().map(|task| task.name.clone()).collect();
     let pictures: [Picture; 3] = [
-        ("latency", "Mean latency", "milliseconds", |one| {
-            one.mean_latency / 1e6
-        }),
-        (
-            "laxity",
-            "Mean laxity at completion",
-            "milliseconds",
-            |one| one.mean_laxity / 1e6,
-        ),
-        (
-            "missed",
-            "Fraction of deadlines missed",
-            "fraction",
-            TaskStatistics::fraction_missed,
-        ),
+        ("latency", "Mean latency", "milliseconds", |one| one.mean_latency / 1e6),
+        ("laxity", "Mean laxity at completion", "milliseconds", |one| one.mean_laxity / 1e6),
+        ("missed", "Fraction of deadlines missed", "fraction", TaskStatistics::fraction_missed),
     ];
     for (file, title, unit, of) in pictures {
         let series = runs.iter().map(|run| {
             let values = run.found.iter().map(of);
             (run.name.clone(), values.collect())
         });
-        let picture = bars(&Bars {
-            title,
-            unit,
-            groups: groups.clone(),
-            series: series.collect(),
-        });
+        let picture = bars(&Bars { title, unit, groups: groups.clone(), series: series.collect() });
         write(&out.join(format!("{file}.svg")), &picture)?;
     }
-    let all = runs
-        .iter()
-        .map(|run| (run.name.as_str(), run.found.as_slice()));
+    let all = runs.iter().map(|run| (run.name.as_str(), run.found.as_slice()));
     write(&out.join("summary.csv"), &summary_csv(&first.set, all))
 }
 
@@ -246,9 +200,7 @@ pub(super) fn as_text(
     timeline: &Timeline,
     found: &[TaskStatistics],
 ) -> String {
-    let all = overall(timeline, found, |task| {
-        set.tasks[task].criticality.is_critical()
-    });
+    let all = overall(timeline, found, |task| set.tasks[task].criticality.is_critical());
     let mut out = String::new();
     let _ = writeln!(
         out,
@@ -261,24 +213,14 @@ pub(super) fn as_text(
         all.interruptions,
         Show(timeline.end())
     );
-    let width = set
-        .tasks
-        .iter()
-        .map(|task| task.name.len())
-        .max()
-        .unwrap_or(0)
-        .max(9);
+    let width = set.tasks.iter().map(|task| task.name.len()).max().unwrap_or(0).max(9);
     let _ = writeln!(
         out,
         "  {:width$} {:>7} {:>7} {:>12} {:>12} {:>12} {:>12}",
         "operation", "jobs", "missed", "latency", "worst", "laxity", "worst"
     );
     for (task, one) in set.tasks.iter().zip(found) {
-        let style = if one.missed > 0 {
-            BAD
-        } else {
-            anstyle::Style::new()
-        };
+        let style = if one.missed > 0 { BAD } else { anstyle::Style::new() };
         let _ = writeln!(
             out,
             "  {:width$} {:>7} {style}{:>7}{style:#} {:>12} {:>12} {:>12} {:>12}",
@@ -300,9 +242,7 @@ pub(super) fn as_json(
     timeline: &Timeline,
     found: &[TaskStatistics],
 ) -> Value {
-    let all = overall(timeline, found, |task| {
-        set.tasks[task].criticality.is_critical()
-    });
+    let all = overall(timeline, found, |task| set.tasks[task].criticality.is_critical());
     let operations = set.tasks.iter().zip(found).map(|(task, one)| {
         json!({
             "operation": task.name,

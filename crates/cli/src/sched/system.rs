@@ -70,10 +70,7 @@ impl System {
         for node in &self.nodes {
             let (name, place) = &node.name;
             if !names.insert(name) {
-                return Err(wrong(
-                    place,
-                    format!("another node or link is called {name:?}"),
-                ));
+                return Err(wrong(place, format!("another node or link is called {name:?}")));
             }
         }
         for (operation, node) in &self.on {
@@ -141,10 +138,7 @@ impl System {
         let found = self.nodes.iter().position(|node| node.name.0 == name);
         found.ok_or_else(|| {
             let names: Vec<&str> = self.nodes.iter().map(|node| &*node.name.0).collect();
-            because(format!(
-                "no node is called {name:?}; there are {}",
-                names.join(", ")
-            ))
+            because(format!("no node is called {name:?}; there are {}", names.join(", ")))
         })
     }
 
@@ -159,11 +153,7 @@ impl System {
                 ..Asked::default()
             },
             None => Asked {
-                strategy: node
-                    .asked
-                    .strategy
-                    .or(general.strategy)
-                    .or(Some(Strategy::DM)),
+                strategy: node.asked.strategy.or(general.strategy).or(Some(Strategy::DM)),
                 model: node.asked.model.or(general.model),
                 priorities: node.asked.priorities.or(general.priorities),
                 switch: node.asked.switch.or(general.switch),
@@ -188,11 +178,7 @@ impl System {
         let mut handles: HashMap<Handle, Handle> = HashMap::new();
         let mut part = Repository::new();
         let here = |name: &str| self.placed.get(name) == Some(&at);
-        for info in repository
-            .infos()
-            .iter()
-            .filter(|info| here(&info.entry_point))
-        {
+        for info in repository.infos().iter().filter(|info| here(&info.entry_point)) {
             let handle = part.create(&info.entry_point)?;
             part.set(handle, info.characteristics)?;
             handles.insert(info.handle, handle);
@@ -206,10 +192,7 @@ impl System {
         }
         for section in repository.sections() {
             if let Some(&operation) = handles.get(&section.operation) {
-                part.add_section(Section {
-                    operation,
-                    ..section.clone()
-                })?;
+                part.add_section(Section { operation, ..section.clone() })?;
             }
         }
         part.set_protocol(repository.protocol());
@@ -254,9 +237,7 @@ impl Flow {
         }
         let mut period = self.period;
         for (step, place) in &self.steps {
-            let handle = repository
-                .lookup(step)
-                .map_err(|error| wrong(place, error))?;
+            let handle = repository.lookup(step).map_err(|error| wrong(place, error))?;
             if !taken.insert(step.clone()) {
                 return Err(wrong(
                     place,
@@ -318,18 +299,11 @@ pub(super) fn analyse(loaded: &Loaded, how: &How) -> Result<Analysed, Failed> {
             let task = step(&schedules[resource], name).map_err(|why| wrong(place, why))?;
             steps.push(Step { resource, task });
         }
-        flows.push(holistic::Flow {
-            name: flow.name.0.clone(),
-            steps,
-            deadline: flow.deadline,
-        });
+        flows.push(holistic::Flow { name: flow.name.0.clone(), steps, deadline: flow.deadline });
     }
     let nodes = system.nodes.iter().zip(&schedules);
     let resources: Vec<Resource> = nodes
-        .map(|(node, schedule)| Resource {
-            name: node.name.0.clone(),
-            set: schedule.tasks.clone(),
-        })
+        .map(|(node, schedule)| Resource { name: node.name.0.clone(), set: schedule.tasks.clone() })
         .collect();
     let found = holistic::analyse_flows(&resources, &flows)?;
     Ok(Analysed { schedules, found })
@@ -369,10 +343,7 @@ pub(super) fn schedules(loaded: &Loaded, how: &How) -> Result<Vec<Schedule>, Fai
 
 /// The task of a step.
 fn step(schedule: &Schedule, name: &str) -> Result<usize, String> {
-    let row = schedule
-        .assignments
-        .iter()
-        .find(|row| row.entry_point == name);
+    let row = schedule.assignments.iter().find(|row| row.entry_point == name);
     let tasks = schedule.tasks.tasks.iter().enumerate();
     let mut tasks = tasks.filter(|(_, task)| task.handle == row.map(|row| row.handle));
     let (Some(_), Some((at, task)), None) = (row, tasks.next(), tasks.next()) else {

@@ -148,9 +148,7 @@ fn table(lines: &[Line<'_>]) -> String {
             (false, 0) => FAINT,
             (false, _) => GOOD,
         };
-        let bound = line
-            .bound_ns
-            .map_or("none".to_owned(), |bound| Time(bound).to_string());
+        let bound = line.bound_ns.map_or("none".to_owned(), |bound| Time(bound).to_string());
         let _ = writeln!(
             out,
             "{style}{:<28}{style:#} {:>8} {:>9} {bound:>9} {:>9} {:>9} {:>9} {:>9} {:>6} {:>6}",

@@ -42,13 +42,7 @@ impl Answer {
         delay: Duration,
         content: Content,
     ) -> Self {
-        Answer {
-            when,
-            times,
-            given: AtomicU64::new(0),
-            delay,
-            content,
-        }
+        Answer { when, times, given: AtomicU64::new(0), delay, content }
     }
 
     /// Whether it answers these arguments, and is not used up. Uses it.
@@ -80,23 +74,12 @@ impl Answer {
             }
             Content::Results { returns, out } => {
                 let mut reader = Reader::new(names);
-                let returns = value(
-                    returns.as_ref(),
-                    &signature.returns,
-                    scope,
-                    &mut reader,
-                    "returns",
-                )?;
+                let returns =
+                    value(returns.as_ref(), &signature.returns, scope, &mut reader, "returns")?;
                 let out = signature
                     .outputs()
                     .map(|param| {
-                        value(
-                            out.get(&param.name),
-                            &param.ty,
-                            scope,
-                            &mut reader,
-                            &param.name,
-                        )
+                        value(out.get(&param.name), &param.ty, scope, &mut reader, &param.name)
                     })
                     .collect::<Result<_, _>>()?;
                 Ok(Ok(Results { returns, out }))

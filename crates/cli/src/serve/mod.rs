@@ -46,12 +46,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     idl: IdlArgs,
     /// Take types from this Interface Repository instead: IOR:, corbaloc:, corbaname: or file:
-    #[arg(
-        long,
-        value_name = "REF",
-        conflicts_with = "files",
-        requires = "interface"
-    )]
+    #[arg(long, value_name = "REF", conflicts_with = "files", requires = "interface")]
     ifr: Option<String>,
     /// Scoped name or repository id; may be left out if the IDL has one interface
     #[arg(long, value_name = "NAME")]
@@ -91,24 +86,12 @@ pub(crate) fn run(args: Args) -> Done {
     let orb = with_args(orb).build()?;
     let (interface, source) = types(&args, &orb)?;
     source.register_values(&orb);
-    let known = Known {
-        source: &source,
-        orb: &orb,
-        defaults: args.defaults,
-    };
+    let known = Known { source: &source, orb: &orb, defaults: args.defaults };
     let scoped_name = interface.scoped_name.clone();
     let table = script.check(&interface, &known).map_err(because)?;
-    let stand_in = StandIn::new(
-        interface,
-        source,
-        orb.clone(),
-        table,
-        args.defaults,
-        Log::new(),
-    );
-    let object = orb
-        .root_poa()
-        .activate_servant(escape::servant(oxorb_dynamic::servant(stand_in)))?;
+    let stand_in = StandIn::new(interface, source, orb.clone(), table, args.defaults, Log::new());
+    let object =
+        orb.root_poa().activate_servant(escape::servant(oxorb_dynamic::servant(stand_in)))?;
     let object = ObjectRef::from_ref(object);
     let corbaloc = match &args.name {
         Some(name) => {
@@ -143,9 +126,7 @@ fn types(args: &Args, orb: &Orb) -> Result<(Interface, Source), Failed> {
         ));
     };
     let Some(name) = &args.interface else {
-        return Err(because(
-            "say with --interface which interface of the repository to serve",
-        ));
+        return Err(because("say with --interface which interface of the repository to serve"));
     };
     let repository = Source::repository(orb, reference)?;
     let def = client::find(&repository, name)?;

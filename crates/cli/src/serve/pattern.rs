@@ -32,9 +32,7 @@ impl Pattern {
                     return Err(format!("there is no argument {name}: {signature}"));
                 }
                 let inputs = signature.inputs();
-                inputs
-                    .map(|param| values.get(&param.name).cloned())
-                    .collect()
+                inputs.map(|param| values.get(&param.name).cloned()).collect()
             }
             _ => {
                 return Err("expected an array, or an object by the names of parameters".to_owned());
@@ -72,10 +70,7 @@ fn fits(pattern: &Value, value: &Value) -> bool {
             .all(|(name, pattern)| value.get(name).is_some_and(|value| fits(pattern, value))),
         (Value::Array(pattern), Value::Array(value)) => {
             pattern.len() == value.len()
-                && pattern
-                    .iter()
-                    .zip(value)
-                    .all(|(pattern, value)| fits(pattern, value))
+                && pattern.iter().zip(value).all(|(pattern, value)| fits(pattern, value))
         }
         // 1 is 1.0, and large numbers may be strings.
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),
@@ -107,13 +102,9 @@ mod tests {
         assert!(first.matches(&[json!(9007199254740993u64), json!("")]));
         assert!(Pattern::default().matches(&[json!(1)]));
 
-        for wrong in [
-            json!({ "b": 1 }),
-            json!([1, 2, 3]),
-            json!(1),
-            json!({ "a": "one" }),
-            json!(["*", 5]),
-        ] {
+        for wrong in
+            [json!({ "b": 1 }), json!([1, 2, 3]), json!(1), json!({ "a": "one" }), json!(["*", 5])]
+        {
             assert!(pattern(wrong.clone()).is_err(), "{wrong}");
         }
     }

@@ -58,10 +58,7 @@ impl Script {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
         let wrong = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = crate::input::file(path, "a script")?;
-        match path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
+        match path.extension().is_some_and(|extension| extension == "json") {
             true => serde_json::from_str(&text).map_err(|error| wrong(&error)),
             false => toml::from_str(&text).map_err(|error| wrong(&error)),
         }
@@ -73,10 +70,7 @@ impl Script {
         for (attribute, json) in self.attributes {
             let getter = interface.signature(&format!("_get_{attribute}"));
             let getter = getter.ok_or_else(|| {
-                format!(
-                    "attributes.{attribute}: {} has no such attribute",
-                    interface.scoped_name
-                )
+                format!("attributes.{attribute}: {} has no such attribute", interface.scoped_name)
             })?;
             let value = from_json(&json, &getter.returns, names)
                 .map_err(|error| error.within(&format!("attributes.{attribute}")).to_string())?;
@@ -141,15 +135,10 @@ impl Written {
         names: &dyn Names,
     ) -> Result<Content, String> {
         let simple = name.rsplit("::").next().unwrap_or(name);
-        let declared = signature
-            .raises
-            .iter()
-            .find(|ty| ty.id() == Some(name) || ty.name() == Some(simple));
+        let declared =
+            signature.raises.iter().find(|ty| ty.id() == Some(name) || ty.name() == Some(simple));
         if let Some(ty) = declared {
-            let members = self
-                .with
-                .clone()
-                .unwrap_or_else(|| Value::Object(Default::default()));
+            let members = self.with.clone().unwrap_or_else(|| Value::Object(Default::default()));
             check_value(&members, ty, (signature, names), &format!("{at}.with"))?;
             return Ok(Content::User(ty.clone(), members));
         }
@@ -163,11 +152,7 @@ impl Written {
                     format!(
                         "{at}.raises: {name} is no system exception, and {} raises {}",
                         signature.operation,
-                        if known.is_empty() {
-                            "nothing".to_owned()
-                        } else {
-                            known.join(", ")
-                        }
+                        if known.is_empty() { "nothing".to_owned() } else { known.join(", ") }
                     )
                 })?
             }
@@ -181,9 +166,7 @@ impl Written {
             }
         };
         let minor = self.minor.unwrap_or(0);
-        Ok(Content::System(SystemException::new(
-            kind, minor, completed,
-        )))
+        Ok(Content::System(SystemException::new(kind, minor, completed)))
     }
 
     fn results(
@@ -193,29 +176,16 @@ impl Written {
         names: &dyn Names,
     ) -> Result<Content, String> {
         if let Some(returns) = &self.returns {
-            check_value(
-                returns,
-                &signature.returns,
-                (signature, names),
-                &format!("{at}.returns"),
-            )?;
+            check_value(returns, &signature.returns, (signature, names), &format!("{at}.returns"))?;
         }
         for (name, value) in &self.out {
             let param = signature.outputs().find(|param| param.name == *name);
             let param = param.ok_or_else(|| {
                 format!("{at}.out: there is no inout or out parameter {name}: {signature}")
             })?;
-            check_value(
-                value,
-                &param.ty,
-                (signature, names),
-                &format!("{at}.out.{name}"),
-            )?;
+            check_value(value, &param.ty, (signature, names), &format!("{at}.out.{name}"))?;
         }
-        Ok(Content::Results {
-            returns: self.returns.clone(),
-            out: self.out.clone(),
-        })
+        Ok(Content::Results { returns: self.returns.clone(), out: self.out.clone() })
     }
 }
 
@@ -228,9 +198,7 @@ fn check_value(
     at: &str,
 ) -> Result<(), String> {
     if !has_references(json) {
-        return from_json(json, ty, names)
-            .map(drop)
-            .map_err(|error| error.within(at).to_string());
+        return from_json(json, ty, names).map(drop).map_err(|error| error.within(at).to_string());
     }
     let resolved = ty.resolved();
     match (json, resolved.shape()) {
@@ -243,9 +211,7 @@ fn check_value(
                 }
             }
             let of = resolved.as_ref();
-            let mut left_out = of
-                .members()
-                .filter(|member| !members.contains_key(&**member.name));
+            let mut left_out = of.members().filter(|member| !members.contains_key(&**member.name));
             let refused = left_out.find_map(|member| {
                 match names.left_out(of.id().unwrap_or_default(), member.name) {
                     LeftOut::Refused(advice) => Some((member.name, advice)),
@@ -269,9 +235,7 @@ fn check_value(
     if let Value::String(text) = json
         && let Some((found, wanted)) = clash(text, ty, signature)
     {
-        return Err(format!(
-            "{at}: {text} is {found}, not {wanted}: {signature}"
-        ));
+        return Err(format!("{at}: {text} is {found}, not {wanted}: {signature}"));
     }
     Ok(())
 }

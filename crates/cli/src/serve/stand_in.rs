@@ -49,9 +49,7 @@ impl StandIn {
     ) -> Self {
         let operations = interface.operations.iter();
         StandIn {
-            counts: operations
-                .map(|known| (known.operation.clone(), AtomicU64::new(0)))
-                .collect(),
+            counts: operations.map(|known| (known.operation.clone(), AtomicU64::new(0))).collect(),
             attributes: Mutex::new(std::mem::take(&mut table.attributes)),
             source,
             interface,
@@ -76,10 +74,7 @@ impl StandIn {
         });
         let json: Vec<Value> = values.collect::<Result<_, _>>()?;
         let answers = self.table.answers.get(&signature.operation);
-        let answer = answers
-            .into_iter()
-            .flatten()
-            .find(|answer| answer.takes(&json));
+        let answer = answers.into_iter().flatten().find(|answer| answer.takes(&json));
         let Some(answer) = answer else {
             return self.unscripted(signature, args);
         };
@@ -90,29 +85,19 @@ impl StandIn {
     }
 
     fn known(&self) -> Known<'_> {
-        Known {
-            source: &self.source,
-            orb: &self.orb,
-            defaults: self.defaults,
-        }
+        Known { source: &self.source, orb: &self.orb, defaults: self.defaults }
     }
 
     /// Attributes are what they were set to last.
     fn unscripted(&self, signature: &Signature, args: &[Dynamic]) -> Result<Results, Exception> {
-        let mut attributes = self
-            .attributes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut attributes = self.attributes.lock().unwrap_or_else(PoisonError::into_inner);
         if let (Some(name), [value]) = (signature.operation.strip_prefix("_set_"), args) {
             attributes.insert(name.to_owned(), value.clone());
             return Ok(Results::default());
         }
         let read = signature.operation.strip_prefix("_get_");
         if let Some(value) = read.and_then(|name| attributes.get(name)) {
-            return Ok(Results {
-                returns: value.clone(),
-                out: Vec::new(),
-            });
+            return Ok(Results { returns: value.clone(), out: Vec::new() });
         }
         drop(attributes);
         if !self.defaults && read.is_none() && !signature.oneway {
@@ -123,31 +108,20 @@ impl StandIn {
         };
         Ok(Results {
             returns: default(&signature.returns)?,
-            out: signature
-                .outputs()
-                .map(|param| default(&param.ty))
-                .collect::<Result<_, _>>()?,
+            out: signature.outputs().map(|param| default(&param.ty)).collect::<Result<_, _>>()?,
         })
     }
 
     /// A mistake in the script that shows only now.
     fn broken(&self, signature: &Signature, why: &str) -> Exception {
-        eprintln!(
-            "error: the script's answer to {}: {}",
-            signature.operation,
-            Printable(why)
-        );
+        eprintln!("error: the script's answer to {}: {}", signature.operation, Printable(why));
         BROKEN.into()
     }
 }
 
 /// Says on standard error what a client sent that cannot be read, and gives the exception for it.
 fn refused(signature: &Signature, param: &str, why: &str) -> Exception {
-    eprintln!(
-        "refused {}: the client's argument {param}: {}",
-        signature.operation,
-        Printable(why)
-    );
+    eprintln!("refused {}: the client's argument {param}: {}", signature.operation, Printable(why));
     let minor = minor::marshal::OTHER;
     SystemException::marshal(minor, CompletionStatus::No).into()
 }
@@ -157,12 +131,12 @@ fn unsendable(signature: &Signature, results: &Results) -> Option<String> {
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, escape::client());
     let outputs = signature.outputs().zip(&results.out);
     let outputs = outputs.map(|(param, value)| (param.name.as_str(), &param.ty, value));
-    std::iter::once(("returns", &signature.returns, &results.returns))
-        .chain(outputs)
-        .find_map(|(name, ty, value)| {
+    std::iter::once(("returns", &signature.returns, &results.returns)).chain(outputs).find_map(
+        |(name, ty, value)| {
             let written = value.encode(ty, &mut e);
             written.err().map(|error| format!("{name}: {error}"))
-        })
+        },
+    )
 }
 
 /// The script says nothing of the operation.
@@ -190,8 +164,7 @@ impl DynamicServant for StandIn {
         let signature = invocation.signature;
         let answer = self.answer(signature, &invocation.args);
         let known = self.known();
-        self.log
-            .request(signature, &invocation.args, &answer, &known);
+        self.log.request(signature, &invocation.args, &answer, &known);
         answer
     }
 }
@@ -236,10 +209,7 @@ impl Serialize for Arguments<'_> {
 
 impl Log {
     pub(super) fn new() -> Self {
-        Log {
-            start: Instant::now(),
-            requests: AtomicU64::new(0),
-        }
+        Log { start: Instant::now(), requests: AtomicU64::new(0) }
     }
 
     /// Prints a line of the log. Whoever reads the log may be gone; serving goes on.
@@ -274,10 +244,7 @@ impl Log {
                 }
                 _ => None,
             },
-            raised: answer
-                .as_ref()
-                .err()
-                .map(|raised| ExceptionJson(raised, known)),
+            raised: answer.as_ref().err().map(|raised| ExceptionJson(raised, known)),
             unsent,
         });
     }

@@ -66,10 +66,7 @@ pub(super) fn type_of(reference: &str, signature: &Signature) -> Option<TypeCode
             }
             (None, Shape::Struct) => {
                 let mut members = resolved.as_ref().members();
-                members
-                    .find(|member| **member.name == *step)?
-                    .ty
-                    .to_type_code()
+                members.find(|member| **member.name == *step)?.ty.to_type_code()
             }
             _ => return None,
         };
@@ -110,9 +107,8 @@ pub(super) fn expand(template: &Value, scope: &Scope<'_>) -> Result<Value, Strin
             Value::Array(elements.collect::<Result<_, _>>()?)
         }
         Value::Object(members) => {
-            let members = members
-                .iter()
-                .map(|(name, member)| Ok((name.clone(), expand(member, scope)?)));
+            let members =
+                members.iter().map(|(name, member)| Ok((name.clone(), expand(member, scope)?)));
             Value::Object(members.collect::<Result<_, String>>()?)
         }
         plain => plain.clone(),
@@ -132,9 +128,8 @@ fn expand_text(text: &str, scope: &Scope<'_>) -> Result<Value, String> {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let (reference, after) = after
-            .split_once('}')
-            .ok_or_else(|| format!("{text}: a brace is not closed"))?;
+        let (reference, after) =
+            after.split_once('}').ok_or_else(|| format!("{text}: a brace is not closed"))?;
         expanded.push_str(before);
         match scope.find(reference)? {
             Value::String(text) => expanded.push_str(&text),
@@ -172,10 +167,7 @@ mod tests {
     use serde_json::json;
 
     fn expanded(template: Value) -> Result<Value, String> {
-        let args = [
-            ("amount", json!(10)),
-            ("route", json!([{ "name": "A" }, { "name": "B" }])),
-        ];
+        let args = [("amount", json!(10)), ("route", json!([{ "name": "A" }, { "name": "B" }]))];
         let (args, count) = (&args, 3);
         expand(&template, &Scope { args, count })
     }
@@ -184,10 +176,7 @@ mod tests {
     fn references_become_values() {
         assert_eq!(expanded(json!("$0")), Ok(json!(10)));
         assert_eq!(expanded(json!("$amount")), Ok(json!(10)));
-        assert_eq!(
-            expanded(json!({ "to": ["$route[1].name"] })),
-            Ok(json!({ "to": ["B"] }))
-        );
+        assert_eq!(expanded(json!({ "to": ["$route[1].name"] })), Ok(json!({ "to": ["B"] })));
         assert_eq!(expanded(json!("$count")), Ok(json!(3)));
     }
 

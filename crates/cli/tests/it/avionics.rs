@@ -10,10 +10,7 @@ use serde_json::Value;
 
 use crate::common::text;
 
-const PLANS: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../examples/avionics-display/plans"
-);
+const PLANS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/avionics-display/plans");
 
 /// Each document and its other form.
 const FORMS: [(&str, &str); 4] = [
@@ -62,26 +59,15 @@ fn every_plan_is_proved_with_the_bounds_of_its_chains() {
     for (plan, resources, bounds) in [
         ("navigation.toml", "navigation.rt.toml", &[navigation][..]),
         ("navigation.cdp", "navigation.rt.csr", &[navigation]),
-        (
-            "with-warning.toml",
-            "with-warning.rt.toml",
-            &[beside, warning],
-        ),
-        (
-            "with-warning.cdp",
-            "with-warning.rt.csr",
-            &[beside, warning],
-        ),
+        ("with-warning.toml", "with-warning.rt.toml", &[beside, warning]),
+        ("with-warning.cdp", "with-warning.rt.csr", &[beside, warning]),
     ] {
         let idl = "../idl/avionics.idl";
         let told = good(&["deploy", "check", plan, "--idl", idl, "--rt", resources]);
         for bound in bounds {
             assert!(told.contains(bound), "{plan}: no {bound:?} in\n{told}");
         }
-        assert!(
-            told.ends_with("; every critical deadline is proved\n"),
-            "{told}"
-        );
+        assert!(told.ends_with("; every critical deadline is proved\n"), "{told}");
     }
 }
 
@@ -124,8 +110,5 @@ fn the_acts_are_shown_to_people() {
     ] {
         assert!(lines.contains(shown), "no {shown:?} in {lines}");
     }
-    assert!(
-        !lines.contains('\x1b'),
-        "colours only on a terminal: {lines}"
-    );
+    assert!(!lines.contains('\x1b'), "colours only on a terminal: {lines}");
 }

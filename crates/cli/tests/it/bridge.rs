@@ -30,28 +30,14 @@ fn run(args: &[&str]) -> Output {
 fn started(args: &[&str], word: &str) -> (Process, Value) {
     let mut process = Process::spawn(command(args));
     let line = process.wait_for_line(word, LIMIT);
-    (
-        process,
-        serde_json::from_str(&line).expect("a line of JSON"),
-    )
+    (process, serde_json::from_str(&line).expect("a line of JSON"))
 }
 
 #[test]
 fn a_stand_in_is_called_through_a_bridge() {
     let folder = Folder::new("bridge");
-    let (idl, script) = (
-        folder.file("account.idl", IDL),
-        folder.file("account.toml", SCRIPT),
-    );
-    let serve = [
-        "serve",
-        "--idl",
-        &idl,
-        "--interface",
-        "Account",
-        "--script",
-        &script,
-    ];
+    let (idl, script) = (folder.file("account.idl", IDL), folder.file("account.toml", SCRIPT));
+    let serve = ["serve", "--idl", &idl, "--interface", "Account", "--script", &script];
     let (_server, said) = started(&serve, "ior");
     let target = format!("Account={}", said["ior"].as_str().unwrap());
     let socket = oxorb_testkit::net::socket_folder();
@@ -75,10 +61,7 @@ fn a_stand_in_is_called_through_a_bridge() {
         assert!(text(&taken.stdout).contains("10"), "{taken:?}");
         let refused = call(&["withdraw", "1000"]);
         let told = text(&refused.stdout) + &text(&refused.stderr);
-        assert!(
-            told.contains("Overdrawn") && told.contains("900"),
-            "{refused:?}"
-        );
+        assert!(told.contains("Overdrawn") && told.contains("900"), "{refused:?}");
         let ping = run(&["ping", "--count", "3", ior]);
         assert!(ping.status.success(), "{ping:?}");
         let kill = Command::new("kill").arg(bridge.id().to_string()).status();
@@ -98,19 +81,10 @@ fn references_of_a_name_server_lead_through_a_bridge_that_knows_naming() {
     let url = said["corbaloc"][0].as_str().expect("one URL");
     let target = format!("NameService={url}");
     let idl = concat!(env!("CARGO_MANIFEST_DIR"), "/../../idl/omg/CosNaming.idl");
-    let bridge = [
-        "bridge",
-        "--format",
-        "json",
-        "--listen",
-        "iiop://127.0.0.1:0",
-    ];
+    let bridge = ["bridge", "--format", "json", "--listen", "iiop://127.0.0.1:0"];
     let bridge: Vec<&str> = bridge.into_iter().chain(["--idl", idl, &target]).collect();
     let (mut bridge, said) = started(&bridge, "ior");
-    assert_eq!(
-        said["type_id"],
-        "IDL:omg.org/CosNaming/NamingContextExt:1.0"
-    );
+    assert_eq!(said["type_id"], "IDL:omg.org/CosNaming/NamingContextExt:1.0");
     let at = ["--at", said["ior"].as_str().unwrap()];
     for (verb, args) in [("mkdir", &["plant"][..]), ("ls", &[])] {
         let mut all = vec!["name", verb];
@@ -133,23 +107,10 @@ fn what_is_wrong_is_said_with_the_place() {
         (&["bridge", "nothing"], "write NAME="),
         (&["bridge", "A=IOR:00"], "the target IOR:00"),
         (
-            &[
-                "bridge",
-                "A=corbaloc::127.0.0.1:1/A",
-                "--interface",
-                "B=IDL:B:1.0",
-            ],
+            &["bridge", "A=corbaloc::127.0.0.1:1/A", "--interface", "B=IDL:B:1.0"],
             "no target is named B",
         ),
-        (
-            &[
-                "bridge",
-                "A=corbaloc::127.0.0.1:1/A",
-                "--interface",
-                "A=bank::A",
-            ],
-            "--idl",
-        ),
+        (&["bridge", "A=corbaloc::127.0.0.1:1/A", "--interface", "A=bank::A"], "--idl"),
     ] {
         let failed = run(args);
         assert!(!failed.status.success());

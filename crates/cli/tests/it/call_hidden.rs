@@ -37,14 +37,8 @@ fn what_the_object_lacks_is_said_of_the_interface_it_has() {
     std::fs::write(&idl, IDL).unwrap();
     for (operation, why) in [
         ("state=OFF", "Lamp: the attribute state is readonly"),
-        (
-            "stat=OFF",
-            "Lamp has no attribute stat; did you mean state?",
-        ),
-        (
-            "levle=1",
-            "Lamp has no attribute levle; did you mean level?",
-        ),
+        ("stat=OFF", "Lamp has no attribute stat; did you mean state?"),
+        ("levle=1", "Lamp has no attribute levle; did you mean level?"),
         ("togle", "did you mean toggle?"),
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))

@@ -56,23 +56,12 @@ fn the_demo_compares_its_acts_and_ends() {
     ] {
         assert!(lines.contains(shown), "no {shown:?} in {lines}");
     }
-    assert!(
-        !lines.contains('\x1b'),
-        "colours only on a terminal: {lines}"
-    );
+    assert!(!lines.contains('\x1b'), "colours only on a terminal: {lines}");
 }
 
 #[test]
 fn the_demo_speaks_json() {
-    let args = [
-        "demo",
-        "--seconds",
-        "1",
-        "--clients",
-        "2",
-        "--format",
-        "json",
-    ];
+    let args = ["demo", "--seconds", "1", "--clients", "2", "--format", "json"];
     let told = json(&args);
     // N16: the lane and its scheduling class are told apart.
     for (act, real_time) in [
@@ -100,10 +89,7 @@ fn a_port_that_is_taken_is_one_clear_error() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("iiop://{}", taken.local_addr().unwrap());
     let message = bad(&["demo", "--listen", &endpoint]);
-    assert!(
-        message.contains("another process listens there"),
-        "{message}"
-    );
+    assert!(message.contains("another process listens there"), "{message}");
 }
 
 #[test]
@@ -180,14 +166,9 @@ fn ior_show_says_which_addresses_nobody_reaches() {
 
 #[test]
 fn ping_tells_a_server_from_its_object() {
-    let orb = oxorb::Orb::builder()
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap();
-    let named = oxorb::Policies {
-        id_assignment: oxorb::IdAssignment::User,
-        ..oxorb::Policies::default()
-    };
+    let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let named =
+        oxorb::Policies { id_assignment: oxorb::IdAssignment::User, ..oxorb::Policies::default() };
     let poa = orb.root_poa().create_poa("named", named).unwrap();
     let object: oxorb::ObjectRef = poa.create_reference_with_id("here").unwrap();
     let url = object.to_corbaloc().unwrap();
@@ -200,26 +181,17 @@ fn ping_tells_a_server_from_its_object() {
 
 #[test]
 fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
-    let orb = oxorb::Orb::builder()
-        .listen("iiop://127.0.0.1:0;uiop://")
-        .build()
-        .unwrap();
+    let orb = oxorb::Orb::builder().listen("iiop://127.0.0.1:0;uiop://").build().unwrap();
     let object: oxorb::ObjectRef = orb.root_poa().create_reference().unwrap();
     let output = oxorb(&["ping", &oxorb::Interface::to_ior(&object)]);
     let shown = text(&output.stdout);
-    let tried: Vec<_> = shown
-        .lines()
-        .filter(|line| line.contains("failed"))
-        .collect();
+    let tried: Vec<_> = shown.lines().filter(|line| line.contains("failed")).collect();
     // The socket also beside the port, as omniORB's clients find it.
     assert_eq!(tried.len(), 3, "{shown}");
     assert!(tried[0].contains("unix:/"), "{shown}");
     assert!(tried[1].contains("127.0.0.1:"), "{shown}");
     assert!(tried[2].contains("unix:/"), "{shown}");
-    assert!(
-        shown.contains("host    not the server's: unix:/"),
-        "no such object: {shown}"
-    );
+    assert!(shown.contains("host    not the server's: unix:/"), "no such object: {shown}");
     let url = object.to_corbaloc().unwrap();
     assert!(url.contains(",uiop:1.2@/"), "{url}");
     // A foreign profile is named, and passed over.
@@ -227,10 +199,7 @@ fn ping_tries_every_protocol_and_ior_show_writes_the_url_of_all() {
     ior.profiles[1].tag = 0x6e6f_6e65;
     let shown = text(&oxorb(&["ping", &ior.to_string()]).stdout);
     assert!(shown.contains("skipped"), "{shown}");
-    assert!(
-        shown.contains("tag 0x6e6f6e65: this ORB speaks iiop, shm, uiop"),
-        "{shown}"
-    );
+    assert!(shown.contains("tag 0x6e6f6e65: this ORB speaks iiop, shm, uiop"), "{shown}");
     assert!(good(&["ior", "show", &oxorb::Interface::to_ior(&object)]).contains(&url));
     orb.shutdown(true).unwrap();
 }
@@ -265,26 +234,15 @@ fn ping_says_that_memory_is_shared_and_ior_show_where() {
         let each = tried.map(|it| it[field].as_str().unwrap_or("-").to_owned());
         each.collect::<Vec<_>>()
     };
-    assert_eq!(
-        of("protocol"),
-        ["shm", "uiop", "iiop", "uiop", "shm"],
-        "{said}"
-    );
+    assert_eq!(of("protocol"), ["shm", "uiop", "iiop", "uiop", "shm"], "{said}");
     let first = "shm comes first on one host";
     let nearer = "shm of this host comes first";
-    assert_eq!(
-        of("not_chosen"),
-        ["-", first, nearer, nearer, nearer],
-        "{said}"
-    );
+    assert_eq!(of("not_chosen"), ["-", first, nearer, nearer, nearer], "{said}");
 
     let shown = good(&["ior", "show", &ior]);
     assert!(shown.contains("OxORB SHM_SOCKET"), "{shown}");
     assert!(shown.contains("meeting at       /"), "{shown}");
-    assert!(
-        shown.contains("rings of 65536 octets, in each direction"),
-        "{shown}"
-    );
+    assert!(shown.contains("rings of 65536 octets, in each direction"), "{shown}");
 
     // One of another host, and one of another user.
     let moved = |change: &dyn Fn(&mut oxorb_object::SocketIdentity)| {
@@ -292,11 +250,7 @@ fn ping_says_that_memory_is_shared_and_ior_show_where() {
         let mut ior = object.ior().clone();
         let mut profile = oxorb_object::IiopProfile::parse(&ior.profiles[0]).unwrap();
         for component in &mut profile.components {
-            if let Ok(Component::OxorbShmSocket {
-                place,
-                mut identity,
-            }) = component.decode()
-            {
+            if let Ok(Component::OxorbShmSocket { place, mut identity }) = component.decode() {
                 change(&mut identity);
                 *component = oxorb_object::TaggedComponent::oxorb_shm_socket(&place, &identity);
             }
@@ -308,10 +262,7 @@ fn ping_says_that_memory_is_shared_and_ior_show_where() {
     assert!(shown.contains("is on another host"), "{shown}");
     assert!(shown.contains("calls go over uiop"), "{shown}");
     let shown = moved(&|it| it.uid += 1);
-    assert!(
-        shown.contains("servers of the same user and of root"),
-        "{shown}"
-    );
+    assert!(shown.contains("servers of the same user and of root"), "{shown}");
     orb.shutdown(true).unwrap();
 }
 
@@ -334,20 +285,9 @@ fn ping_says_whether_hosts_are_one_and_why_each_address_was_not_chosen() {
     assert_eq!(said["hosts"][0]["same"], true, "{said}");
     let not: Vec<_> = said["endpoints"].as_array().unwrap().iter().collect();
     assert_eq!(not[0]["not_chosen"], serde_json::Value::Null, "{said}");
-    assert_eq!(
-        not[1]["not_chosen"], "uiop of this host comes first",
-        "{said}"
-    );
-    let preferring = [
-        "ping",
-        "-c",
-        "1",
-        &ior,
-        "--format",
-        "json",
-        "-ORBProtocols",
-        "giop-lite-rt+unix",
-    ];
+    assert_eq!(not[1]["not_chosen"], "uiop of this host comes first", "{said}");
+    let preferring =
+        ["ping", "-c", "1", &ior, "--format", "json", "-ORBProtocols", "giop-lite-rt+unix"];
     let said = json(&preferring);
     assert_eq!(said["chosen"]["protocol"], "giop-lite-rt+unix", "{said}");
     assert_eq!(
@@ -370,16 +310,10 @@ fn ping_says_whether_hosts_are_one_and_why_each_address_was_not_chosen() {
         ior.to_string()
     };
     let shown = good(&["ping", "-c", "1", &moved(&|it| it.host[0] ^= 1)]);
-    assert!(
-        shown.contains("host    not the server's: the server is on another host"),
-        "{shown}"
-    );
+    assert!(shown.contains("host    not the server's: the server is on another host"), "{shown}");
     assert!(shown.contains("calls go over iiop"), "{shown}");
     let shown = good(&["ping", "-c", "1", &moved(&|it| it.uid += 1)]);
-    assert!(
-        shown.contains("listens there, and the server is of user"),
-        "{shown}"
-    );
+    assert!(shown.contains("listens there, and the server is of user"), "{shown}");
     assert!(shown.contains("calls go over iiop"), "{shown}");
     orb.shutdown(true).unwrap();
 }
@@ -401,31 +335,15 @@ fn ior_show_decodes_profiles_of_our_own() {
     for profile in profiles {
         assert_eq!(profile["giop"], "1.2", "{profile}");
         assert_eq!(profile["key"]["made_by"], "OxORB", "{profile}");
-        assert_eq!(
-            profile["components"][0]["fields"]["ORB"], "OxORB (0x4f584f00)",
-            "{profile}"
-        );
+        assert_eq!(profile["components"][0]["fields"]["ORB"], "OxORB (0x4f584f00)", "{profile}");
         assert_eq!(profile["hex"], serde_json::Value::Null, "{profile}");
     }
     let beside = profiles[0]["components"].as_array().unwrap();
-    let beside = beside
-        .iter()
-        .find(|it| it["name"] == "OxORB SOCKET")
-        .unwrap();
+    let beside = beside.iter().find(|it| it["name"] == "OxORB SOCKET").unwrap();
     assert_eq!(beside["fields"]["socket"], profiles[1]["socket"]);
     assert!(profiles[1]["socket"].as_str().unwrap().starts_with('/'));
-    assert!(
-        profiles[2]["address"]
-            .as_str()
-            .unwrap()
-            .starts_with("127.0.0.1:")
-    );
-    assert!(
-        profiles[3]["identity"]["server"]
-            .as_str()
-            .unwrap()
-            .starts_with("uid ")
-    );
+    assert!(profiles[2]["address"].as_str().unwrap().starts_with("127.0.0.1:"));
+    assert!(profiles[3]["identity"]["server"].as_str().unwrap().starts_with("uid "));
     assert!(profiles[5]["socket"].as_str().unwrap().starts_with('@'));
     let shown = good(&["ior", "show", &ior]);
     assert!(!shown.contains("octets     "), "{shown}");
@@ -505,10 +423,7 @@ fn idl_diff_says_whom_a_change_breaks() {
         path.to_str().unwrap().to_owned()
     };
     let old = file("old.idl", "interface Clock { long long now(); };");
-    let more = file(
-        "more.idl",
-        "interface Clock{long long now();void set(in long long t);};",
-    );
+    let more = file("more.idl", "interface Clock{long long now();void set(in long long t);};");
     let other = file("other.idl", "interface Clock { long now(); };");
 
     assert_eq!(good(&["idl", "diff", &old, &old]), "");
@@ -516,11 +431,7 @@ fn idl_diff_says_whom_a_change_breaks() {
     assert_ne!(added[0]["effect"], "wire", "{added}");
     let output = oxorb(&["idl", "diff", &old, &other]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        text(&output.stdout).contains("breaks wire"),
-        "{}",
-        text(&output.stdout)
-    );
+    assert!(text(&output.stdout).contains("breaks wire"), "{}", text(&output.stdout));
 
     assert!(good(&["idl", "show", &old]).contains("interface Clock"));
     let wrong = bad(&["idl", "fmt", "--check", &more]);
@@ -530,10 +441,7 @@ fn idl_diff_says_whom_a_change_breaks() {
     good(&["idl", "fmt", &more]);
     good(&["idl", "fmt", "--check", &more]);
     good(&["idl", "check", &more]);
-    assert_eq!(
-        json(&["idl", "show", &old, "--format", "json"])["version"],
-        1
-    );
+    assert_eq!(json(&["idl", "show", &old, "--format", "json"])["version"], 1);
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -552,10 +460,7 @@ fn idl_comes_from_standard_input_too() {
     };
     let formatted = run(&["idl", "fmt", "-"], b"struct  S{long a;};");
     assert_eq!(text(&formatted.stdout), "struct S { long a; };\n");
-    let checked = run(
-        &["idl", "check", "-", "--format", "json"],
-        b"struct S { Foo a; };",
-    );
+    let checked = run(&["idl", "check", "-", "--format", "json"], b"struct S { Foo a; };");
     assert_eq!(checked.status.code(), Some(1));
     assert!(text(&checked.stdout).ends_with("]\n"), "a line ends");
 }
@@ -573,19 +478,8 @@ fn fmt_keeps_the_encoding_of_a_file() {
 #[test]
 fn sizes_are_told_to_programs_too() {
     let file = std::env::temp_dir().join(format!("oxorb-sizes-{}.idl", std::process::id()));
-    std::fs::write(
-        &file,
-        "interface I { string f(in long a); oneway void g(); };",
-    )
-    .unwrap();
-    let sizes = json(&[
-        "idl",
-        "show",
-        "--sizes",
-        "--format",
-        "json",
-        file.to_str().unwrap(),
-    ]);
+    std::fs::write(&file, "interface I { string f(in long a); oneway void g(); };").unwrap();
+    let sizes = json(&["idl", "show", "--sizes", "--format", "json", file.to_str().unwrap()]);
     let wanted = serde_json::json!([
         {"interface": "I", "operation": "f", "request": {"min": 4, "max": 7},
          "reply": {"min": 4, "max": null}, "exceptions": null},
@@ -603,14 +497,9 @@ fn explain_knows_the_minor_codes() {
     // A message that was read out says `OMG 2`.
     assert!(row.contains("OBJECT_NOT_EXIST OMG 2"), "{row}");
     assert!(row.contains("(0x4f4d0002)"), "{row}");
-    for same in [
-        &["2"][..],
-        &["OMG", "2"],
-        &["omg", "2"],
-        &["1330446338"],
-        &["4f4d0002"],
-        &["0X4F4D0002"],
-    ] {
+    for same in
+        [&["2"][..], &["OMG", "2"], &["omg", "2"], &["1330446338"], &["4f4d0002"], &["0X4F4D0002"]]
+    {
         let args = [&["explain", "object_not_exist"], same].concat();
         assert_eq!(good(&args), row, "{same:?}");
     }
@@ -648,11 +537,8 @@ fn wrong_usage_is_status_2() {
 fn the_readme_is_in_the_style_that_fmt_gives() {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
     let readme = std::fs::read_to_string(readme).expect("the README lies there");
-    let blocks: Vec<&str> = readme
-        .split("```idl\n")
-        .skip(1)
-        .filter_map(|rest| rest.split("```").next())
-        .collect();
+    let blocks: Vec<&str> =
+        readme.split("```idl\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
     assert!(!blocks.is_empty());
     for block in blocks {
         let style = oxorb_idl::format::Options::default();

@@ -38,10 +38,7 @@ fn consumers_lose_their_own_events_by_their_own_policies_and_all_are_counted() {
     assert_eq!(passed, [50, 40, 80, 100, 100].map(Some));
     assert_eq!(told["silence"]["beats"], 10);
     // The timer of the channel runs for this long; how much longer is the machine's.
-    assert!(
-        told["silence"]["silence_ns"].as_u64().unwrap() >= 150_000_000,
-        "{told}"
-    );
+    assert!(told["silence"]["silence_ns"].as_u64().unwrap() >= 150_000_000, "{told}");
 }
 
 #[test]
@@ -57,8 +54,5 @@ fn the_acts_are_shown_to_people() {
     ] {
         assert!(lines.contains(shown), "no {shown:?} in {lines}");
     }
-    assert!(
-        !lines.contains('\x1b'),
-        "colours only on a terminal: {lines}"
-    );
+    assert!(!lines.contains('\x1b'), "colours only on a terminal: {lines}");
 }

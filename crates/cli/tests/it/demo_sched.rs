@@ -24,10 +24,7 @@ fn all_strategies_are_played_and_told_beside_the_simulation() {
         assert_eq!(jobs, expected, "{}", act["strategy"]);
         for one in operations {
             assert!(one["measured_missed"].as_u64() <= one["jobs"].as_u64());
-            assert!(
-                one["measured_max_ns"].as_u64().unwrap() >= 9_000_000,
-                "{one}"
-            );
+            assert!(one["measured_max_ns"].as_u64().unwrap() >= 9_000_000, "{one}");
         }
     }
     assert_eq!(strategies[3]["simulated_critical_missed"], 0);

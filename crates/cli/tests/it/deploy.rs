@@ -10,11 +10,7 @@ const PLANS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/tests/plans"
 
 fn deploy(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-    command
-        .arg("deploy")
-        .args(args)
-        .current_dir(PLANS)
-        .stdin(Stdio::null());
+    command.arg("deploy").args(args).current_dir(PLANS).stdin(Stdio::null());
     command.output().expect("the command starts")
 }
 
@@ -28,12 +24,7 @@ fn good(args: &[&str]) -> String {
 
 fn refused(args: &[&str]) -> String {
     let output = deploy(args);
-    assert_eq!(
-        output.status.code(),
-        Some(1),
-        "{args:?}: {}",
-        text(&output.stdout)
-    );
+    assert_eq!(output.status.code(), Some(1), "{args:?}: {}", text(&output.stdout));
     text(&output.stdout) + &text(&output.stderr)
 }
 
@@ -51,10 +42,7 @@ const EVERYTHING: &[&str] = &[
 #[test]
 fn a_good_plan_is_proved_in_text_and_in_json() {
     let told = good(EVERYTHING);
-    assert!(
-        told.starts_with("cockpit: 57.88 % of one processor\n"),
-        "{told}"
-    );
+    assert!(told.starts_with("cockpit: 57.88 % of one processor\n"), "{told}");
     assert!(
         told.contains(
             "  ok      20  slow rate -> radar.refresh -> warning.update: 15.15 ms of 30 ms\n"
@@ -65,15 +53,9 @@ fn a_good_plan_is_proved_in_text_and_in_json() {
     assert!(told.ends_with(end), "{told}");
     let json: Value =
         serde_json::from_str(&good(&[EVERYTHING, &["--format", "json"]].concat())).unwrap();
-    assert_eq!(
-        (&json["good"], &json["safe"]),
-        (&Value::Bool(true), &Value::Bool(true))
-    );
+    assert_eq!((&json["good"], &json["safe"]), (&Value::Bool(true), &Value::Bool(true)));
     let chains = json["chains"].as_array().unwrap();
-    let warning = chains
-        .iter()
-        .find(|chain| chain["steps"][2] == "warning.update")
-        .unwrap();
+    let warning = chains.iter().find(|chain| chain["steps"][2] == "warning.update").unwrap();
     assert_eq!(warning["response_ns"], 15_150_000);
     assert_eq!(warning["priority"], 20);
 }
@@ -87,10 +69,7 @@ fn ports_and_types_come_from_idl() {
     let told = refused(&["check", "avionics.toml", "--idl", &file]);
     let wanted =
         "error: navigation.source is a MultiplexReceptacle in IDL, and a SimplexReceptacle here\n";
-    assert!(
-        told.starts_with("avionics.toml:") && told.contains(wanted),
-        "{told}"
-    );
+    assert!(told.starts_with("avionics.toml:") && told.contains(wanted), "{told}");
 }
 
 #[test]
@@ -129,39 +108,23 @@ fn errors_have_a_file_and_a_place() {
     let json: Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["findings"][0]["line"], 31);
     assert_eq!(json["good"], false);
-    let file = folder.file(
-        "plan.cdp",
-        "<Deployment:DeploymentPlan>\n  <colour/>\n</Deployment:DeploymentPlan>",
-    );
+    let file = folder
+        .file("plan.cdp", "<Deployment:DeploymentPlan>\n  <colour/>\n</Deployment:DeploymentPlan>");
     let told = refused(&["check", &file]);
-    assert!(
-        told.contains("plan.cdp:2:3: <DeploymentPlan> has no <colour>"),
-        "{told}"
-    );
+    assert!(told.contains("plan.cdp:2:3: <DeploymentPlan> has no <colour>"), "{told}");
     let told = refused(&["check", "domain.toml"]);
-    assert!(
-        told.contains("expected a plan, and this is a document of kind Domain"),
-        "{told}"
-    );
+    assert!(told.contains("expected a plan, and this is a document of kind Domain"), "{told}");
     assert_eq!(deploy(&["check"]).status.code(), Some(2));
 }
 
 #[test]
 fn documents_are_converted_either_way() {
     let folder = Folder::new("deploy-convert");
-    for name in [
-        "ciao.cdp",
-        "harbour.csr",
-        "gps.cpd",
-        "collision.toml",
-        "collision-rt.toml",
-        "domain.toml",
-    ] {
-        let (toml, xml, back) = (
-            folder.path("a.toml"),
-            folder.path("a.xml"),
-            folder.path("b.toml"),
-        );
+    for name in
+        ["ciao.cdp", "harbour.csr", "gps.cpd", "collision.toml", "collision-rt.toml", "domain.toml"]
+    {
+        let (toml, xml, back) =
+            (folder.path("a.toml"), folder.path("a.xml"), folder.path("b.toml"));
         good(&["convert", name, &toml]);
         good(&["convert", &toml, &xml]);
         good(&["convert", &xml, &back]);
@@ -190,52 +153,29 @@ fn priorities_are_chosen_and_written() {
     assert!(refused(&["check", "collision.toml", "--rt", &flat]).contains("warning.update"));
     let out = folder.path("assigned.csr");
     let told = good(&["check", "collision.toml", "--rt", &flat, "--assign", &out]);
-    assert!(
-        told.contains("priorities by deadline, written to "),
-        "{told}"
-    );
+    assert!(told.contains("priorities by deadline, written to "), "{told}");
     let xml = std::fs::read_to_string(&out).unwrap();
-    assert!(
-        xml.contains("<threadpoolWithLanes id=\"assigned\">"),
-        "{xml}"
-    );
+    assert!(xml.contains("<threadpoolWithLanes id=\"assigned\">"), "{xml}");
     good(&["check", "collision.toml", "--rt", &out]);
 }
 
-const COMMAND: &[&str] = &[
-    "--command",
-    "/bin/true --plan {plan} --node {node} --process {process}",
-];
+const COMMAND: &[&str] =
+    &["--command", "/bin/true --plan {plan} --node {node} --process {process}"];
 
 /// The command of processes with real-time resources.
-const RT_COMMAND: &[&str] = &[
-    "--command",
-    "/bin/true --plan {plan} --rt {rt} --node {node} --process {process}",
-];
+const RT_COMMAND: &[&str] =
+    &["--command", "/bin/true --plan {plan} --rt {rt} --node {node} --process {process}"];
 
 #[test]
 fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     let folder = Folder::new("deploy-systemd");
     let out = folder.path("units");
-    let args: &[&str] = &[
-        "emit",
-        "systemd",
-        "collision.toml",
-        "--rt",
-        "collision-rt.toml",
-        "--out",
-        &out,
-    ];
+    let args: &[&str] =
+        &["emit", "systemd", "collision.toml", "--rt", "collision-rt.toml", "--out", &out];
     let told = good(&[args, RT_COMMAND].concat());
-    let is_checked = Command::new("systemd-analyze")
-        .arg("--version")
-        .output()
-        .is_ok();
+    let is_checked = Command::new("systemd-analyze").arg("--version").output().is_ok();
     match is_checked {
-        true => assert!(
-            told.contains("cockpit: 2 units, checked by systemd-analyze"),
-            "{told}"
-        ),
+        true => assert!(told.contains("cockpit: 2 units, checked by systemd-analyze"), "{told}"),
         false => {
             assert!(
                 told.contains(
@@ -256,10 +196,7 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
         "Restart=on-failure",
         "PartOf=oxorb-avionics-display-with-collision-warning.target",
     ] {
-        assert!(
-            unit.lines().any(|found| found == line),
-            "no {line} in\n{unit}"
-        );
+        assert!(unit.lines().any(|found| found == line), "no {line} in\n{unit}");
     }
     assert!(
         unit.contains("ExecStart=/bin/true --plan /")
@@ -275,15 +212,9 @@ fn units_of_systemd_are_written_and_checked_where_that_is_possible() {
     .unwrap();
     assert!(!unit.contains("RTPRIO"), "{unit}");
     let told = refused(&[args, &["--command", "true"]].concat());
-    assert!(
-        told.contains("has to begin with the absolute path"),
-        "{told}"
-    );
+    assert!(told.contains("has to begin with the absolute path"), "{told}");
     let told = refused(&[args, COMMAND].concat());
-    assert!(
-        told.contains("without the real-time resources: add --rt {rt}"),
-        "{told}"
-    );
+    assert!(told.contains("without the real-time resources: add --rt {rt}"), "{told}");
     let told = refused(&[plain, RT_COMMAND].concat());
     assert!(told.contains("has {rt}, and no real-time"), "{told}");
 }
@@ -302,18 +233,14 @@ fn is_name(name: &Value) -> bool {
 fn valid(deployment: &Value) {
     let only = |value: &Value, keys: &[&str]| {
         let object = value.as_object().expect("an object");
-        object
-            .keys()
-            .for_each(|key| assert!(keys.contains(&key.as_str()), "{key} of {value}"));
+        object.keys().for_each(|key| assert!(keys.contains(&key.as_str()), "{key} of {value}"));
     };
     only(deployment, &["apiVersion", "kind", "metadata", "spec"]);
     only(&deployment["metadata"], &["name", "labels", "annotations"]);
     assert!(is_name(&deployment["metadata"]["name"]), "{deployment}");
     let spec = &deployment["spec"];
     only(spec, &["replicas", "strategy", "selector", "template"]);
-    let wanted = spec["selector"]["matchLabels"]
-        .as_object()
-        .expect("a selector is required");
+    let wanted = spec["selector"]["matchLabels"].as_object().expect("a selector is required");
     for (key, value) in wanted {
         assert_eq!(
             &spec["template"]["metadata"]["labels"][key], value,
@@ -322,20 +249,10 @@ fn valid(deployment: &Value) {
     }
     let pod = &spec["template"]["spec"];
     only(pod, &["nodeSelector", "containers", "volumes"]);
-    for container in pod["containers"]
-        .as_array()
-        .expect("containers are required")
-    {
+    for container in pod["containers"].as_array().expect("containers are required") {
         only(
             container,
-            &[
-                "name",
-                "image",
-                "command",
-                "volumeMounts",
-                "securityContext",
-                "resources",
-            ],
+            &["name", "image", "command", "volumeMounts", "securityContext", "resources"],
         );
         assert!(is_name(&container["name"]) && container["image"].is_string());
         for mount in container["volumeMounts"].as_array().unwrap() {
@@ -355,9 +272,7 @@ fn valid_for_kubernetes(folder: &Folder, list: &Value) {
         python.args(["-m", "kubernetes_validate", "--strict", file]);
         python.stdin(Stdio::null()).output()
     };
-    let probe = Command::new("python3")
-        .args(["-c", "import kubernetes_validate"])
-        .output();
+    let probe = Command::new("python3").args(["-c", "import kubernetes_validate"]).output();
     if !probe.is_ok_and(|probe| probe.status.success()) {
         eprintln!(
             "NOT CHECKED by the schemas of Kubernetes: kubernetes-validate is not installed; the parts that matter were compared"
@@ -375,13 +290,7 @@ fn valid_for_kubernetes(folder: &Folder, list: &Value) {
 #[test]
 fn manifests_of_kubernetes_fit_their_schema() {
     let folder = Folder::new("deploy-kubernetes");
-    let args: &[&str] = &[
-        "emit",
-        "kubernetes",
-        "collision.toml",
-        "--image",
-        "display:1",
-    ];
+    let args: &[&str] = &["emit", "kubernetes", "collision.toml", "--image", "display:1"];
     let read =
         |more: &[&str]| -> Value { serde_json::from_str(&good(&[args, more].concat())).unwrap() };
     let list = read(&[&["--rt", "collision-rt.toml"], RT_COMMAND].concat());
@@ -390,30 +299,16 @@ fn manifests_of_kubernetes_fit_their_schema() {
     let items = list["items"].as_array().unwrap();
     assert_eq!(items[0]["kind"], "ConfigMap");
     assert!(is_name(&items[0]["metadata"]["name"]));
-    assert!(
-        items[0]["data"]["plan.toml"]
-            .as_str()
-            .unwrap()
-            .contains("CollisionRadar")
-    );
+    assert!(items[0]["data"]["plan.toml"].as_str().unwrap().contains("CollisionRadar"));
     let resources = items[0]["data"]["rt.toml"].as_str().unwrap();
     assert!(resources.contains("policySet"), "{resources}");
     assert_eq!(items.len(), 2);
     items[1..].iter().for_each(valid);
     let container = &items[1]["spec"]["template"]["spec"]["containers"][0];
     let command = container["command"].as_array().unwrap();
-    assert!(
-        command.contains(&"/etc/oxorb/rt.toml".into()),
-        "{container}"
-    );
-    assert_eq!(
-        container["securityContext"]["capabilities"]["add"][0],
-        "SYS_NICE"
-    );
-    assert_eq!(
-        container["resources"]["requests"],
-        container["resources"]["limits"]
-    );
+    assert!(command.contains(&"/etc/oxorb/rt.toml".into()), "{container}");
+    assert_eq!(container["securityContext"]["capabilities"]["add"][0], "SYS_NICE");
+    assert_eq!(container["resources"]["requests"], container["resources"]["limits"]);
     let container = &read(COMMAND)["items"][1]["spec"]["template"]["spec"]["containers"][0];
     assert!(container.get("securityContext").is_none());
 }
@@ -421,10 +316,7 @@ fn manifests_of_kubernetes_fit_their_schema() {
 /// A plan with a process for each of two instances whose names, cut short, are the same.
 fn long_names(label: &str) -> String {
     let node = "a-node-with-a-name-that-is-rather-long-1";
-    let names = [
-        "one-display-of-the-port-side-number-1",
-        "one-display-of-the-port-side-number-2",
-    ];
+    let names = ["one-display-of-the-port-side-number-1", "one-display-of-the-port-side-number-2"];
     let instances = names.map(|name| {
         format!("[[instance]]\nname = {name:?}\nnode = {node:?}\nimplementation = \"I\"\n")
     });
@@ -456,22 +348,12 @@ fn long_names_of_kubernetes_stay_different() {
 
 #[test]
 fn policies_that_a_plan_itself_names_are_privileges() {
-    let args: &[&str] = &[
-        "emit",
-        "kubernetes",
-        "ciao.cdp",
-        "--rt",
-        "harbour.csr",
-        "--image",
-        "harbour:1",
-    ];
+    let args: &[&str] =
+        &["emit", "kubernetes", "ciao.cdp", "--rt", "harbour.csr", "--image", "harbour:1"];
     let list = good(&[args, RT_COMMAND].concat());
     // The plan names its resources itself.
-    let named: Vec<&str> = args
-        .iter()
-        .copied()
-        .filter(|it| !["--rt", "harbour.csr"].contains(it))
-        .collect();
+    let named: Vec<&str> =
+        args.iter().copied().filter(|it| !["--rt", "harbour.csr"].contains(it)).collect();
     assert_eq!(list, good(&[&named[..], RT_COMMAND].concat()));
     let list: Value = serde_json::from_str(&list).unwrap();
     let items = list["items"].as_array().unwrap();
@@ -507,16 +389,10 @@ fn an_older_systemd_checks_units_too() {
     };
     let output = emit(&folder.path("units"));
     let told = text(&output.stdout) + &text(&output.stderr);
-    assert!(
-        told.contains("cockpit: 2 units, checked by systemd-analyze"),
-        "{told}"
-    );
+    assert!(told.contains("cockpit: 2 units, checked by systemd-analyze"), "{told}");
     let output = emit(&folder.path("bad"));
     let told = text(&output.stdout) + &text(&output.stderr);
-    assert!(
-        !output.status.success() && told.contains("refuses the units: bad unit"),
-        "{told}"
-    );
+    assert!(!output.status.success() && told.contains("refuses the units: bad unit"), "{told}");
 }
 
 #[test]
@@ -529,10 +405,7 @@ fn packages_are_packed_and_unpacked() {
     std::fs::copy(format!("{PLANS}/gps.cpd"), package.join("gps.cpd")).unwrap();
     let (package, archive) = (package.display().to_string(), folder.path("gps.cpk"));
     let told = refused(&["pack", &package, &archive]);
-    assert!(
-        told.contains("7:3: gps.cpd: \"Sensor.ccd\" is not in the archive"),
-        "{told}"
-    );
+    assert!(told.contains("7:3: gps.cpd: \"Sensor.ccd\" is not in the archive"), "{told}");
     assert!(!folder.0.join("gps.cpk").exists());
     folder.file(
         "gps/Sensor.ccd",
@@ -540,29 +413,16 @@ fn packages_are_packed_and_unpacked() {
     );
     folder.file("gps/bin/gps", "#!/bin/sh\n");
     let told = good(&["pack", &package, &archive]);
-    assert!(
-        told.ends_with("gps.cpk: 3 files, 2 descriptors of them\n"),
-        "{told}"
-    );
+    assert!(told.ends_with("gps.cpk: 3 files, 2 descriptors of them\n"), "{told}");
     let told = refused(&["pack", &package, &archive]);
     assert!(told.contains("File exists"), "{told}");
 
     let again = folder.path("again");
     let told = good(&["unpack", &archive, &again]);
-    assert!(
-        told.ends_with("again: 3 files, 2 descriptors of them\n"),
-        "{told}"
-    );
-    for (file, mode) in [
-        ("gps.cpd", 0o644),
-        ("Sensor.ccd", 0o644),
-        ("bin/gps", 0o755),
-    ] {
+    assert!(told.ends_with("again: 3 files, 2 descriptors of them\n"), "{told}");
+    for (file, mode) in [("gps.cpd", 0o644), ("Sensor.ccd", 0o644), ("bin/gps", 0o755)] {
         let (before, after) = (format!("{package}/{file}"), format!("{again}/{file}"));
-        assert_eq!(
-            std::fs::read(before).unwrap(),
-            std::fs::read(&after).unwrap()
-        );
+        assert_eq!(std::fs::read(before).unwrap(), std::fs::read(&after).unwrap());
         let found = std::fs::metadata(after).unwrap().permissions().mode();
         assert_eq!(found & 0o700, mode & 0o700, "{file}");
     }

@@ -10,11 +10,7 @@ const ASSEMBLY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/assembl
 
 fn run(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-    command
-        .args(["deploy", "static"])
-        .args(args)
-        .current_dir(PLANS)
-        .stdin(Stdio::null());
+    command.args(["deploy", "static"]).args(args).current_dir(PLANS).stdin(Stdio::null());
     command.output().expect("the command starts")
 }
 
@@ -39,12 +35,7 @@ fn refused(plan: &str) -> String {
 /// Compares with the files that `tests/assembly` compiles, or writes them where BLESS is set.
 fn golden(name: &str, args: &[&str]) {
     let folder = Folder::new(&format!("static-{name}"));
-    let crates = [
-        "--crate",
-        "oxorb=../../../../crates/orb",
-        "--crate",
-        "avionics=../..",
-    ];
+    let crates = ["--crate", "oxorb=../../../../crates/orb", "--crate", "avionics=../.."];
     let (main, manifest) = written(&[args, &crates].concat(), &folder);
     let place = Path::new(ASSEMBLY).join("golden").join(name);
     for (file, text) in [("src/main.rs", &main), ("Cargo.golden.toml", &manifest)] {
@@ -70,13 +61,7 @@ fn the_avionics_display() {
 
 #[test]
 fn two_subsystems_with_their_policies() {
-    let args = [
-        "collision.toml",
-        "--idl",
-        "avionics.idl",
-        "--rt",
-        "collision-rt.toml",
-    ];
+    let args = ["collision.toml", "--idl", "avionics.idl", "--rt", "collision-rt.toml"];
     golden("collision", &args);
 }
 
@@ -189,10 +174,7 @@ fn one_process_is_written_at_a_time() {
     let folder = Folder::new("static-process");
     let file = folder.file("plan.toml", &both);
     let (main, _) = written(&[&file, "--node", "m"], &folder);
-    assert!(
-        main.contains(".install(\"b\"") && !main.contains(".install(\"a\""),
-        "{main}"
-    );
+    assert!(main.contains(".install(\"b\"") && !main.contains(".install(\"a\""), "{main}");
     let joined = format!(
         "{both}\n[[connection]]\nname = \"c\"\nFacet = \"a.x\"\nSimplexReceptacle = \"b.y\"\n"
     );

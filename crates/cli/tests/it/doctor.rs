@@ -35,11 +35,7 @@ fn findings(folder: &Folder) -> serde_json::Value {
     let findings = report["findings"].as_array().expect("a list");
     let by_name =
         |it: &serde_json::Value| (it["name"].as_str().expect("a name").to_owned(), it.clone());
-    findings
-        .iter()
-        .map(by_name)
-        .collect::<serde_json::Map<_, _>>()
-        .into()
+    findings.iter().map(by_name).collect::<serde_json::Map<_, _>>().into()
 }
 
 const LIMITS: &str = "\
@@ -50,45 +46,27 @@ Max realtime priority     0                    0
 
 /// A host as it is delivered.
 const PLAIN: [(&str, &str); 32] = [
-    (
-        "proc/version",
-        "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri",
-    ),
+    ("proc/version", "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri"),
     ("proc/cmdline", "root=/dev/vda quiet"),
     ("proc/sys/kernel/osrelease", "6.12.9-amd64"),
     ("proc/sys/kernel/sched_rt_runtime_us", "950000"),
     ("proc/sys/kernel/sched_rt_period_us", "1000000"),
     ("sys/fs/cgroup/cpu/cpu.rt_runtime_us", "950000"),
-    (
-        "sys/kernel/debug/sched/fair_server/cpu0/runtime",
-        "50000000",
-    ),
+    ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "50000000"),
     ("sys/devices/system/cpu/online", "0-3"),
     ("sys/devices/system/cpu/isolated", ""),
     ("sys/devices/system/cpu/smt/active", "1"),
-    (
-        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-        "schedutil",
-    ),
+    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "schedutil"),
     ("sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "0"),
     ("sys/devices/system/cpu/cpu0/cpuidle/state1/latency", "133"),
-    (
-        "sys/kernel/mm/transparent_hugepage/enabled",
-        "[always] madvise never",
-    ),
+    ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never"),
     ("proc/swaps", "Filename Type\n/dev/vdb partition"),
     ("proc/self/limits", LIMITS),
     ("proc/self/status", "CapEff:\t0000000000000000"),
     ("proc/self/cgroup", "0::/user.slice"),
     ("sys/fs/cgroup/user.slice/cpu.max", "200000 100000"),
-    (
-        "sys/devices/system/clocksource/clocksource0/current_clocksource",
-        "hpet",
-    ),
-    (
-        "sys/devices/system/clocksource/clocksource0/available_clocksource",
-        "hpet tsc",
-    ),
+    ("sys/devices/system/clocksource/clocksource0/current_clocksource", "hpet"),
+    ("sys/devices/system/clocksource/clocksource0/available_clocksource", "hpet tsc"),
     ("sys/class/net/eth0/threaded", "0"),
     ("sys/class/net/eth0/device/vendor", "x"),
     ("proc/sys/net/core/default_qdisc", "fq_codel"),
@@ -107,32 +85,20 @@ const PLAIN: [(&str, &str); 32] = [
 
 /// What is changed for lanes.
 const TUNED: [(&str, &str); 31] = [
-    (
-        "proc/version",
-        "Linux version 6.12.9-rt (x) #1 SMP PREEMPT_RT Fri",
-    ),
+    ("proc/version", "Linux version 6.12.9-rt (x) #1 SMP PREEMPT_RT Fri"),
     ("proc/sys/kernel/sched_rt_runtime_us", "-1"),
     ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "0"),
     ("sys/devices/system/cpu/isolated", "2-3"),
     ("sys/devices/system/cpu/nohz_full", "2-3"),
     ("proc/irq/9/effective_affinity_list", "0"),
     ("sys/devices/system/cpu/smt/active", "0"),
-    (
-        "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
-        "performance",
-    ),
+    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance"),
     ("sys/devices/system/cpu/cpu2/cpuidle/state1/disable", "1"),
-    (
-        "sys/kernel/mm/transparent_hugepage/enabled",
-        "always [madvise] never",
-    ),
+    ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never"),
     ("proc/swaps", "Filename Type"),
     ("proc/self/status", "CapEff:\t0000000000805000\nSeccomp:\t0"),
     ("sys/fs/cgroup/user.slice/cpu.max", "max 100000"),
-    (
-        "sys/devices/system/clocksource/clocksource0/current_clocksource",
-        "tsc",
-    ),
+    ("sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc"),
     ("sys/class/net/eth0/threaded", "1"),
     ("proc/sys/net/core/default_qdisc", "pfifo_fast"),
     ("proc/self/limits", LIMITS),
@@ -163,20 +129,11 @@ fn a_host_as_delivered_is_told_what_to_change() {
     for (name, finding) in all {
         assert_eq!(finding["verdict"], "improve", "{name}: {finding}");
         assert_ne!(finding["means"], "", "{name}");
-        assert!(
-            !finding["cures"].as_array().expect("a list").is_empty(),
-            "{name}"
-        );
+        assert!(!finding["cures"].as_array().expect("a list").is_empty(), "{name}");
     }
     assert_eq!(all.len(), 23, "{all:?}");
-    assert_eq!(
-        found["idle states"]["seen"],
-        "processor 0 is back within 133 us"
-    );
-    assert_eq!(
-        found["starving processes"]["seen"],
-        "they have up to 50000 us of each second"
-    );
+    assert_eq!(found["idle states"]["seen"], "processor 0 is back within 133 us");
+    assert_eq!(found["starving processes"]["seen"], "they have up to 50000 us of each second");
     let clock = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
     assert_eq!(found["clock"]["cures"][0], clock);
 
@@ -215,15 +172,9 @@ fn the_text_for_each_host_is_as_it_was() {
     ]
     .to_vec();
     let container: Vec<(&str, &str)> = [
-        (
-            "proc/version",
-            "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri",
-        ),
+        ("proc/version", "Linux version 6.12.9 (x) #1 SMP PREEMPT_DYNAMIC Fri"),
         ("proc/sys/kernel/osrelease", "6.12.9"),
-        (
-            "sys/kernel/debug/sched/preempt",
-            "none voluntary (full) lazy",
-        ),
+        ("sys/kernel/debug/sched/preempt", "none voluntary (full) lazy"),
         ("sys/devices/system/cpu/online", "0-3"),
         ("proc/self/status", "CapEff:\t00000000a80425fb\nSeccomp:\t2"),
         ("proc/self/limits", LIMITS),
@@ -263,10 +214,7 @@ fn findings_are_picked_by_name() {
     let output = doctor(&["--root", &root, "--only", "swop"]);
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    assert!(
-        said.contains("no finding is called \"swop\"") && said.contains("swap"),
-        "{said}"
-    );
+    assert!(said.contains("no finding is called \"swop\"") && said.contains("swap"), "{said}");
 }
 
 #[test]
@@ -288,18 +236,13 @@ fn interrupts_at_isolated_processors_are_named() {
     fs::write(path.join("effective_affinity_list"), "0,3").expect("a file");
     let found = findings(&folder);
     assert_eq!(found["interrupts"]["verdict"], "improve");
-    assert_eq!(
-        found["interrupts"]["seen"],
-        "1 come to isolated processors: 31"
-    );
+    assert_eq!(found["interrupts"]["seen"], "1 come to isolated processors: 31");
 }
 
 /// A kernel with servers for starving processes does not stop real-time threads for them.
 #[test]
 fn new_kernels_throttle_only_control_groups() {
-    let without = PLAIN
-        .iter()
-        .filter(|(path, _)| !path.ends_with("cpu.rt_runtime_us"));
+    let without = PLAIN.iter().filter(|(path, _)| !path.ends_with("cpu.rt_runtime_us"));
     let without: Vec<(&str, &str)> = without.copied().collect();
     let folder = host("doctor-new", &without);
     assert_eq!(findings(&folder).get("throttling"), None);

@@ -30,10 +30,7 @@ const SETTINGS: [(&str, &str, &str); 5] = [
 fn host(test: &str) -> Folder {
     let folder = Folder::new(test);
     let more = [
-        (
-            "proc/version",
-            "Linux version 6.1.9 (x) #1 SMP PREEMPT_DYNAMIC Fri",
-        ),
+        ("proc/version", "Linux version 6.1.9 (x) #1 SMP PREEMPT_DYNAMIC Fri"),
         ("proc/sys/kernel/osrelease", "6.1.9-amd64"),
         ("proc/sys/kernel/sched_rt_period_us", "1000000"),
         ("proc/swaps", "Filename Type\n/dev/vdb partition"),
@@ -51,11 +48,7 @@ fn host(test: &str) -> Folder {
 
 fn doctor(folder: &Folder, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-    command
-        .args(["doctor", "--root"])
-        .arg(&folder.0)
-        .args(args)
-        .stdin(Stdio::null());
+    command.args(["doctor", "--root"]).arg(&folder.0).args(args).stdin(Stdio::null());
     command
 }
 
@@ -66,9 +59,7 @@ fn run(folder: &Folder, args: &[&str]) -> Output {
 fn lines(output: &Output) -> Vec<Value> {
     let text = text(&output.stdout);
     let lines = text.lines().filter(|line| line.starts_with('{'));
-    lines
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect()
+    lines.map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
 fn setting(folder: &Folder, path: &str) -> String {
@@ -101,10 +92,7 @@ fn holding(folder: &Folder) -> Child {
     let mut command = doctor(folder, &["--apply"]);
     let child = command.stdout(Stdio::null()).spawn().expect("it starts");
     let until = Instant::now() + LONG;
-    while SETTINGS
-        .iter()
-        .any(|(path, _, applied)| setting(folder, path) != *applied)
-    {
+    while SETTINGS.iter().any(|(path, _, applied)| setting(folder, path) != *applied) {
         assert!(Instant::now() < until, "the changes are made");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -112,9 +100,7 @@ fn holding(folder: &Folder) -> Child {
 }
 
 fn signal(child: &Child, signal: &str) {
-    let sent = Command::new("kill")
-        .args([signal, &child.id().to_string()])
-        .status();
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
     assert!(sent.expect("kill runs").success());
 }
 
@@ -122,15 +108,8 @@ fn signal(child: &Child, signal: &str) {
 fn changes_are_in_place_while_a_program_runs() {
     let folder = host("doctor-apply");
     let seen = folder.0.join("seen");
-    let script = format!(
-        "cat {} > {}",
-        folder.0.join(GOVERNOR).display(),
-        seen.display()
-    );
-    let output = run(
-        &folder,
-        &["--apply", "--format", "json", "--", "sh", "-c", &script],
-    );
+    let script = format!("cat {} > {}", folder.0.join(GOVERNOR).display(), seen.display());
+    let output = run(&folder, &["--apply", "--format", "json", "--", "sh", "-c", &script]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(fs::read_to_string(seen).expect("it ran"), "performance");
     assert_undone(&folder);
@@ -140,10 +119,7 @@ fn changes_are_in_place_while_a_program_runs() {
     let left = lines[0]["applied"]["left"].as_array().expect("a list");
     let why = |name: &str| {
         let found = left.iter().find(|it| it["what"] == name);
-        found.expect(name)["why"]
-            .as_str()
-            .expect("a text")
-            .to_owned()
+        found.expect(name)["why"].as_str().expect("a text").to_owned()
     };
     assert!(why("preemption").contains("needs another kernel"));
     assert!(why("swap").contains("is left to you"));
@@ -177,11 +153,7 @@ fn another_doctor_undoes_what_a_killed_one_has_changed() {
     assert_applied(&folder);
     let output = run(&folder, &["--apply", "--", "true"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        text(&output.stderr).contains("--undo"),
-        "{}",
-        text(&output.stderr)
-    );
+    assert!(text(&output.stderr).contains("--undo"), "{}", text(&output.stderr));
     assert_applied(&folder);
     // Meanwhile somebody sets one of them by hand.
     fs::write(folder.0.join(GOVERNOR), "powersave").expect("a file");
@@ -190,12 +162,7 @@ fn another_doctor_undoes_what_a_killed_one_has_changed() {
     let lines = lines(&output);
     let left = lines[0]["undone"]["left"].as_array().expect("a list");
     assert_eq!(left.len(), 1, "{left:?}");
-    assert!(
-        left[0]["why"]
-            .as_str()
-            .expect("a text")
-            .contains("powersave")
-    );
+    assert!(left[0]["why"].as_str().expect("a text").contains("powersave"));
     assert_eq!(setting(&folder, GOVERNOR), "powersave");
     assert_eq!(setting(&folder, RUNTIME), "950000");
     let output = run(&folder, &["--undo"]);
@@ -322,48 +289,27 @@ fn measuring_tells_of_each_priority_and_draws_it() {
         assert_eq!(wakeups["priority"], priority);
         let calls = wakeups["calls"].as_u64().expect("a number");
         let buckets = wakeups["histogram"].as_array().expect("a list");
-        let counts = buckets
-            .iter()
-            .map(|it| it["count"].as_u64().expect("a number"));
+        let counts = buckets.iter().map(|it| it["count"].as_u64().expect("a number"));
         assert!(calls > 0 && counts.sum::<u64>() == calls, "{wakeups}");
     }
     for cost in ["dispatch_ns", "switch_ns"] {
-        assert!(
-            measured["overheads"][cost].as_u64().expect("a number") > 0,
-            "{cost}"
-        );
+        assert!(measured["overheads"][cost].as_u64().expect("a number") > 0, "{cost}");
     }
     let trips = &measured["trips"][0];
     for kind in ["alone", "loaded"] {
-        assert!(
-            trips[kind]["calls"].as_u64().expect("a number") > 0,
-            "{trips}"
-        );
+        assert!(trips[kind]["calls"].as_u64().expect("a number") > 0, "{trips}");
     }
     let drawn = fs::read_to_string(&plot).expect("a picture");
-    assert!(
-        drawn.starts_with("<svg ") && drawn.contains("SCHED_FIFO 7"),
-        "{drawn}"
-    );
+    assert!(drawn.starts_with("<svg ") && drawn.contains("SCHED_FIFO 7"), "{drawn}");
 }
 
 #[test]
 fn an_interface_that_is_not_there_is_refused_with_those_that_are() {
     let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))
-        .args([
-            "doctor",
-            "--measure",
-            "--seconds",
-            "1",
-            "--interface",
-            "nothing0",
-        ])
+        .args(["doctor", "--measure", "--seconds", "1", "--interface", "nothing0"])
         .output()
         .expect("the command starts");
     assert_eq!(output.status.code(), Some(1));
     let said = text(&output.stderr);
-    assert!(
-        said.contains("nothing0 is no interface") && said.contains("lo"),
-        "{said}"
-    );
+    assert!(said.contains("nothing0 is no interface") && said.contains("lo"), "{said}");
 }

@@ -131,14 +131,7 @@ impl Bank {
         let mut child = Command::new(env!("CARGO_BIN_EXE_oxorb"))
             .current_dir(&folder)
             .args(["serve", "--idl", "bank.idl", "--interface", interface])
-            .args([
-                "--script",
-                "script.toml",
-                "--name",
-                "Account",
-                "--ior-file",
-                "account.ior",
-            ])
+            .args(["--script", "script.toml", "--name", "Account", "--ior-file", "account.ior"])
             .args(more)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -188,9 +181,7 @@ impl Bank {
     }
 
     fn logged(&self) -> Value {
-        self.lines
-            .recv_timeout(Duration::from_secs(20))
-            .expect("the server logs it")
+        self.lines.recv_timeout(Duration::from_secs(20)).expect("the server logs it")
     }
 }
 
@@ -233,20 +224,14 @@ fn operations_and_attributes_are_called() {
     assert_eq!(bank.good(&["balance"]), json!(100));
     assert_eq!(bank.good(&["balance=-5"]), Value::Null);
     assert_eq!(bank.good(&["_get_balance"]), json!(-5));
-    assert_eq!(
-        bank.good(&["holder"]),
-        json!({ "name": "Ada", "nick": "ä" })
-    );
+    assert_eq!(bank.good(&["holder"]), json!({ "name": "Ada", "nick": "ä" }));
     // Inherited, and not in the script: attributes have a value.
     assert_eq!(bank.good(&["version"]), json!(0));
     // Words need no quotes, but may have them.
     let greeting = "Hello a b, checking number 1";
     assert_eq!(bank.good(&["greet", "a b", "checking"]), json!(greeting));
     let greeting = "Hello x, savings number 2";
-    assert_eq!(
-        bank.good(&["greet", "\"x\"", "\"savings\""]),
-        json!(greeting)
-    );
+    assert_eq!(bank.good(&["greet", "\"x\"", "\"savings\""]), json!(greeting));
     let tell = bank.run(&bank.reference, &["tell", "hello"]);
     assert_eq!((tell.status.code(), tell.stdout.len()), (Some(0), 0));
 }
@@ -256,10 +241,7 @@ fn every_kind_of_value_goes_there_and_back() {
     let bank = Bank::open("values");
     let tree = json!({ "v": "9223372036854775807", "kids": [{ "v": 1, "kids": [] }] });
     assert_eq!(bank.good(&["grow", &tree.to_string()]), tree);
-    assert_eq!(
-        bank.good(&["note", r#"{"text": "x"}"#]),
-        json!({ "text": "x" })
-    );
+    assert_eq!(bank.good(&["note", r#"{"text": "x"}"#]), json!({ "text": "x" }));
     assert_eq!(bank.good(&["scan", "AAEC", "12.5", "NaN"]), json!("AAEC"));
     assert_eq!(bank.good(&["scan", "[1, 2]", "-1", "-0.5"]), json!("AQI="));
     let owner = json!({ "name": "A", "nick": "B" });
@@ -268,20 +250,13 @@ fn every_kind_of_value_goes_there_and_back() {
     let short = json!({ "type": "IDL:oxorb.org/bank/Owner:1.0", "value": owner });
     assert_eq!(bank.good(&["echo", &any.to_string()]), short);
     assert_eq!(bank.good(&["echo", &short.to_string()]), short);
-    for (plain, ty) in [
-        ("true", "boolean"),
-        ("7", "long"),
-        ("1.5", "double"),
-        ("\"x\"", "string"),
-    ] {
+    for (plain, ty) in [("true", "boolean"), ("7", "long"), ("1.5", "double"), ("\"x\"", "string")]
+    {
         let value: Value = serde_json::from_str(plain).unwrap();
         let any = json!({ "type": ty, "value": value });
         assert_eq!(bank.good(&["echo", plain]), any);
     }
-    assert_eq!(
-        bank.good(&["type_of", "sequence<long>"]),
-        json!("sequence<long>")
-    );
+    assert_eq!(bank.good(&["type_of", "sequence<long>"]), json!("sequence<long>"));
     assert_eq!(bank.good(&["type_of", "bank::Tree"])["name"], json!("Tree"));
     assert_eq!(bank.good(&["peer", "null"]), Value::Null);
     let peer = bank.good(&["peer", &bank.reference]);
@@ -292,24 +267,12 @@ fn every_kind_of_value_goes_there_and_back() {
 fn all_arguments_may_be_one_document() {
     let bank = Bank::open("document");
     assert_eq!(bank.good(&["withdraw", "--args", "[4]"]), json!(4));
-    assert_eq!(
-        bank.good(&["withdraw", "--args", r#"{"amount": 5}"#]),
-        json!(5)
-    );
+    assert_eq!(bank.good(&["withdraw", "--args", r#"{"amount": 5}"#]), json!(5));
     std::fs::write(bank.folder.join("args.json"), "[6]").unwrap();
     assert_eq!(bank.good(&["withdraw", "--args", "@args.json"]), json!(6));
-    assert!(
-        bank.bad(&["withdraw", "--args", r#"{"sum": 5}"#])
-            .contains("no parameter sum")
-    );
-    assert!(
-        bank.bad(&["withdraw", "--args", "{}"])
-            .contains("amount is missing")
-    );
-    assert!(
-        bank.bad(&["withdraw", "--args", "@nothing.json"])
-            .contains("nothing.json")
-    );
+    assert!(bank.bad(&["withdraw", "--args", r#"{"sum": 5}"#]).contains("no parameter sum"));
+    assert!(bank.bad(&["withdraw", "--args", "{}"]).contains("amount is missing"));
+    assert!(bank.bad(&["withdraw", "--args", "@nothing.json"]).contains("nothing.json"));
     // S6: what has no end is not read to it.
     let endless = bank.bad(&["withdraw", "--args", "@/dev/zero"]);
     assert!(endless.contains("16777216 octets at most"), "{endless}");
@@ -323,10 +286,7 @@ fn what_is_left_out_is_the_default_of_the_idl_or_zero_on_demand() {
     assert_eq!(bank.good(&["limit", "{}", "1", "--defaults"]), limits(""));
     assert_eq!(bank.good(&["limit", "--defaults"]), limits(""));
     let document = r#"{"most": 2}"#;
-    assert_eq!(
-        bank.good(&["limit", "--args", document, "--defaults"]),
-        limits("")
-    );
+    assert_eq!(bank.good(&["limit", "--args", document, "--defaults"]), limits(""));
     for (args, why) in [
         (
             &["limit", "{}", "1"][..],
@@ -368,33 +328,15 @@ fn exceptions_are_json_and_the_status_says_so() {
     let raised = bank.run(&bank.reference, &["withdraw", "7"]);
     let printed: Value = serde_json::from_slice(&raised.stdout).unwrap();
     assert_eq!(printed["exception"], "IDL:omg.org/CORBA/TRANSIENT:1.0");
-    assert_eq!(
-        (&printed["minor"], &printed["completed"]),
-        (&json!(5), &json!("MAYBE"))
-    );
-    assert_eq!(
-        bank.good(&["withdraw", "7"]),
-        json!(7),
-        "that answer was for one time"
-    );
+    assert_eq!((&printed["minor"], &printed["completed"]), (&json!(5), &json!("MAYBE")));
+    assert_eq!(bank.good(&["withdraw", "7"]), json!(7), "that answer was for one time");
 
     assert!(bank.bad(&["unknown"]).contains("NO_IMPLEMENT"));
     let late = bank.run(&bank.reference, &["slow", "--timeout", "100"]);
-    assert!(
-        text(&late.stderr).contains("TIMEOUT"),
-        "{}",
-        text(&late.stderr)
-    );
-    let gone = bank.run(
-        "corbaloc::1.2@127.0.0.1:9/Account",
-        &["balance", "--timeout", "2000"],
-    );
+    assert!(text(&late.stderr).contains("TIMEOUT"), "{}", text(&late.stderr));
+    let gone = bank.run("corbaloc::1.2@127.0.0.1:9/Account", &["balance", "--timeout", "2000"]);
     assert_eq!(gone.status.code(), Some(1));
-    assert!(
-        text(&gone.stderr).contains("127.0.0.1:9"),
-        "{}",
-        text(&gone.stderr)
-    );
+    assert!(text(&gone.stderr).contains("127.0.0.1:9"), "{}", text(&gone.stderr));
     let told: Value = serde_json::from_slice(&gone.stdout).expect("also as JSON");
     assert_eq!(told["name"], "TRANSIENT");
 }
@@ -403,39 +345,18 @@ fn exceptions_are_json_and_the_status_says_so() {
 fn wrong_arguments_are_named() {
     let bank = Bank::open("wrong");
     for (args, why) in [
-        (
-            &["withdraw", "-5"][..],
-            "args[0] (amount): -5 is no unsigned long",
-        ),
-        (
-            &["withdraw", "x"],
-            "args[0] (amount): expected a number, found a string",
-        ),
+        (&["withdraw", "-5"][..], "args[0] (amount): -5 is no unsigned long"),
+        (&["withdraw", "x"], "args[0] (amount): expected a number, found a string"),
         (&["withdraw", "[1"], "args[0] (amount): this is no JSON"),
-        (
-            &["withdraw"],
-            "it takes 1 argument, not 0: long long withdraw(in unsigned long amount)",
-        ),
-        (
-            &["greet", "x", "gold"],
-            "args[1] (sort): gold is none of savings, checking",
-        ),
+        (&["withdraw"], "it takes 1 argument, not 0: long long withdraw(in unsigned long amount)"),
+        (&["greet", "x", "gold"], "args[1] (sort): gold is none of savings, checking"),
         (
             &["grow", r#"{"v": 1, "kids": [{"v": "x", "kids": []}]}"#],
             "args[0].kids[0].v: expected a whole number",
         ),
-        (
-            &["grow", r#"{"v": 1}"#],
-            "args[0] (t): member kids is missing",
-        ),
-        (
-            &["scan", "*", "1", "1"],
-            "args[0] (data): this is no base64",
-        ),
-        (
-            &["scan", "", "1.234", "1"],
-            "args[1] (price): 1.234 is no fixed<8, 2>",
-        ),
+        (&["grow", r#"{"v": 1}"#], "args[0] (t): member kids is missing"),
+        (&["scan", "*", "1", "1"], "args[0] (data): this is no base64"),
+        (&["scan", "", "1.234", "1"], "args[1] (price): 1.234 is no fixed<8, 2>"),
         (&["version=3"], "the attribute version is readonly"),
         (&["colour=3"], "has no attribute colour; it has balance"),
         (&["balnce=3"], "did you mean balance?"),
@@ -462,8 +383,7 @@ fn the_interface_is_found_or_given() {
     let output = bank.run(&bank.corbaloc, &["balance"]);
     assert_eq!(text(&output.stdout), "100\n");
     assert!(
-        bank.bad(&["balance", "--interface", "bank::Base"])
-            .contains("bank::Base has no operation")
+        bank.bad(&["balance", "--interface", "bank::Base"]).contains("bank::Base has no operation")
     );
     assert!(
         bank.bad(&["balance", "--interface", "bank::Nothing"])
@@ -475,18 +395,9 @@ fn the_interface_is_found_or_given() {
     );
 
     // What every object has needs no IDL.
-    assert_eq!(
-        bank.good(&["_repository_id"]),
-        json!("IDL:oxorb.org/bank/Account:1.0")
-    );
-    assert_eq!(
-        bank.good(&["_is_a", "IDL:oxorb.org/bank/Base:1.0"]),
-        json!(true)
-    );
-    assert_eq!(
-        bank.good(&["_is_a", "IDL:oxorb.org/bank/Unrelated:1.0"]),
-        json!(false)
-    );
+    assert_eq!(bank.good(&["_repository_id"]), json!("IDL:oxorb.org/bank/Account:1.0"));
+    assert_eq!(bank.good(&["_is_a", "IDL:oxorb.org/bank/Base:1.0"]), json!(true));
+    assert_eq!(bank.good(&["_is_a", "IDL:oxorb.org/bank/Unrelated:1.0"]), json!(false));
     assert_eq!(bank.good(&["_non_existent"]), json!(false));
     let without = Command::new(env!("CARGO_BIN_EXE_oxorb"))
         .args(["call", &bank.corbaloc, "balance"])
@@ -502,14 +413,8 @@ fn the_server_logs_every_request() {
     bank.bad(&["withdraw", "1000"]);
     bank.run(&bank.reference, &["tell", "hello"]);
     let first = bank.logged();
-    assert_eq!(
-        (&first["request"], &first["operation"]),
-        (&json!(1), &json!("withdraw"))
-    );
-    assert_eq!(
-        (&first["args"], &first["results"]),
-        (&json!({ "amount": 3 }), &json!(3))
-    );
+    assert_eq!((&first["request"], &first["operation"]), (&json!(1), &json!("withdraw")));
+    assert_eq!((&first["args"], &first["results"]), (&json!({ "amount": 3 }), &json!(3)));
     let second = bank.logged();
     assert_eq!(second["raised"]["name"], "Overdrawn");
     assert_eq!(bank.logged()["args"], json!({ "what": "hello" }));
@@ -560,9 +465,8 @@ fn the_log_and_the_exception_say_whose_fault_it_is() {
     let bad = Any::new(Ninth);
     let ior = std::fs::read_to_string(bank.folder.join("account.ior")).unwrap();
     let object = orb.string_to_object(ior.trim()).unwrap();
-    let echo = Signature::new("echo")
-        .with("a", Direction::In, TypeCode::ANY)
-        .returning(TypeCode::ANY);
+    let echo =
+        Signature::new("echo").with("a", Direction::In, TypeCode::ANY).returning(TypeCode::ANY);
     let args = [Dynamic::Any(bad)];
     let answer = oxorb_dynamic::invoke(object.reference(), &echo, &args, &Context::new());
     let answer = answer.unwrap_err().to_system();
@@ -574,10 +478,7 @@ fn the_log_and_the_exception_say_whose_fault_it_is() {
     assert_eq!(failed.status.code(), Some(1));
     let line = bank.lines.recv_timeout(Duration::from_secs(20)).unwrap();
     assert!(line.get("results").is_none(), "{line}");
-    assert!(
-        line["unsent"].as_str().unwrap().contains("returns"),
-        "{line}"
-    );
+    assert!(line["unsent"].as_str().unwrap().contains("returns"), "{line}");
     orb.shutdown(true).unwrap();
 }
 
@@ -586,26 +487,14 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
     let folder = folder("scripts");
     std::fs::write(folder.join("bank.idl"), IDL).unwrap();
     for (script, why) in [
-        (
-            "[operations.fly]",
-            "operations.fly: bank::Account has no such operation",
-        ),
-        (
-            "[attributes]\nweight = 1",
-            "attributes.weight: bank::Account has no such attribute",
-        ),
-        (
-            "[attributes]\nbalance = \"x\"",
-            "attributes.balance: expected a whole number",
-        ),
+        ("[operations.fly]", "operations.fly: bank::Account has no such operation"),
+        ("[attributes]\nweight = 1", "attributes.weight: bank::Account has no such attribute"),
+        ("[attributes]\nbalance = \"x\"", "attributes.balance: expected a whole number"),
         (
             "[operations.withdraw]\nreturns = true",
             "operations.withdraw[0].returns: expected a number",
         ),
-        (
-            "[operations.withdraw]\nraises = \"Bankrupt\"",
-            "withdraw raises Overdrawn",
-        ),
+        ("[operations.withdraw]\nraises = \"Bankrupt\"", "withdraw raises Overdrawn"),
         (
             "[operations.withdraw]\nraises = \"Overdrawn\"",
             "operations.withdraw[0].with: member missing is missing",
@@ -635,10 +524,7 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
             "[operations.book]\nreturns = \"$memo\"",
             "operations.book[0].returns: $memo is text, not a number",
         ),
-        (
-            "[operations.book]\nreturns = \"$who[0].name\"",
-            "is text, not a number",
-        ),
+        ("[operations.book]\nreturns = \"$who[0].name\"", "is text, not a number"),
         (
             "[operations.book]\nout = { memo = \"$count\" }",
             "operations.book[0].out.memo: $count is a number, not text",
@@ -647,14 +533,8 @@ fn a_script_that_does_not_fit_is_refused_at_once() {
             "[operations.grow]\nreturns = { v = 1, kids = [\"$count\"] }",
             "operations.grow[0].returns.kids[0]: $count is a number, not an object",
         ),
-        (
-            "[operations.withdraw]\nanswer = 1",
-            "unknown field `answer`",
-        ),
-        (
-            "[operations.withdraw\n",
-            "script.toml: TOML parse error at line 1",
-        ),
+        ("[operations.withdraw]\nanswer = 1", "unknown field `answer`"),
+        ("[operations.withdraw\n", "script.toml: TOML parse error at line 1"),
     ] {
         std::fs::write(folder.join("script.toml"), script).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))
@@ -691,11 +571,7 @@ returns = "$p"
     let office = Bank::of("bank::Office", "values", script, &[]);
     let ok = |args: &[&str]| {
         let output = call(&office.folder, &office.reference, args);
-        assert!(
-            output.status.success(),
-            "{args:?}: {}",
-            text(&output.stderr)
-        );
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
     let person = "IDL:oxorb.org/bank/Person:1.0";
@@ -741,10 +617,7 @@ returns = "$p"
         text(&output.stderr)
     };
     for (args, why) in [
-        (
-            ["greet", r#"{"name": "A"}"#],
-            "args[0] (who): member partner is missing",
-        ),
+        (["greet", r#"{"name": "A"}"#], "args[0] (who): member partner is missing"),
         (
             ["greet", r#"{"name": "A", "partner": {"$ref": 3}}"#],
             "args[0].partner: no value with \"$id\": 3 stands before this place or around it",
@@ -753,22 +626,10 @@ returns = "$p"
             ["greet", r#"{"name": "A", "age": 1, "partner": null}"#],
             "there is no member age in Person",
         ),
-        (
-            ["greet", r#"{"$type": "bank::Nobody"}"#],
-            "args[0].$type: there is no type bank::Nobody",
-        ),
-        (
-            ["greet", r#"{"$type": "bank::Form", "text": ""}"#],
-            "expected Person, found",
-        ),
-        (
-            ["copy", r#"{"text": "A1"}"#],
-            "the type of the value is missing, \"$type\"",
-        ),
-        (
-            ["paint", r#"{"width": 1}"#],
-            "is custom: only its own code can write it",
-        ),
+        (["greet", r#"{"$type": "bank::Nobody"}"#], "args[0].$type: there is no type bank::Nobody"),
+        (["greet", r#"{"$type": "bank::Form", "text": ""}"#], "expected Person, found"),
+        (["copy", r#"{"text": "A1"}"#], "the type of the value is missing, \"$type\""),
+        (["paint", r#"{"width": 1}"#], "is custom: only its own code can write it"),
     ] {
         let found = wrong(&args);
         assert!(found.contains(why), "{args:?}: {found}");
@@ -785,21 +646,17 @@ fn a_signal_ends_serve_when_running_requests_are_answered() {
         let mut bank = Bank::with_script(&format!("signal{signal}"), script, &[]);
         let client = oxorb::Orb::builder().build().unwrap();
         let account = client.string_to_object(&bank.reference).unwrap();
-        let withdrawn = account
-            .reference()
-            .invoke_async::<i64, oxorb::SystemException>(
-                &WITHDRAW,
-                |e| {
-                    e.ulong(10);
-                    Ok(())
-                },
-                |d| d.longlong(),
-            );
+        let withdrawn = account.reference().invoke_async::<i64, oxorb::SystemException>(
+            &WITHDRAW,
+            |e| {
+                e.ulong(10);
+                Ok(())
+            },
+            |d| d.longlong(),
+        );
         // It was sent before this, and the server is at it.
         assert_eq!(bank.good(&["base_name"]), "there");
-        let sent = Command::new("kill")
-            .args([signal, &bank.child.id().to_string()])
-            .status();
+        let sent = Command::new("kill").args([signal, &bank.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
         assert_eq!(withdrawn.wait(), Ok(7), "{signal}");
         assert_eq!(bank.child.wait().unwrap().code(), Some(0), "{signal}");

@@ -61,17 +61,12 @@ impl Server {
                 continue;
             }
             let said = serde_json::from_str(&said).expect("one line of JSON");
-            return Server {
-                _process: process,
-                said,
-            };
+            return Server { _process: process, said };
         }
     }
 
     fn url(&self) -> &str {
-        self.said["channels"][0]["corbaloc"][0]
-            .as_str()
-            .expect("it has an address")
+        self.said["channels"][0]["corbaloc"][0].as_str().expect("it has an address")
     }
 
     /// Starts a consumer of any kind, which is connected then.
@@ -120,10 +115,7 @@ fn values_of_any_type_arrive_as_they_were_pushed() {
     assert_eq!(event["value"], level);
     assert!(event["age_ns"].is_u64(), "{event}");
     assert_eq!(
-        server
-            .publish(&["--type", "18", "--ttl", "4", "7", "\"x\""])
-            .split(" in ")
-            .next(),
+        server.publish(&["--type", "18", "--ttl", "4", "7", "\"x\""]).split(" in ").next(),
         Some("pushed 2 events")
     );
     let event = next(&mut anys);
@@ -166,9 +158,7 @@ fn lines_of_standard_input_become_events() {
     std::io::Write::write_all(&mut input, b"1\n2\n3\n").unwrap();
     drop(input);
     assert!(producer.wait().unwrap().success());
-    let values: Vec<Value> = (0..3)
-        .map(|_| next(&mut consumer)["value"].clone())
-        .collect();
+    let values: Vec<Value> = (0..3).map(|_| next(&mut consumer)["value"].clone()).collect();
     assert_eq!(values, [1, 2, 3]);
 }
 
@@ -204,19 +194,11 @@ fn a_full_queue_does_what_its_policy_says_and_counts_it() {
     let stuck = &listed["channels"][0]["consumers"][0];
     kill(&stopped.replace("STOP", "CONT"));
     let number = |name: &str| stuck[name].as_u64().unwrap();
-    let drops: u64 = stuck["drops"]
-        .as_object()
-        .unwrap()
-        .values()
-        .map(|drops| drops.as_u64().unwrap())
-        .sum();
+    let drops: u64 =
+        stuck["drops"].as_object().unwrap().values().map(|drops| drops.as_u64().unwrap()).sum();
     assert!(stuck["drops"]["newest"].as_u64() > Some(100), "{stuck}");
     assert!(number("waiting") > 0, "{stuck}");
-    assert_eq!(
-        number("matched"),
-        number("delivered") + number("waiting") + drops,
-        "{stuck}"
-    );
+    assert_eq!(number("matched"), number("delivered") + number("waiting") + drops, "{stuck}");
 }
 
 #[test]
@@ -231,29 +213,14 @@ fn channels_tell_who_is_connected() {
     let listed = server.json(&["ls"]);
     assert_eq!(listed["channels"][0]["name"], "EventService");
     let consumer = &listed["channels"][0]["consumers"][0];
-    assert_eq!(
-        (&consumer["matched"], &consumer["delivered"]),
-        (&json!(3), &json!(3))
-    );
-    assert_eq!(
-        (&consumer["waiting"], &consumer["drops"]),
-        (&json!(0), &json!({}))
-    );
+    assert_eq!((&consumer["matched"], &consumer["delivered"]), (&json!(3), &json!(3)));
+    assert_eq!((&consumer["waiting"], &consumer["drops"]), (&json!(0), &json!({})));
     assert_eq!(listed["channels"][1]["name"], "alarms");
     assert_eq!(listed["channels"][1]["consumers"], json!([]));
     let text = good(&["ls", "--at", url]);
     assert!(text.contains("alarms: 0 suppliers, 0 consumers"), "{text}");
-    let looks = good(&[
-        "stat",
-        "--at",
-        url,
-        "--interval",
-        "0.05",
-        "--count",
-        "2",
-        "--format",
-        "json",
-    ]);
+    let looks =
+        good(&["stat", "--at", url, "--interval", "0.05", "--count", "2", "--format", "json"]);
     assert_eq!(looks.lines().count(), 2);
     assert!(looks.contains("\"rate_hz\":"), "{looks}");
 }
@@ -278,17 +245,11 @@ fn latencies_of_each_consumer_are_told_live() {
     let consumers = &listed["channels"][0]["consumers"];
     let latency = &consumers[0]["latency"];
     let number = |name: &str| latency[name].as_u64().unwrap();
-    assert!(
-        0 < number("p50_ns") && number("p50_ns") <= number("p99_ns"),
-        "{latency}"
-    );
+    assert!(0 < number("p50_ns") && number("p50_ns") <= number("p99_ns"), "{latency}");
     assert!(number("p99_ns") <= number("max_ns"), "{latency}");
     assert_eq!(consumers[1]["latency"], Value::Null);
     let text = good(&["ls", "--at", server.url()]);
-    assert!(
-        text.contains("p50") && text.contains("p99") && text.contains("max"),
-        "{text}"
-    );
+    assert!(text.contains("p50") && text.contains("p99") && text.contains("max"), "{text}");
     // Nothing came between two looks.
     let at = ["--at", server.url(), "--format", "json"];
     let look = good(&[&["stat", "--interval", "0.05", "--count", "1"], &at[..]].concat());
@@ -300,10 +261,7 @@ fn latencies_of_each_consumer_are_told_live() {
     silent.publish(&["--type", "17"]);
     next(&mut shown);
     let listed = silent.json(&["ls"]);
-    assert_eq!(
-        listed["channels"][0]["consumers"][0]["latency"],
-        Value::Null
-    );
+    assert_eq!(listed["channels"][0]["consumers"][0]["latency"], Value::Null);
 }
 
 fn kill(process: &Process, signal: &str) {
@@ -363,16 +321,8 @@ fn gaps_in_numbers_are_told() {
     assert_eq!(values, [0, 1, 2]);
     assert_eq!(whole.wait(LIMIT).code(), Some(0));
     let mut sub = server.consumer(&["sub", "--gaps"], "connected");
-    server.publish(&[
-        "--type",
-        "17",
-        "{\"type\": \"unsigned long long\", \"value\": 5}",
-    ]);
-    server.publish(&[
-        "--type",
-        "17",
-        "{\"type\": \"unsigned long long\", \"value\": 9}",
-    ]);
+    server.publish(&["--type", "17", "{\"type\": \"unsigned long long\", \"value\": 5}"]);
+    server.publish(&["--type", "17", "{\"type\": \"unsigned long long\", \"value\": 9}"]);
     let gap: Value = serde_json::from_str(&sub.wait_for_line("\"gap\"", LIMIT)).unwrap();
     assert_eq!((&gap["first"], &gap["events"]), (&json!(6), &json!(3)));
     kill(&sub, "-TERM");
@@ -420,10 +370,7 @@ fn a_recording_has_types_that_viewers_read_and_is_replayed() {
     let mut names = Vec::new();
     while let Some(message) = playback.next_message().unwrap() {
         let schema = message.topic.schema.as_ref().unwrap();
-        assert_eq!(
-            (&*schema.encoding, &*message.topic.encoding),
-            ("omgidl", "cdr")
-        );
+        assert_eq!((&*schema.encoding, &*message.topic.encoding), ("omgidl", "cdr"));
         names.push((message.topic.name.clone(), schema.name.clone()));
         if names.len() == 1 {
             // Header, kind, padding to 8, cm.
@@ -447,20 +394,14 @@ fn a_recording_has_types_that_viewers_read_and_is_replayed() {
 
     let mut consumer = server.consumer(&["sub"], "connected");
     let replayed = server.json(&["replay", &file, "--speed", "0"]);
-    assert_eq!(
-        (&replayed["events"], &replayed["cut_off"]),
-        (&json!(4), &json!(false))
-    );
+    assert_eq!((&replayed["events"], &replayed["cut_off"]), (&json!(4), &json!(false)));
     let first = next(&mut consumer);
     assert_eq!(
         (&first["type"], &first["source"], &first["value"]),
         (&json!(17), &json!(3), &level)
     );
     next(&mut consumer);
-    assert_eq!(
-        next(&mut consumer)["value"],
-        json!({"type": "long", "value": 5})
-    );
+    assert_eq!(next(&mut consumer)["value"], json!({"type": "long", "value": 5}));
     assert_eq!(next(&mut consumer)["type"], 19);
 }
 
@@ -489,10 +430,7 @@ fn a_recorder_that_is_killed_leaves_a_file_that_can_be_read() {
     recorder.kill();
     assert_eq!(messages(), (20, Ending::CutOff));
     let replayed = server.json(&["replay", &file, "--speed", "0"]);
-    assert_eq!(
-        (&replayed["events"], &replayed["cut_off"]),
-        (&json!(20), &json!(true))
-    );
+    assert_eq!((&replayed["events"], &replayed["cut_off"]), (&json!(20), &json!(true)));
 }
 
 /// A message that is not what its topic says, between two that are.
@@ -534,11 +472,7 @@ fn a_message_that_cannot_be_read_is_left_out_and_told() {
     let mut consumer = server.consumer(&["sub"], "connected");
     let replayed = server.json(&["replay", &file, "--speed", "0"]);
     let count = |name: &str| replayed[name].as_u64().unwrap();
-    assert_eq!(
-        (count("events"), count("unreadable"), count("skipped")),
-        (2, 3, 1),
-        "{replayed}"
-    );
+    assert_eq!((count("events"), count("unreadable"), count("skipped")), (2, 3, 1), "{replayed}");
     let first = replayed["first_unreadable"].as_str().unwrap();
     assert!(first.starts_with("message 2 (/18/1): "), "{first}");
     for _ in 0..2 {
@@ -556,23 +490,14 @@ fn what_is_wrong_is_said_once_and_in_its_place() {
     let filter = bad(&["sub", "type=17", "--at", server.url()]);
     assert!(filter.contains("write type==17 or type!=17"), "{filter}");
     assert!(publish(&["{"]).contains("value 1: this is no JSON"));
-    let wrong = publish(&[
-        "--idl",
-        &idl,
-        "--as",
-        "plant::Level",
-        "{\"kind\": \"MILK\"}",
-    ]);
+    let wrong = publish(&["--idl", &idl, "--as", "plant::Level", "{\"kind\": \"MILK\"}"]);
     assert!(wrong.contains("kind") && wrong.contains("MILK"), "{wrong}");
     assert!(publish(&["--idl", &idl, "--as", "plant::Lever", "1"]).contains("plant::Lever"));
     let nowhere = bad(&["sub", "--at", "corbaloc::127.0.0.1:1/EventService"]);
     assert!(nowhere.contains("oxorb event serve"), "{nowhere}");
     let file = folder.file("no.mcap", "no recording");
     let replay = bad(&["replay", &file, "--at", server.url()]);
-    assert!(
-        replay.contains("no.mcap") && replay.contains("not an MCAP file"),
-        "{replay}"
-    );
+    assert!(replay.contains("no.mcap") && replay.contains("not an MCAP file"), "{replay}");
 }
 
 const VERBS: [&[&str]; 9] = [
@@ -592,18 +517,9 @@ const VERBS: [&[&str]; 9] = [
 fn help_is_a_manual() {
     for verb in VERBS {
         let help = good(&[verb, &["--help"]].concat());
-        for part in [
-            "Usage: oxorb event",
-            "Examples:",
-            "Exit status: 0 done",
-            "  -h, --help",
-        ] {
+        for part in ["Usage: oxorb event", "Examples:", "Exit status: 0 done", "  -h, --help"] {
             // One example or several.
-            let part = if part == "Examples:" && !help.contains(part) {
-                "Example:"
-            } else {
-                part
-            };
+            let part = if part == "Examples:" && !help.contains(part) { "Example:" } else { part };
             assert!(help.contains(part), "{verb:?} without {part}: {help}");
         }
         let lines: Vec<&str> = help.lines().collect();
@@ -612,11 +528,7 @@ fn help_is_a_manual() {
         assert!(options >= 3, "{verb:?}");
         for pair in lines.windows(2).filter(|pair| is_option(&&pair[0])) {
             let told = pair[0].contains("Possible") || !pair[1].trim().is_empty();
-            assert!(
-                told || pair[0].contains("- "),
-                "{verb:?}: nothing is said of {}",
-                pair[0]
-            );
+            assert!(told || pair[0].contains("- "), "{verb:?}: nothing is said of {}", pair[0]);
         }
     }
 }
@@ -624,10 +536,8 @@ fn help_is_a_manual() {
 /// Shells complete verbs, options and the values of options that have some.
 #[test]
 fn shells_complete_verbs_options_and_values() {
-    let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))
-        .args(["completions", "bash"])
-        .output()
-        .unwrap();
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_oxorb")).args(["completions", "bash"]).output().unwrap();
     let folder = Folder::new("event-completions");
     let script = folder.file("oxorb.bash", std::str::from_utf8(&output.stdout).unwrap());
     let complete = |words: &[&str]| {
@@ -641,38 +551,25 @@ fn shells_complete_verbs_options_and_values() {
         let output = Command::new("bash").args(bash).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let found = String::from_utf8(output.stdout).unwrap();
-        found
-            .split_whitespace()
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+        found.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(complete(&["oxorb", "event", "s"]), ["serve", "sub", "stat"]);
     for verb in VERBS {
         let help = good(&[verb, &["--help"]].concat());
         let options = help.lines().filter_map(|line| {
             let option = line.trim_start();
-            let at = option
-                .find("--")
-                .filter(|_| line.starts_with("  ") && option.starts_with('-'))?;
+            let at =
+                option.find("--").filter(|_| line.starts_with("  ") && option.starts_with('-'))?;
             option[at..].split([' ', '=', '[']).next()
         });
         for option in options {
             let words = [&["oxorb", "event"], verb, &[option]].concat();
-            assert!(
-                complete(&words).iter().any(|one| one == option),
-                "{words:?}"
-            );
+            assert!(complete(&words).iter().any(|one| one == option), "{words:?}");
         }
     }
     let policies = complete(&["oxorb", "event", "serve", "--when-full", "drop"]);
-    assert_eq!(
-        policies,
-        ["drop-oldest", "drop-newest", "drop-least-urgent"]
-    );
-    assert_eq!(
-        complete(&["oxorb", "event", "sub", "--format", "j"]),
-        ["json"]
-    );
+    assert_eq!(policies, ["drop-oldest", "drop-newest", "drop-least-urgent"]);
+    assert_eq!(complete(&["oxorb", "event", "sub", "--format", "j"]), ["json"]);
 }
 
 /// Wrong usage is one message with the place and status 2, before anything is connected.
@@ -699,31 +596,15 @@ fn wrong_options_are_told_with_their_place() {
         assert!(why.contains(place), "{args:?}: {why}");
         assert_eq!(why.matches("error").count(), 1, "{why}");
     }
-    let filter = bad(&[
-        "sub",
-        "type==17 && source=3",
-        "--at",
-        "corbaloc::127.0.0.1:1/x",
-    ]);
-    assert!(
-        filter.contains("source") || filter.contains("column"),
-        "{filter}"
-    );
+    let filter = bad(&["sub", "type==17 && source=3", "--at", "corbaloc::127.0.0.1:1/x"]);
+    assert!(filter.contains("source") || filter.contains("column"), "{filter}");
 }
 
 #[test]
 fn a_gateway_passes_events_on_as_their_ttl_allows() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
     let mut consumer = south.consumer(&["sub", "type==17"], "connected");
-    let args = [
-        "gateway",
-        "--from",
-        north.url(),
-        "--to",
-        south.url(),
-        "--format",
-        "json",
-    ];
+    let args = ["gateway", "--from", north.url(), "--to", south.url(), "--format", "json"];
     let mut gateway = Process::spawn(oxorb(&args));
     gateway.wait_for_line("connected", LIMIT);
     let push = |ttl: &str, value: &str| {
@@ -792,10 +673,8 @@ fn a_gateway_asks_an_address_server() {
     // Sends nothing of its own: north has no such events.
     let table = format!("17@{at}");
     let tells = ["--channel", south.url(), "type==99", "--send", &table];
-    let (_tells, said) = gateway(
-        &[&tells[..], &["--serve-addresses", "Groups"]].concat(),
-        "serving addresses",
-    );
+    let (_tells, said) =
+        gateway(&[&tells[..], &["--serve-addresses", "Groups"]].concat(), "serving addresses");
     let url = said["corbaloc"][0].as_str().unwrap();
     let asks = ["--channel", north.url(), "--addresses", url];
     let (mut asks, _) = gateway(&asks, "connected");
@@ -807,28 +686,10 @@ fn a_gateway_asks_an_address_server() {
     assert!(stop.unwrap().success());
     let ended: Value = serde_json::from_str(&asks.wait_for_line("ended", LIMIT)).unwrap();
     let counts = &ended["counts"];
-    assert_eq!(
-        (&counts["sent"], &counts["nowhere"]),
-        (&json!(1), &json!(1))
-    );
-    let wrong = bad(&[
-        "gateway",
-        "udp",
-        "--channel",
-        north.url(),
-        "--receive",
-        &at,
-        "type==17",
-    ]);
+    assert_eq!((&counts["sent"], &counts["nowhere"]), (&json!(1), &json!(1)));
+    let wrong = bad(&["gateway", "udp", "--channel", north.url(), "--receive", &at, "type==17"]);
     assert!(wrong.contains("--send or --addresses"), "{wrong}");
-    let wrong = bad(&[
-        "gateway",
-        "udp",
-        "--channel",
-        north.url(),
-        "--addresses",
-        "x:y",
-    ]);
+    let wrong = bad(&["gateway", "udp", "--channel", north.url(), "--addresses", "x:y"]);
     assert!(wrong.contains("the address server x:y"), "{wrong}");
 }
 
@@ -837,25 +698,14 @@ fn a_gateway_asks_an_address_server() {
 fn a_gateway_follows_what_consumers_ask_for() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
     let gateway = |args: &[&str], said: &str| {
-        let args = [
-            &["gateway", "udp", "--format", "json", "--interface", "lo"],
-            args,
-        ]
-        .concat();
+        let args = [&["gateway", "udp", "--format", "json", "--interface", "lo"], args].concat();
         let mut process = Process::spawn(oxorb(&args));
         let line = process.wait_for_line(said, LIMIT);
         (process, serde_json::from_str::<Value>(&line).unwrap())
     };
     let port = oxorb_testkit::net::free_port();
     let table = format!("17@239.255.31.1:{port} *@239.255.31.2:{port}");
-    let tells = [
-        "--channel",
-        north.url(),
-        "--send",
-        &table,
-        "--serve-addresses",
-        "Groups",
-    ];
+    let tells = ["--channel", north.url(), "--send", &table, "--serve-addresses", "Groups"];
     let (_tells, said) = gateway(&tells, "serving addresses");
     let url = said["corbaloc"][0].as_str().unwrap();
     let follows = ["--channel", south.url(), "--follow", url, "--period", "1"];
@@ -874,14 +724,7 @@ fn a_gateway_follows_what_consumers_ask_for() {
     let ended: Value = serde_json::from_str(&follows.wait_for_line("ended", LIMIT)).unwrap();
     let counts = &ended["counts"];
     assert!(counts["received"].as_u64() >= Some(1), "{counts}");
-    let wrong = bad(&[
-        "gateway",
-        "udp",
-        "--channel",
-        south.url(),
-        "--follow",
-        "17@x",
-    ]);
+    let wrong = bad(&["gateway", "udp", "--channel", south.url(), "--follow", "17@x"]);
     assert!(wrong.contains("number@address:port"), "{wrong}");
 }
 
@@ -892,12 +735,7 @@ fn the_services_of_the_omg_are_served_beside() {
     assert_eq!(notify["name"], "chan");
     let url = notify["corbaloc"][0].as_str().unwrap();
     let is_a = Command::new(env!("CARGO_BIN_EXE_oxorb"))
-        .args([
-            "call",
-            url,
-            "_is_a",
-            "IDL:omg.org/CosEventChannelAdmin/EventChannel:1.0",
-        ])
+        .args(["call", url, "_is_a", "IDL:omg.org/CosEventChannelAdmin/EventChannel:1.0"])
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&is_a.stdout).trim(), "true");

@@ -56,11 +56,7 @@ impl Server {
         let said = process.wait_for_line("serving", LONG);
         let said: Value = serde_json::from_str(&said).expect("one line of JSON");
         let url = said["notify"]["corbaloc"][0].as_str().expect("an address");
-        Server {
-            process,
-            url: url.to_owned(),
-            said,
-        }
+        Server { process, url: url.to_owned(), said }
     }
 
     /// Ends it as an operator does.
@@ -109,22 +105,13 @@ impl NotifyPublish for Consumer {
 }
 
 fn event(number: i32) -> StructuredEvent {
-    let event_type = EventType {
-        domain_name: "plant".to_owned(),
-        type_name: "level".to_owned(),
-    };
+    let event_type = EventType { domain_name: "plant".to_owned(), type_name: "level".to_owned() };
     StructuredEvent {
         header: EventHeader {
-            fixed_header: FixedEventHeader {
-                event_type,
-                event_name: String::new(),
-            },
+            fixed_header: FixedEventHeader { event_type, event_name: String::new() },
             variable_header: Vec::new(),
         },
-        filterable_data: vec![Property {
-            name: "number".to_owned(),
-            value: Any::new(number),
-        }],
+        filterable_data: vec![Property { name: "number".to_owned(), value: Any::new(number) }],
         remainder_of_body: Any::default(),
     }
 }
@@ -160,9 +147,7 @@ fn consume(orb: &Orb, channel: &EventChannelRef) -> Arc<Heard> {
     };
     filter.add_constraints(&[constraint]).unwrap();
     proxy.add_filter(Some(&filter)).unwrap();
-    proxy
-        .connect_structured_push_consumer(Some(&consumer))
-        .unwrap();
+    proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
     heard
 }
 
@@ -214,9 +199,7 @@ impl Pushed {
     /// come again after a crash.
     fn check(&self, got: &[i32], wanted: impl Fn(i32) -> bool) {
         let mut seen = BTreeSet::new();
-        let first: Vec<i32> = (got.iter().copied())
-            .filter(|&number| seen.insert(number))
-            .collect();
+        let first: Vec<i32> = (got.iter().copied()).filter(|&number| seen.insert(number)).collect();
         assert!(first.is_sorted(), "{first:?}");
         let accepted = self.accepted.iter().filter(|&&number| wanted(number));
         let missing: Vec<_> = accepted.filter(|number| !seen.contains(number)).collect();
@@ -238,11 +221,7 @@ fn a_killed_server_goes_on_delivering_and_loses_nothing_that_it_accepted() {
     let port = free_port().to_string();
     let mut server = Server::start(&folder, &port);
     let url = server.url.clone();
-    assert!(
-        server.said["notify"]["store"].is_string(),
-        "{}",
-        server.said
-    );
+    assert!(server.said["notify"]["store"].is_string(), "{}", server.said);
     let orb = in_order(Orb::builder()).listen("iiop://127.0.0.1:0");
     let orb = orb.build().unwrap();
     let channel: EventChannelRef = orb.resolve(&url).unwrap();
@@ -266,9 +245,7 @@ fn a_killed_server_goes_on_delivering_and_loses_nothing_that_it_accepted() {
             server = Server::start(&folder, &port);
             assert_eq!(server.url, url, "the same reference");
         }
-        until("events at last", || {
-            accepted.load(Ordering::SeqCst) >= (KILLS + 1) * EACH
-        });
+        until("events at last", || accepted.load(Ordering::SeqCst) >= (KILLS + 1) * EACH);
         over.store(true, Ordering::SeqCst);
     });
     let last = *pushed.accepted.last().expect("some");

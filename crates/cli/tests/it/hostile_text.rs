@@ -75,15 +75,7 @@ fn peers_cannot_control_the_terminal() {
             &["ping", "-c", "1", reference, "--format", "json"],
             &["ior", "show", reference],
             &["ior", "show", reference, "--format", "json"],
-            &[
-                "call",
-                reference,
-                "raise",
-                "--idl",
-                &idl,
-                "--interface",
-                "X",
-            ],
+            &["call", reference, "raise", "--idl", &idl, "--interface", "X"],
             &["call", reference, "text", "--idl", &idl, "--interface", "X"],
             &["call", reference, "text", "--idl", &idl],
             &["call", reference, "nonsense", "--idl", &idl],
@@ -91,9 +83,7 @@ fn peers_cannot_control_the_terminal() {
             &["name", "ls", "--at", reference],
             &["sched", "list", "--at", reference],
         ] {
-            let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))
-                .args(args)
-                .output();
+            let output = Command::new(env!("CARGO_BIN_EXE_oxorb")).args(args).output();
             clean(args, &output.unwrap());
         }
     }

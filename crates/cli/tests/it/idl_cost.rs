@@ -24,14 +24,8 @@ fn many(n: usize) -> String {
     add(interfaces.join("\n"));
     add(list(&|i| format!("exception x{i} {{}};"), "\n"));
     add(list(&|i| format!("typedef long t{i};"), "\n"));
-    add(format!(
-        "enum E {{ {} }};",
-        list(&|i| format!("e{i}"), ", ")
-    ));
-    add(format!(
-        "struct S {{ {} }};",
-        list(&|i| format!("t{i} m{i};"), "\n")
-    ));
+    add(format!("enum E {{ {} }};", list(&|i| format!("e{i}"), ", ")));
+    add(format!("struct S {{ {} }};", list(&|i| format!("t{i} m{i};"), "\n")));
     let cases = list(&|i| format!("case {i}: long c{i};"), "\n");
     add(format!("union U switch (long) {{ {cases} }};"));
     let raised = list(&|i| format!("x{i}"), ", ");
@@ -101,10 +95,7 @@ fn takes_linear_time(verb: &[&str], files: &[String; 3]) {
     };
     // What the process costs by itself is in all three. Twice where it is linear, four times where it is quadratic.
     let growth = (four - two) as f64 / (two - one) as f64;
-    assert!(
-        growth < 2.15,
-        "{verb:?} grows by {growth:.2}: {one}, {two}, {four}"
-    );
+    assert!(growth < 2.15, "{verb:?} grows by {growth:.2}: {one}, {two}, {four}");
 }
 
 #[test]

@@ -36,10 +36,7 @@ fn what_is_loaded_is_shown_until_it_is_unloaded() {
     assert!(stdout(ifr(&folder, &["load", "a.idl"])).starts_with("loaded "));
     for name in ["m::A", "::m::A", "IDL:m/A:1.0"] {
         let shown = stdout(ifr(&folder, &["show", name]));
-        assert!(
-            shown.contains("long f(in string s) raises (::m::E)"),
-            "{shown}"
-        );
+        assert!(shown.contains("long f(in string s) raises (::m::E)"), "{shown}");
     }
     let listed = stdout(ifr(&folder, &["ls", "--format", "json"]));
     let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
@@ -67,10 +64,7 @@ fn a_damaged_store_is_one_error() {
     let mut refused = 0;
     // Pages of 4 KiB: what is at their starts says where everything is.
     for page in 0..(whole.len() / 4096).min(8) {
-        for args in [
-            &["load", "--store", "damaged", "a.idl"][..],
-            &["ls", "--store", "damaged"],
-        ] {
+        for args in [&["load", "--store", "damaged", "a.idl"][..], &["ls", "--store", "damaged"]] {
             let mut octets = whole.clone();
             let damaged = octets[page * 4096 + 8..].iter_mut().take(200);
             damaged.for_each(|octet| *octet ^= 0xA5);
@@ -106,16 +100,7 @@ fn what_is_loaded_while_it_is_served_is_there_soon() {
     };
     let serve = || {
         let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-        command.args([
-            "ifr",
-            "serve",
-            "--host",
-            "127.0.0.1",
-            "--port",
-            "0",
-            "--watch",
-            "20",
-        ]);
+        command.args(["ifr", "serve", "--host", "127.0.0.1", "--port", "0", "--watch", "20"]);
         command.current_dir(&folder);
         let mut server = Process::spawn(command);
         let line = server.wait_for_line("corbaloc", PATIENCE);
@@ -125,18 +110,8 @@ fn what_is_loaded_while_it_is_served_is_there_soon() {
     let knows = |url: &str, number: usize| {
         let id = format!("IDL:live/I{number}:1.0");
         let asked = Command::new(env!("CARGO_BIN_EXE_oxorb"))
-            .args([
-                "call",
-                "--interface",
-                "CORBA::Repository",
-                url,
-                "lookup_id",
-                &id,
-            ])
-            .args([
-                "--idl",
-                concat!(env!("CARGO_MANIFEST_DIR"), "/../ifr/idl/ir.idl"),
-            ])
+            .args(["call", "--interface", "CORBA::Repository", url, "lookup_id", &id])
+            .args(["--idl", concat!(env!("CARGO_MANIFEST_DIR"), "/../ifr/idl/ir.idl")])
             .output()
             .unwrap();
         stdout(asked).starts_with("\"IOR:")

@@ -72,10 +72,7 @@ fn a_launch_that_fails_says_where_and_ends() {
     let refused = bad(&args);
     assert!(refused.contains("--artifacts"), "{refused}");
     let failed = bad(&[&args[..], &["--any-artifact"]].concat());
-    for part in [
-        "error: gps: node cockpit: process main",
-        "before it called back",
-    ] {
+    for part in ["error: gps: node cockpit: process main", "before it called back"] {
         assert!(failed.contains(part), "{failed}");
     }
     fs::remove_file(plan).unwrap();
@@ -125,14 +122,8 @@ fn managers_of_other_processes_are_found_and_answer() {
     let known = format!("cockpit={node}");
     let (mut manager, at) = serve(&["deploy", "serve", "--node", &known]);
     assert!(at.ends_with("/ExecutionManager"), "{at}");
-    assert_eq!(
-        good(&["deploy", "status", "--at", &at]),
-        "no plan is launched\n"
-    );
-    assert_eq!(
-        good(&["deploy", "status", "--at", &at, "--format", "json"]).trim(),
-        "[]"
-    );
+    assert_eq!(good(&["deploy", "status", "--at", &at]), "no plan is launched\n");
+    assert_eq!(good(&["deploy", "status", "--at", &at, "--format", "json"]).trim(), "[]");
 
     let cockpit = plan("cockpit", "cockpit");
     let failed = bad(&["deploy", "launch", cockpit.to_str().unwrap(), "--at", &at]);
@@ -143,15 +134,9 @@ fn managers_of_other_processes_are_found_and_answer() {
     let absent = bad(&["deploy", "redeploy", moon.to_str().unwrap(), "--at", &at]);
     assert!(absent.contains("none is there"), "{absent}");
     let absent = bad(&["deploy", "stop", "small", "--at", &at]);
-    assert!(
-        absent.contains("small: no such plan; none is there"),
-        "{absent}"
-    );
+    assert!(absent.contains("small: no such plan; none is there"), "{absent}");
     assert_eq!(good(&["deploy", "stop", "--all", "--at", &at]), "");
-    assert_eq!(
-        good(&["deploy", "status", "--at", &at]),
-        "no plan is launched\n"
-    );
+    assert_eq!(good(&["deploy", "status", "--at", &at]), "no plan is launched\n");
     for plan in [cockpit, moon] {
         fs::remove_file(plan).unwrap();
     }
@@ -170,10 +155,7 @@ fn mistakes_of_the_command_line_are_named() {
         assert!(why.contains(part), "{why}");
     };
     wrong(&["deploy", "serve", "--node", "cockpit"], "NAME=URL");
-    wrong(
-        &["deploy", "serve", "--restart", "always"],
-        "on-failure[:LIMIT",
-    );
+    wrong(&["deploy", "serve", "--restart", "always"], "on-failure[:LIMIT");
     wrong(&["deploy", "stop"], "<NAME>...");
     wrong(&["node", "serve"], "--name <NODE>");
 }
@@ -213,10 +195,8 @@ impl Cockpit {
         fs::set_permissions(artifact, fs::Permissions::from_mode(0o755)).unwrap();
         for name in ["navigation", "with-warning"] {
             for document in [format!("{name}.toml"), format!("{name}.rt.toml")] {
-                let plans = concat!(
-                    env!("CARGO_MANIFEST_DIR"),
-                    "/../../examples/avionics-display/plans"
-                );
+                let plans =
+                    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/avionics-display/plans");
                 fs::copy(format!("{plans}/{document}"), folder.path(&document)).unwrap();
             }
         }
@@ -225,14 +205,7 @@ impl Cockpit {
 
     fn serve_node(&self) -> (Process, String) {
         let artifacts = self.folder.path("");
-        serve(&[
-            "node",
-            "serve",
-            "--name",
-            "cockpit",
-            "--artifacts",
-            &artifacts,
-        ])
+        serve(&["node", "serve", "--name", "cockpit", "--artifacts", &artifacts])
     }
 
     /// Launches or redeploys a plan.
@@ -271,8 +244,7 @@ fn wait(at: &str, wanted: impl Fn(&Value) -> bool) -> Value {
 fn instances(process: &Value, phase: &str) -> Vec<String> {
     let all = process["instances"].as_array().unwrap().iter();
     let all = all.filter(|one| one["phase"] == phase);
-    all.map(|one| one["name"].as_str().unwrap().to_owned())
-        .collect()
+    all.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
 }
 
 fn kill(pid: &Value) {
@@ -295,10 +267,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     let (mut manager, at) = serve(&["deploy", "serve", "--node", &known, "--lease", "3"]);
     let at_manager = ["--at", &at, "--restart", "on-failure:2:20"];
     let told = cockpit.put("launch", "navigation", &at_manager);
-    assert!(
-        told.ends_with(": 3 instances in 1 process on 1 node\n"),
-        "{told}"
-    );
+    assert!(told.ends_with(": 3 instances in 1 process on 1 node\n"), "{told}");
     let first = process(&at);
     assert_eq!(first["state"], "running", "{first:#}");
     assert_eq!(instances(&first, "active"), ["rate", "gps", "navigation"]);
@@ -306,10 +275,7 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
 
     // The second subsystem joins, and nothing of the first is started anew.
     let told = cockpit.put("redeploy", "with-warning", &at_manager);
-    assert!(
-        told.ends_with(": 6 instances in 1 process on 1 node\n"),
-        "{told}"
-    );
+    assert!(told.ends_with(": 6 instances in 1 process on 1 node\n"), "{told}");
     let second = process(&at);
     assert_eq!(second["pid"], first["pid"]);
     assert_eq!(instances(&second, "active").len(), 6, "{second:#}");
@@ -340,8 +306,5 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
 
     let stopped = good(&["deploy", "stop", "--all", "--at", &at]);
     assert!(stopped.starts_with("stopped "), "{stopped}");
-    assert_eq!(
-        good(&["deploy", "status", "--at", &at]),
-        "no plan is launched\n"
-    );
+    assert_eq!(good(&["deploy", "status", "--at", &at]), "no plan is launched\n");
 }

@@ -31,10 +31,7 @@ impl Server {
         let mut process = Process::spawn(command);
         let line = process.wait_for_line("serving", START);
         let said: Value = serde_json::from_str(&line).expect("one line of JSON");
-        let url = said["corbaloc"][0]
-            .as_str()
-            .expect("it has an address")
-            .to_owned();
+        let url = said["corbaloc"][0].as_str().expect("it has an address").to_owned();
         Server { process, url, said }
     }
 
@@ -112,18 +109,12 @@ fn names_are_made_shown_and_taken_away() {
     server.good(&["mkcontext", "bank/empty"]);
     let tree = "└── bank/\n    ├── empty/\n    ├── root/  see the root\n    └── teller.object\n";
     assert_eq!(server.good(&["tree"]), tree);
-    assert_eq!(
-        server.good(&["ls", "bank"]),
-        "empty/\nroot/\nteller.object\n"
-    );
+    assert_eq!(server.good(&["ls", "bank"]), "empty/\nroot/\nteller.object\n");
     let listed = server.json(&["ls", "bank", "--long"]);
     assert_eq!(listed[2]["id"], "teller");
     assert_eq!(listed[2]["kind"], "object");
     assert_eq!(listed[2]["type"], "object");
-    assert_eq!(
-        listed[2]["corbaloc"],
-        "corbaloc:iiop:1.0@127.0.0.1:1/Nobody"
-    );
+    assert_eq!(listed[2]["corbaloc"], "corbaloc:iiop:1.0@127.0.0.1:1/Nobody");
     let tree = server.json(&["tree"]);
     assert_eq!(tree[0]["bindings"][1]["same_as"], "");
     assert_eq!(tree[0]["bindings"][2]["name"], "bank/teller.object");
@@ -172,10 +163,7 @@ fn what_has_a_name_is_reached_by_it() {
     assert_eq!(status, Some(0), "{said}");
     assert_eq!(said, "\"IDL:omg.org/CosNaming/NamingContextExt:1.0\"\n");
     let nowhere = named("bank/nobody");
-    for command in [
-        vec!["ping", &nowhere],
-        vec!["call", &nowhere, "_repository_id"],
-    ] {
+    for command in [vec!["ping", &nowhere], vec!["call", &nowhere, "_repository_id"]] {
         let (status, said) = run(&command);
         assert_eq!(status, Some(1), "{said}");
         assert!(said.contains("there is no \"nobody\""), "{said}");
@@ -208,11 +196,7 @@ fn what_is_gone_is_found_and_removed() {
         let rows = found["dead"].as_array().unwrap().iter();
         let rows = rows.map(|row| {
             let text = |key: &str| row[key].as_str().unwrap().to_owned();
-            (
-                text("name"),
-                text("health"),
-                row["removed"].as_bool().unwrap(),
-            )
+            (text("name"), text("health"), row["removed"].as_bool().unwrap())
         });
         rows.collect::<Vec<_>>()
     };
@@ -235,10 +219,7 @@ fn what_is_gone_is_found_and_removed() {
     // A name server that is away: its context's name goes, and what is in it is none of our business.
     drop(other);
     let shown = server.good(&["prune", "--yes"]);
-    assert!(
-        shown.contains("removed b/elsewhere\nremoved b/unreachable\n"),
-        "{shown}"
-    );
+    assert!(shown.contains("removed b/elsewhere\nremoved b/unreachable\n"), "{shown}");
     assert_eq!(server.good(&["ls", "b"]), "");
     let shown = server.good(&["prune"]);
     assert_eq!(shown, "all 4 names lead to objects that answer\n");
@@ -256,16 +237,11 @@ fn names_outlive_the_server() {
     assert_eq!(String::from_utf8_lossy(&listed.stdout), "a/\n");
 
     // A second one is told why it cannot have the same names.
-    let second = oxorb()
-        .args(["name", "serve", "--port", "0", "--store", &store])
-        .output()
-        .unwrap();
+    let second =
+        oxorb().args(["name", "serve", "--port", "0", "--store", &store]).output().unwrap();
     assert_eq!(second.status.code(), Some(1));
     let why = String::from_utf8_lossy(&second.stderr);
-    assert!(
-        why.contains("another process serves names from it"),
-        "{why}"
-    );
+    assert!(why.contains("another process serves names from it"), "{why}");
 
     server.process.kill();
     let server = Server::start(&["--store", &store]);
@@ -276,10 +252,7 @@ fn names_outlive_the_server() {
 #[test]
 fn who_is_not_there_is_named() {
     let nobody = "corbaloc::127.0.0.1:1/NameService";
-    let output = oxorb()
-        .args(["name", "ls", "--at", nobody])
-        .output()
-        .unwrap();
+    let output = oxorb().args(["name", "ls", "--at", nobody]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(why.contains("127.0.0.1:1: cannot connect"), "{why}");
@@ -309,10 +282,7 @@ fn a_server_listens_on_loopback_and_says_who_may_what() {
     let line = process.wait_for_line("serving", START);
     assert!(line.contains("corbaloc::127.0.0.1:"), "{line}");
     let line = process.wait_for_line("connections", START);
-    assert!(
-        line.contains("this machine alone; at iiop://127.0.0.1:0"),
-        "{line}"
-    );
+    assert!(line.contains("this machine alone; at iiop://127.0.0.1:0"), "{line}");
     let line = process.wait_for_line("changes", START);
     assert!(line.contains("by whoever connects"), "{line}");
     let line = process.wait_for_line("other servers", START);
@@ -334,10 +304,7 @@ fn a_server_listens_on_loopback_and_says_who_may_what() {
     let why = told.bad(&["bind", "a", NOBODY]);
     assert!(why.contains("read-only"), "{why}");
     assert_eq!(told.good(&["ls"]), "");
-    let wrong = oxorb()
-        .args(["name", "serve", "--federate", "http://x"])
-        .output()
-        .unwrap();
+    let wrong = oxorb().args(["name", "serve", "--federate", "http://x"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
 }
 

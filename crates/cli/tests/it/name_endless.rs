@@ -25,10 +25,7 @@ struct Iterator {
 
 fn portion(kind: BindingType, text: &str) -> BindingList {
     let binding = |number| Binding {
-        binding_name: vec![NameComponent {
-            id: format!("{number}{text}"),
-            kind: String::new(),
-        }],
+        binding_name: vec![NameComponent { id: format!("{number}{text}"), kind: String::new() }],
         binding_type: kind,
     };
     (0..10).map(binding).collect()
@@ -73,10 +70,7 @@ impl NamingContext for Endless {
         Err(NO.into())
     }
     fn resolve(&self, _: &[NameComponent]) -> Result<Option<oxorb::ObjectRef>, ResolveError> {
-        let next = Endless {
-            orb: self.orb.clone(),
-            ..*self
-        };
+        let next = Endless { orb: self.orb.clone(), ..*self };
         let next: NamingContextRef = self.orb.root_poa().activate(next).map_err(|_| NO)?;
         Ok(Some(next.unchecked_narrow()))
     }
@@ -96,10 +90,7 @@ impl NamingContext for Endless {
         Err(NO.into())
     }
     fn list(&self, _: u32) -> oxorb::Result<(BindingList, Option<BindingIteratorRef>)> {
-        let iterator = Iterator {
-            kind: self.kind,
-            text: self.text,
-        };
+        let iterator = Iterator { kind: self.kind, text: self.text };
         let iterator = self.orb.root_poa().activate(iterator).map_err(|_| NO)?;
         Ok((Vec::new(), Some(iterator)))
     }
@@ -108,11 +99,7 @@ impl NamingContext for Endless {
 /// Runs `oxorb name` with a server of these names.
 fn name(kind: BindingType, text: &'static str, args: &[&str]) -> Output {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let root = Endless {
-        orb: orb.clone(),
-        kind,
-        text,
-    };
+    let root = Endless { orb: orb.clone(), kind, text };
     let root: NamingContextRef = orb.root_poa().activate(root).unwrap();
     orb.root_poa().manager().activate().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))

@@ -40,12 +40,7 @@ impl Server {
         let said: Value = serde_json::from_str(&line).expect("one line of JSON");
         let ior = said["ior"].as_str().expect("its reference");
         let (root, taps) = tapped(ior);
-        Self {
-            _process: process,
-            taps,
-            root,
-            urls: said["corbaloc"].clone(),
-        }
+        Self { _process: process, taps, root, urls: said["corbaloc"].clone() }
     }
 
     /// Runs a command that succeeds; returns what it printed.
@@ -71,9 +66,7 @@ impl Server {
     fn over<T>(&self, calls: impl FnOnce() -> T) -> (Vec<&'static str>, T) {
         let octets = || -> Vec<usize> {
             let heard = self.taps.iter().map(|tap| tap.heard());
-            heard
-                .map(|all| all.iter().map(|one| one.requests.len()).sum())
-                .collect()
+            heard.map(|all| all.iter().map(|one| one.requests.len()).sum()).collect()
         };
         let before = octets();
         let result = calls();
@@ -161,10 +154,7 @@ fn jacorb_passes_over_what_it_does_not_speak() {
     let (used, listed) = server.over(|| lsns.output().expect("java starts"));
     assert_eq!(used, ["iiop"]);
     let text = String::from_utf8_lossy(&listed.stdout);
-    assert!(
-        listed.status.success() && text.contains("folder/\n"),
-        "{listed:?}"
-    );
+    assert!(listed.status.success() && text.contains("folder/\n"), "{listed:?}");
 }
 
 #[test]
@@ -193,9 +183,6 @@ fn omniorb_passes_over_what_it_does_not_speak_and_keeps_it() {
         let profiles = |text: &str| text.trim().parse::<Ior>().expect("a reference").profiles;
         assert_eq!(profiles(ior), profiles(&server.root));
         let listed = || server.oxorb(&["name", "ls", "--at", ior.trim()]);
-        assert_eq!(
-            server.over(listed),
-            (vec!["giop-lite-rt+tcp"], "folder/\n".to_owned())
-        );
+        assert_eq!(server.over(listed), (vec!["giop-lite-rt+tcp"], "folder/\n".to_owned()));
     }
 }

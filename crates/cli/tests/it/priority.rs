@@ -17,10 +17,7 @@ impl Servant for Gauge {
     }
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
-        let priority = self
-            .0
-            .thread_priority()
-            .map_or(-1, |priority| priority.get());
+        let priority = self.0.thread_priority().map_or(-1, |priority| priority.get());
         match upcall.operation() {
             "lane" => upcall.reply(|e| {
                 e.short(priority);
@@ -32,20 +29,10 @@ impl Servant for Gauge {
 }
 
 fn oxorb(args: &[&str]) -> (i32, String, String) {
-    let command = Command::new(env!("CARGO_BIN_EXE_oxorb"))
-        .args(args)
-        .output();
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.expect("the command starts");
+    let command = Command::new(env!("CARGO_BIN_EXE_oxorb")).args(args).output();
+    let Output { status, stdout, stderr } = command.expect("the command starts");
     let text = |octets| String::from_utf8(octets).expect("the command prints UTF-8");
-    (
-        status.code().expect("it ends itself"),
-        text(stdout),
-        text(stderr),
-    )
+    (status.code().expect("it ends itself"), text(stdout), text(stderr))
 }
 
 #[test]
@@ -61,10 +48,7 @@ fn every_lane_is_reached_by_its_priority_and_the_lowest_without_one() {
         }),
         ..RtPolicies::default()
     };
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { realtime, ..Policies::default() };
     let poa = orb.root_poa().create_poa("lanes", policies).unwrap();
     poa.manager().activate().unwrap();
     let servant = Arc::new(Gauge(orb.clone()));
@@ -77,11 +61,9 @@ fn every_lane_is_reached_by_its_priority_and_the_lowest_without_one() {
     let idl = idl.to_str().unwrap();
 
     let call = |more: &[&str]| oxorb(&[&["call", "--idl", idl, &url, "lane"], more].concat());
-    for (more, lane) in [
-        (&[][..], "10"),
-        (&["--priority", "10"], "10"),
-        (&["--priority", "20"], "20"),
-    ] {
+    for (more, lane) in
+        [(&[][..], "10"), (&["--priority", "10"], "10"), (&["--priority", "20"], "20")]
+    {
         let (status, answer, complaint) = call(more);
         assert_eq!((status, answer.trim()), (0, lane), "{more:?}: {complaint}");
     }
@@ -94,21 +76,10 @@ fn every_lane_is_reached_by_its_priority_and_the_lowest_without_one() {
 
     let ping = |more: &[&str]| oxorb(&[&["ping", "-c", "2", &url], more].concat());
     let (status, shown, complaint) = ping(&[]);
-    assert_eq!(
-        (status, shown.matches("  ok  ").count()),
-        (0, 2),
-        "{shown}{complaint}"
-    );
+    assert_eq!((status, shown.matches("  ok  ").count()), (0, 2), "{shown}{complaint}");
     let (status, shown, complaint) = ping(&["--priority", "20"]);
-    assert_eq!(
-        (status, shown.matches("  ok  ").count()),
-        (0, 1),
-        "{shown}{complaint}"
-    );
-    assert!(
-        shown.contains("the caller's CORBA priority is 20, the lane's is 10"),
-        "{shown}"
-    );
+    assert_eq!((status, shown.matches("  ok  ").count()), (0, 1), "{shown}{complaint}");
+    assert!(shown.contains("the caller's CORBA priority is 20, the lane's is 10"), "{shown}");
     assert_eq!(ping(&["--priority", "32768"]).0, 2);
     std::fs::remove_dir_all(folder).unwrap();
     orb.shutdown(true).unwrap();

@@ -6,18 +6,9 @@ use std::process::{Command, Stdio};
 use crate::common::{Folder, text};
 
 const PAGES: [(&str, &str); 3] = [
-    (
-        "component-developer.md",
-        include_str!("../../../../docs/roles/component-developer.md"),
-    ),
-    (
-        "assembler.md",
-        include_str!("../../../../docs/roles/assembler.md"),
-    ),
-    (
-        "qosketeer.md",
-        include_str!("../../../../docs/roles/qosketeer.md"),
-    ),
+    ("component-developer.md", include_str!("../../../../docs/roles/component-developer.md")),
+    ("assembler.md", include_str!("../../../../docs/roles/assembler.md")),
+    ("qosketeer.md", include_str!("../../../../docs/roles/qosketeer.md")),
 ];
 
 /// Blocks of a page, with the word after their fence.

@@ -26,10 +26,7 @@ fn wrong(name: &str, content: &str, verb: &str) -> String {
 #[test]
 fn a_set_is_checked_and_analysed() {
     let told = good(&["check", SET]);
-    assert!(
-        told.starts_with("good: 4 operations, 2 levels under RMS, 40.00 %"),
-        "{told}"
-    );
+    assert!(told.starts_with("good: 4 operations, 2 levels under RMS, 40.00 %"), "{told}");
     let report = json(&["analyse", SET, "--format", "json", "--sensitivity"]);
     assert_eq!(report["feasible"], true);
     assert_eq!(report["frame_ns"], 100_000_000u64);
@@ -43,11 +40,8 @@ fn a_set_is_checked_and_analysed() {
         })
         .collect();
     // The filter goes first in the band; the sample waits for it, and the display, which takes 15 + 3 + 1 + 1, for both.
-    let expected = [
-        ("nav::Sensor::sample", 10),
-        ("nav::Filter::update", 9),
-        ("nav::Display::show", 30),
-    ];
+    let expected =
+        [("nav::Sensor::sample", 10), ("nav::Filter::update", 9), ("nav::Display::show", 30)];
     assert_eq!(responses, expected);
     let told = good(&["analyse", SET]);
     assert!(
@@ -65,15 +59,7 @@ fn idl_and_calls_of_a_set_join() {
         "calls.toml",
         "[[event]]\nfrom = \"nav::Sensor::sample\"\nto = \"nav::Filter::update\"\n",
     );
-    let report = json(&[
-        "check",
-        IDL,
-        &calls,
-        "--strategy",
-        "MUF",
-        "--format",
-        "json",
-    ]);
+    let report = json(&["check", IDL, &calls, "--strategy", "MUF", "--format", "json"]);
     assert_eq!(report["operations"], 2);
     assert_eq!(report["good"], true);
     assert_eq!(report["levels"], 1);
@@ -83,34 +69,16 @@ fn idl_and_calls_of_a_set_join() {
 fn what_is_wrong_has_its_place() {
     let operation = |more: &str| format!("[[operation]]\nname = \"a\"\nwcet = \"2 ms\"\n{more}\n");
     let cases = [
-        (
-            operation("period = \"0 ms\""),
-            "set.toml:4:10: a period of 0 is none",
-        ),
-        (
-            operation("period = \"5\""),
-            "set.toml:4:10: \"5\" has no unit",
-        ),
-        (
-            operation("period = \"99999999999 s\""),
-            "set.toml:4:10: \"99999999999 s\" overflows",
-        ),
+        (operation("period = \"0 ms\""), "set.toml:4:10: a period of 0 is none"),
+        (operation("period = \"5\""), "set.toml:4:10: \"5\" has no unit"),
+        (operation("period = \"99999999999 s\""), "set.toml:4:10: \"99999999999 s\" overflows"),
         (
             operation("period = \"1 ms\""),
             "set.toml:2:8: error: a: takes 2 ms at worst and has 1 ms for it",
         ),
-        (
-            operation("criticality = \"urgent\""),
-            "set.toml:4:15: \"urgent\" is no level",
-        ),
-        (
-            operation("speed = 1"),
-            "set.toml:4:1: unknown field `speed`",
-        ),
-        (
-            operation(""),
-            "set.toml:2:8: error: unresolved local dependencies: a:",
-        ),
+        (operation("criticality = \"urgent\""), "set.toml:4:15: \"urgent\" is no level"),
+        (operation("speed = 1"), "set.toml:4:1: unknown field `speed`"),
+        (operation(""), "set.toml:2:8: error: unresolved local dependencies: a:"),
         (
             operation("") + &operation(""),
             "set.toml:6:8: an operation called \"a\" exists already, at set.toml:2:8",
@@ -132,10 +100,7 @@ fn what_is_wrong_has_its_place() {
             "set.toml:2:12: no strategy is called \"FIFO\"",
         ),
         (String::new(), "the files declare no operations"),
-        (
-            "[[operation]]\nname = \" \"\n".into(),
-            "set.toml:2:8: an operation without a name",
-        ),
+        ("[[operation]]\nname = \" \"\n".into(), "set.toml:2:8: an operation without a name"),
         (
             operation("period = \"9 ms\"\ncached = \"3 ms\""),
             "set.toml:2:8: error: a: its cached time of 3 ms is longer than its worst case of 2 ms",
@@ -165,14 +130,8 @@ fn what_is_wrong_has_its_place() {
             member("@rt(wcet = 5) void f();"),
             "wrong.idl:2:24: @rt of I::f: wcet is a text with a unit",
         ),
-        (
-            member("@rt(speed = \"5 ms\") void f();"),
-            "@rt of I::f: it has no speed",
-        ),
-        (
-            member("@rt(period = \"0 ms\") void f();"),
-            "@rt of I::f: a period of 0 is none",
-        ),
+        (member("@rt(speed = \"5 ms\") void f();"), "@rt of I::f: it has no speed"),
+        (member("@rt(period = \"0 ms\") void f();"), "@rt of I::f: a period of 0 is none"),
         (
             member("@rt(wcet = \"1 ms\") attribute long x;"),
             "wrong.idl:2:39: @rt of I::x: an attribute that can be set is two operations",
@@ -199,10 +158,7 @@ fn a_task_set_without_end_is_refused() {
     let output = sched(&["check", "/dev/zero"]);
     assert_eq!(output.status.code(), Some(1));
     let told = text(&output.stderr);
-    assert!(
-        told.contains("/dev/zero: a task set has 16777216 octets at most"),
-        "{told}"
-    );
+    assert!(told.contains("/dev/zero: a task set has 16777216 octets at most"), "{told}");
 }
 
 #[test]
@@ -221,15 +177,9 @@ fn attributes_that_are_read_are_operations() {
 fn what_is_not_safe_fails_with_the_reason() {
     let set = "[[operation]]\nname = \"a\"\nwcet = \"3 ms\"\nperiod = \"5 ms\"\ncriticality = \"HIGH\"\n\
                [[operation]]\nname = \"b\"\nwcet = \"3 ms\"\nperiod = \"8 ms\"\n";
-    let told = wrong(
-        "unsafe.toml",
-        &format!("schedule = {{ strategy = \"RMS\" }}\n{set}"),
-        "analyse",
-    );
-    assert!(
-        told.contains("miss critical   1  b: misses its deadline of 8 ms"),
-        "{told}"
-    );
+    let told =
+        wrong("unsafe.toml", &format!("schedule = {{ strategy = \"RMS\" }}\n{set}"), "analyse");
+    assert!(told.contains("miss critical   1  b: misses its deadline of 8 ms"), "{told}");
     // Under MUF, b is not critical.
     let folder = Folder::new("sched-unsafe-muf");
     let file = folder.file("set.toml", set);
@@ -237,10 +187,7 @@ fn what_is_not_safe_fails_with_the_reason() {
     assert!(told.contains("ok   critical   0  a:"), "{told}");
     let cores = json(&["analyse", &file, "--cores", "2", "--format", "json"]);
     let both = [&cores["cores"][0][0], &cores["cores"][1][0]];
-    assert!(
-        both.contains(&&"a".into()) && both.contains(&&"b".into()),
-        "{cores}"
-    );
+    assert!(both.contains(&&"a".into()) && both.contains(&&"b".into()), "{cores}");
 }
 
 /// N16: operations that would all fit on processor 0 are spread, and the output says over how many.
@@ -250,25 +197,14 @@ fn cores_are_used_and_counted() {
         format!("[[operation]]\nname = \"{name}\"\nwcet = \"{wcet} ms\"\nperiod = \"100 ms\"\n")
     };
     let folder = Folder::new("sched-cores");
-    let set = format!(
-        "{}{}{}",
-        operation("a", 4),
-        operation("b", 3),
-        operation("c", 2)
-    );
+    let set = format!("{}{}{}", operation("a", 4), operation("b", 3), operation("c", 2));
     let file = folder.file("set.toml", &set);
     let told = good(&["analyse", &file, "--cores", "2"]);
     let first = told.lines().next().unwrap_or_default();
-    assert!(
-        first.starts_with("2 of 2 processors used: ") && first.contains("emptiest"),
-        "{told}"
-    );
+    assert!(first.starts_with("2 of 2 processors used: ") && first.contains("emptiest"), "{told}");
     let spread = json(&["analyse", &file, "--cores", "2", "--format", "json"]);
     assert_eq!(spread["cores"], serde_json::json!([["a"], ["b", "c"]]));
-    assert_eq!(
-        (&spread["used"], &spread["fit"]),
-        (&2.into(), &"emptiest".into())
-    );
+    assert_eq!((&spread["used"], &spread["fit"]), (&2.into(), &"emptiest".into()));
     let more = json(&["analyse", &file, "--cores", "5", "--format", "json"]);
     assert_eq!(more["used"], 3, "{more}");
 
@@ -300,15 +236,10 @@ fn a_set_is_not_safe_for_want_of_critical_operations() {
         )
     };
     let high = "criticality = \"HIGH\"";
-    let overload: String = (0..5)
-        .map(|at| operation(&format!("o{at}"), 8, ""))
-        .collect();
+    let overload: String = (0..5).map(|at| operation(&format!("o{at}"), 8, "")).collect();
     let (good, report, told) = analysed("overload", &overload, &["--strategy", "MUF"]);
     assert!(!good && told.contains("not safe"), "{told}");
-    assert_eq!(
-        (&report["safe"], &report["feasible"]),
-        (&false.into(), &false.into())
-    );
+    assert_eq!((&report["safe"], &report["feasible"]), (&false.into(), &false.into()));
     assert!(
         told.contains("critical: all operations, as none is of criticality HIGH or VERY_HIGH"),
         "{told}"
@@ -317,10 +248,7 @@ fn a_set_is_not_safe_for_want_of_critical_operations() {
     let marked = operation("o5", 1, high) + &overload;
     let (good, report, told) = analysed("marked", &marked, &["--strategy", "MUF"]);
     assert!(good, "{told}");
-    assert_eq!(
-        (&report["safe"], &report["feasible"]),
-        (&true.into(), &false.into())
-    );
+    assert_eq!((&report["safe"], &report["feasible"]), (&true.into(), &false.into()));
     assert_eq!(report["operations"][0]["criticality"], "HIGH");
     assert!(told.contains("safe: every critical deadline is proved; 5 of others are not"));
     let (good, report, _) = analysed("marked-rms", &marked, &["--strategy", "RMS"]);
@@ -328,18 +256,12 @@ fn a_set_is_not_safe_for_want_of_critical_operations() {
     // Errors are errors, whatever was proved of the rest.
     for (name, wrong) in [
         ("long", operation("long", 12, "")),
-        (
-            "rateless",
-            "[[operation]]\nname = \"rateless\"\nwcet = \"1 ms\"\n".into(),
-        ),
+        ("rateless", "[[operation]]\nname = \"rateless\"\nwcet = \"1 ms\"\n".into()),
     ] {
         let set = operation("o5", 1, high) + &wrong;
         let (good, report, told) = analysed(name, &set, &["--strategy", "MUF"]);
         assert!(!good && told.contains("not safe: 1 error"), "{told}");
-        assert_eq!(
-            (&report["safe"], &report["feasible"]),
-            (&false.into(), &false.into())
-        );
+        assert_eq!((&report["safe"], &report["feasible"]), (&false.into(), &false.into()));
         assert!(report["findings"][0].as_str().unwrap().contains(name));
     }
 }
@@ -348,71 +270,36 @@ fn a_set_is_not_safe_for_want_of_critical_operations() {
 fn a_set_is_simulated_and_drawn() {
     let folder = Folder::new("sched-simulate");
     let (csv, jobs) = (folder.path("summary.csv"), folder.path("jobs.csv"));
-    let told = json(&[
-        "simulate", SET, "--csv", &csv, "--jobs", &jobs, "--format", "json",
-    ]);
+    let told = json(&["simulate", SET, "--csv", &csv, "--jobs", &jobs, "--format", "json"]);
     assert_eq!(told["missed"], 0);
     assert_eq!(told["jobs"], 5);
     assert_eq!(fs::read_to_string(&csv).unwrap().lines().count(), 4);
     assert_eq!(fs::read_to_string(&jobs).unwrap().lines().count(), 6);
-    good(&[
-        "plot",
-        SET,
-        "--compare",
-        "RMS,EDF",
-        "--out",
-        &folder.path("figures"),
-    ]);
-    for file in [
-        "timeline-rms.svg",
-        "timeline-edf.svg",
-        "latency.svg",
-        "laxity.svg",
-        "missed.svg",
-    ] {
+    good(&["plot", SET, "--compare", "RMS,EDF", "--out", &folder.path("figures")]);
+    for file in ["timeline-rms.svg", "timeline-edf.svg", "latency.svg", "laxity.svg", "missed.svg"]
+    {
         let picture = fs::read_to_string(folder.0.join("figures").join(file)).unwrap();
-        assert!(
-            picture.starts_with("<svg ") && picture.ends_with("</svg>\n"),
-            "{file}"
-        );
+        assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{file}");
     }
 }
 
 #[test]
 fn the_papers_simulation_runs_in_all_forms() {
     let folder = Folder::new("sched-paper");
-    let told = json(&[
-        "simulate",
-        "--paper",
-        "--format",
-        "json",
-        "--out",
-        &folder.path("all"),
-    ]);
+    let told = json(&["simulate", "--paper", "--format", "json", "--out", &folder.path("all")]);
     for form in ["constructed", "events", "events-demoting"] {
         let runs = told[form].as_array().unwrap();
-        let names: Vec<&str> = runs
-            .iter()
-            .map(|run| run["run"].as_str().unwrap())
-            .collect();
+        let names: Vec<&str> = runs.iter().map(|run| run["run"].as_str().unwrap()).collect();
         assert_eq!(names, ["MUF", "MLF", "EDF", "RMS"]);
         assert_eq!(runs[0]["critical_missed"], 0);
-        assert!(
-            Path::new(&folder.path("all"))
-                .join(form)
-                .join("missed.svg")
-                .exists()
-        );
+        assert!(Path::new(&folder.path("all")).join(form).join("missed.svg").exists());
     }
     let told = good(&["simulate", "--paper"]);
     assert!(
         told.contains("constructed      holds  only MUF keeps every critical deadline"),
         "{told}"
     );
-    assert!(
-        told.contains("constructed      fails  MUF misses the least, by number"),
-        "{told}"
-    );
+    assert!(told.contains("constructed      fails  MUF misses the least, by number"), "{told}");
 }
 
 /// Compiles a program and gives what it prints.
@@ -453,18 +340,9 @@ fn what_is_not_proved_or_not_enforced_is_not_emitted() {
     good(&["analyse", &set, "--strategy", "EDF", "--model", "urgency"]);
     for (strategy, order) in [("EDF", "deadline"), ("MLF", "laxity"), ("MUF", "laxity")] {
         for language in ["rust", "cpp", "json"] {
-            let told = refused(&[
-                "--strategy",
-                strategy,
-                "--model",
-                "urgency",
-                "--language",
-                language,
-            ]);
-            assert!(
-                told.contains(&format!("full preemption by {order}")),
-                "{told}"
-            );
+            let told =
+                refused(&["--strategy", strategy, "--model", "urgency", "--language", language]);
+            assert!(told.contains(&format!("full preemption by {order}")), "{told}");
         }
     }
     let told = refused(&["--strategy", "DM", "--model", "urgency"]);
@@ -501,18 +379,10 @@ fn what_dispatching_costs_is_part_of_the_analysis() {
     good(&[&mlf[..], &["--step", "100 us"]].concat());
     let coarse = sched(&[&mlf[..], &["--step", "500 us"]].concat());
     assert_eq!(coarse.status.code(), Some(1), "{}", text(&coarse.stdout));
-    let slow = folder.file(
-        "slow.toml",
-        &format!("[schedule]\nswitch = \"100 us\"\n{set}"),
-    );
+    let slow = folder.file("slow.toml", &format!("[schedule]\nswitch = \"100 us\"\n{set}"));
     let edf = ["--strategy", "EDF", "--model", "urgency"];
     good(&[&["analyse", file.as_str()], &edf[..]].concat());
-    assert_eq!(
-        sched(&[&["analyse", slow.as_str()], &edf[..]].concat())
-            .status
-            .code(),
-        Some(1)
-    );
+    assert_eq!(sched(&[&["analyse", slow.as_str()], &edf[..]].concat()).status.code(), Some(1));
     let late = json(&[&["simulate", slow.as_str(), "--format", "json"], &edf[..]].concat());
     assert!(late["missed"].as_u64() > Some(0), "{late}");
     let never = sched(&[&mlf[..], &["--switch", "100 us"]].concat());
@@ -546,14 +416,7 @@ fn the_table_compiles_as_cpp() {
         return;
     }
     let folder = Folder::new("sched-emit-cpp");
-    good(&[
-        "emit",
-        SET,
-        "--language",
-        "cpp",
-        "--out",
-        &folder.path("priorities.h"),
-    ]);
+    good(&["emit", SET, "--language", "cpp", "--out", &folder.path("priorities.h")]);
     let user = folder.file(
         "user.cc",
         "#include \"priorities.h\"\n#include <iostream>\nusing namespace oxorb_schedule;\n\
@@ -593,14 +456,7 @@ fn names_are_escaped_in_every_language() {
     if !oxorb_testkit::peers::is_there("g++") {
         return;
     }
-    good(&[
-        "emit",
-        &set,
-        "--language",
-        "cpp",
-        "--out",
-        &folder.path("priorities.h"),
-    ]);
+    good(&["emit", &set, "--language", "cpp", "--out", &folder.path("priorities.h")]);
     let user = folder.file(
         "user.cc",
         "#include \"priorities.h\"\n#include <iostream>\nint main() { std::cout << oxorb_schedule::operations[0].name; }\n",
@@ -623,8 +479,5 @@ fn the_table_has_a_place_for_each_handle() {
     let refused = sched(&["emit", &set]);
     assert_eq!(refused.status.code(), Some(1));
     let told = text(&refused.stderr);
-    assert!(
-        told.starts_with("error: the schedule leaves far out"),
-        "{told}"
-    );
+    assert!(told.starts_with("error: the schedule leaves far out"), "{told}");
 }

@@ -6,15 +6,9 @@ use serde_json::Value;
 use crate::common::{Folder, good, sched, text};
 
 fn server(how: &str) -> (Orb, String) {
-    let orb = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
-        .setting("Admission", how)
-        .build()
-        .unwrap();
-    let object = orb
-        .root_poa()
-        .create_reference::<oxorb::ObjectRef>()
-        .unwrap();
+    let orb =
+        Orb::builder().listen("iiop://127.0.0.1:0").setting("Admission", how).build().unwrap();
+    let object = orb.root_poa().create_reference::<oxorb::ObjectRef>().unwrap();
     let ior = oxorb::Interface::reference(&object).ior().clone();
     let url = oxorb::corbaloc(&ior).unwrap();
     // Without the key, which may have a slash in it.
@@ -54,11 +48,7 @@ fn operations_are_admitted_listed_and_released() {
     assert!(admit("a::B::two").status.success());
     let third = admit("a::B::three");
     assert!(!third.status.success());
-    assert!(
-        text(&third.stdout).contains("a::B::three: refused: "),
-        "{}",
-        text(&third.stdout)
-    );
+    assert!(text(&third.stdout).contains("a::B::three: refused: "), "{}", text(&third.stdout));
     let again = admit("a::B::one");
     assert!(
         text(&again.stdout).contains("not considered: operation a::B::one is admitted already")
@@ -66,17 +56,10 @@ fn operations_are_admitted_listed_and_released() {
     let load = json(&["admitted", "--server", &url]);
     assert_eq!(load["late_comers"], "refuse");
     assert_eq!(load["members"].as_array().unwrap().len(), 2);
-    assert_eq!(
-        load["budgets"][0]["budget"],
-        "time=4ms/10ms longest=4ms beyond=refuse"
-    );
+    assert_eq!(load["budgets"][0]["budget"], "time=4ms/10ms longest=4ms beyond=refuse");
     let released = good(&["release", "operation", "a::B::one", "--server", &url]);
     assert_eq!(released, "operation a::B::one is let go\n");
-    assert!(
-        !sched(&["release", "operation", "a::B::one", "--server", &url])
-            .status
-            .success()
-    );
+    assert!(!sched(&["release", "operation", "a::B::one", "--server", &url]).status.success());
     assert!(admit("a::B::three").status.success());
     orb.shutdown(true).unwrap();
 }
@@ -93,12 +76,7 @@ fn a_schedule_is_admitted_as_a_whole_and_late_comers_share() {
     let loaded = json(&["load", &set, "--server", &url]);
     let answers = loaded["answers"].as_array().unwrap();
     assert_eq!(answers.len(), 2);
-    assert!(
-        answers
-            .iter()
-            .all(|answer| answer["verdict"] == "guaranteed"),
-        "{answers:?}"
-    );
+    assert!(answers.iter().all(|answer| answer["verdict"] == "guaranteed"), "{answers:?}");
     let late = good(&[
         "admit",
         "client",
@@ -110,15 +88,9 @@ fn a_schedule_is_admitted_as_a_whole_and_late_comers_share() {
         "--server",
         &url,
     ]);
-    assert!(
-        late.starts_with("client 10.0.0.7: best effort, 5"),
-        "{late}"
-    );
+    assert!(late.starts_with("client 10.0.0.7: best effort, 5"), "{late}");
     let shares = good(&["admit", "client", "10.0.0.8", "--share", "--server", &url]);
-    assert!(
-        shares.starts_with("client 10.0.0.8: best effort, 2"),
-        "{shares}"
-    );
+    assert!(shares.starts_with("client 10.0.0.8: best effort, 2"), "{shares}");
     let table = good(&["admitted", "--server", &url]);
     assert!(
         table.starts_with(
@@ -126,20 +98,14 @@ fn a_schedule_is_admitted_as_a_whole_and_late_comers_share() {
         ),
         "{table}"
     );
-    assert!(
-        table.contains("client 10.0.0.7: best effort, 2"),
-        "the shares are equal: {table}"
-    );
+    assert!(table.contains("client 10.0.0.7: best effort, 2"), "the shares are equal: {table}");
     orb.shutdown(true).unwrap();
 }
 
 #[test]
 fn a_server_that_admits_nobody_says_how_it_would() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let object = orb
-        .root_poa()
-        .create_reference::<oxorb::ObjectRef>()
-        .unwrap();
+    let object = orb.root_poa().create_reference::<oxorb::ObjectRef>().unwrap();
     let ior = oxorb::Interface::reference(&object).ior().clone();
     let url = oxorb::corbaloc(&ior).unwrap();
     let url = url.split_once('/').unwrap().0;

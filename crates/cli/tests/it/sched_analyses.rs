@@ -64,19 +64,10 @@ fn critical_sections_block() {
         assert_eq!(response(&report, "slow"), 10 * MS, "{locking}");
     }
     let told = set.refused(&["--strategy", "MUF"]);
-    assert!(
-        told.contains("only NPP is analysed with queues by laxity"),
-        "{told}"
-    );
+    assert!(told.contains("only NPP is analysed with queues by laxity"), "{told}");
     let told = set.refused(&["--cores", "2"]);
-    assert!(
-        told.contains("critical sections are analysed on one processor"),
-        "{told}"
-    );
-    let wrong = Set::new(
-        "locks-wrong",
-        &content.replace("time = \"1 ms\"", "time = \"9 ms\""),
-    );
+    assert!(told.contains("critical sections are analysed on one processor"), "{told}");
+    let wrong = Set::new("locks-wrong", &content.replace("time = \"1 ms\"", "time = \"9 ms\""));
     let told = wrong.refused(&[]);
     assert!(
         told.contains("set.toml:28:13: slow takes 5 ms at worst, and keeps state longer"),
@@ -87,10 +78,7 @@ fn critical_sections_block() {
         &content.replace("operation = \"slow\"", "operation = \"sloth\""),
     );
     let told = unknown.refused(&[]);
-    assert!(
-        told.contains("set.toml:28:13: no operation is called \"sloth\""),
-        "{told}"
-    );
+    assert!(told.contains("set.toml:28:13: no operation is called \"sloth\""), "{told}");
 }
 
 #[test]
@@ -110,11 +98,7 @@ fn bursts_come_at_their_distance() {
             "300 requests at a distance of 1 ms do not fit into a period of 100 ms",
         ),
         ("burst = 3", "burst = 0", "a burst of 0 requests is none"),
-        (
-            "burst = 3\n",
-            "",
-            "set.toml:10:12: distance is of the requests of a burst",
-        ),
+        ("burst = 3\n", "", "set.toml:10:12: distance is of the requests of a burst"),
     ] {
         let told = Set::new("bursts-wrong", &content.replace(from, to)).refused(&[]);
         assert!(told.contains(expected), "{told}");
@@ -142,35 +126,22 @@ fn requests_wait_in_servers() {
     assert_eq!(bound("sporadic", &urgency), (8 + 10 + 4 - 1) * MS);
     let told =
         Set::new("servers-sporadic", &server("sporadic")).refused(&["--model", "non-preemptive"]);
-    assert!(
-        told.contains("needs static priorities with full preemption"),
-        "{told}"
-    );
+    assert!(told.contains("needs static priorities with full preemption"), "{told}");
     assert_eq!(bound("constant-bandwidth", &["--strategy", "EDF"]), 20 * MS);
     // A deferrable server does not wait for what it kept itself.
     let full = server("deferrable").replace("capacity = \"2 ms\"", "capacity = \"5 ms\"");
     let report = Set::new("servers-full", &full).json(&[]);
     assert_eq!(response(&report, "odd jobs"), 9 * MS);
     let told = Set::new("servers-laxity", &server("constant-bandwidth")).refused(&[]);
-    assert!(
-        told.contains("needs one queue by deadline with full preemption"),
-        "{told}"
-    );
-    let late = server("polling").replace(
-        "period = \"40 ms\"",
-        "period = \"40 ms\"\ndeadline = \"15 ms\"",
-    );
+    assert!(told.contains("needs one queue by deadline with full preemption"), "{told}");
+    let late =
+        server("polling").replace("period = \"40 ms\"", "period = \"40 ms\"\ndeadline = \"15 ms\"");
     let told = Set::new("servers-late", &late).refused(&[]);
-    assert!(
-        told.contains("log: may miss its deadline of 15 ms"),
-        "{told}"
-    );
+    assert!(told.contains("log: may miss its deadline of 15 ms"), "{told}");
     assert!(told.contains("not safe: a server"), "{told}");
-    let told = Set::new(
-        "servers-none",
-        &server("polling").replace("server = \"odd", "server = \"even"),
-    )
-    .refused(&[]);
+    let told =
+        Set::new("servers-none", &server("polling").replace("server = \"odd", "server = \"even"))
+            .refused(&[]);
     assert!(told.contains("no server is called \"even jobs\""), "{told}");
     let told = Set::new("servers-odd", &server("total-bandwidth")).refused(&[]);
     assert!(
@@ -190,28 +161,16 @@ fn several_processors() {
     let set = Set::new("cores", &content);
     let cores = |args: &[&str]| set.json(&[&["--cores", "2"], args].concat());
     // Heaviest first: c goes to the emptier one beside b, or fills up the first.
-    assert_eq!(
-        cores(&["--fit", "worst"])["cores"],
-        serde_json::json!([["a"], ["b", "c"]])
-    );
-    assert_eq!(
-        cores(&["--fit", "first"])["cores"],
-        serde_json::json!([["a", "c"], ["b"]])
-    );
-    assert_eq!(
-        cores(&["--fit", "best"])["heuristic"],
-        "best-fit decreasing"
-    );
+    assert_eq!(cores(&["--fit", "worst"])["cores"], serde_json::json!([["a"], ["b", "c"]]));
+    assert_eq!(cores(&["--fit", "first"])["cores"], serde_json::json!([["a", "c"], ["b"]]));
+    assert_eq!(cores(&["--fit", "best"])["heuristic"], "best-fit decreasing");
     let global = cores(&["--global"]);
     assert_eq!(global["policy"], "global fixed priority");
     assert_eq!(global["sufficient_only"], true);
     let told = set.refused(&["--cores", "1", "--fit", "first"]);
     assert!(told.contains("b fits on none of 1 processors"), "{told}");
     let told = set.refused(&["--cores", "2", "--global", "--model", "band"]);
-    assert!(
-        told.contains("it needs full preemption (model urgency), not band"),
-        "{told}"
-    );
+    assert!(told.contains("it needs full preemption (model urgency), not band"), "{told}");
     let usage = sched(&["analyse", &set.1, "--global"]);
     assert_eq!(usage.status.code(), Some(2));
 }
@@ -223,24 +182,15 @@ fn optimal_priorities_are_found_and_emitted() {
         + &operation("second", "52 ms", "140 ms", "deadline = \"154 ms\"");
     let set = Set::new("optimal", &content);
     let told = set.refused(&[]);
-    assert!(
-        told.contains("second: misses its deadline of 154 ms"),
-        "{told}"
-    );
+    assert!(told.contains("second: misses its deadline of 154 ms"), "{told}");
     let report = set.json(&["--optimal"]);
-    assert_eq!(
-        (response(&report, "first"), response(&report, "second")),
-        (108 * MS, 52 * MS)
-    );
+    assert_eq!((response(&report, "first"), response(&report, "second")), (108 * MS, 52 * MS));
     assert_eq!(report["strategy"], "OPA");
     let table: Value =
         serde_json::from_str(&good(&["emit", &set.1, "--optimal", "--language", "json"])).unwrap();
     assert!(table.to_string().contains("OPA"), "{table}");
     let told = set.refused(&["--optimal", "--model", "band"]);
-    assert!(
-        told.contains("they are for model urgency or non-preemptive"),
-        "{told}"
-    );
+    assert!(told.contains("they are for model urgency or non-preemptive"), "{told}");
 }
 
 #[test]
@@ -259,68 +209,36 @@ fn overruns_of_what_is_critical() {
         (&rows[1]["low_response_ns"], &rows[1]["high_response_ns"]),
         (&(8 * MS).into(), &Value::Null)
     );
-    let told = Set::new(
-        "mixed-late",
-        &content.replace("overrun = \"5 ms\"", "overrun = \"11 ms\""),
-    )
-    .refused(&[]);
-    assert!(
-        told.contains("control: deadline of 10 ms, response 2 ms, then no bound"),
-        "{told}"
-    );
-    let told = Set::new(
-        "mixed-odd",
-        &content.replace("overrun = \"5 ms\"", "overrun = \"1 ms\""),
-    )
-    .refused(&[]);
-    assert!(
-        told.contains("an overrun of 1 ms is shorter than the worst case of 2 ms"),
-        "{told}"
-    );
+    let told =
+        Set::new("mixed-late", &content.replace("overrun = \"5 ms\"", "overrun = \"11 ms\""))
+            .refused(&[]);
+    assert!(told.contains("control: deadline of 10 ms, response 2 ms, then no bound"), "{told}");
+    let told = Set::new("mixed-odd", &content.replace("overrun = \"5 ms\"", "overrun = \"1 ms\""))
+        .refused(&[]);
+    assert!(told.contains("an overrun of 1 ms is shorter than the worst case of 2 ms"), "{told}");
 }
 
 #[test]
 fn chances_and_room() {
     let content = head("")
-        + &operation(
-            "a",
-            "4 ms",
-            "10 ms",
-            "typical = \"1 ms\"\nusual = 0.9\nbcet = \"1 ms\"",
-        )
+        + &operation("a", "4 ms", "10 ms", "typical = \"1 ms\"\nusual = 0.9\nbcet = \"1 ms\"")
         + &operation("b", "3 ms", "10 ms", "times = [[\"3 ms\", 1.0]]");
     let set = Set::new("chances", &content);
     let report = set.json(&["--chance", "--sensitivity"]);
-    let chance = report["operations"][1]["late_probability"]
-        .as_f64()
-        .unwrap();
+    let chance = report["operations"][1]["late_probability"].as_f64().unwrap();
     assert!((chance - 0.01).abs() < 1e-9, "{chance}");
-    assert_eq!(
-        report["shortest_period_ns"],
-        serde_json::json!([7 * MS, 7 * MS])
-    );
+    assert_eq!(report["shortest_period_ns"], serde_json::json!([7 * MS, 7 * MS]));
     assert_eq!(report["longest_ns"], serde_json::json!([7 * MS, 6 * MS]));
     assert_eq!(report["operations"][0]["best_ns"], MS);
     assert_eq!(report["operations"][0]["jitter_ns"], 3 * MS);
     for (from, to, expected) in [
         ("usual = 0.9", "usual = 1.9", "1.9 is no share"),
         ("1.0]]", "0.5]]", "the probabilities add up to 0.5"),
-        (
-            "\"3 ms\", 1.0",
-            "\"9 ms\", 1.0",
-            "a time of 9 ms is longer than the wcet of 3 ms",
-        ),
-        (
-            "typical = \"1 ms\"\n",
-            "",
-            "usual is the share of executions",
-        ),
+        ("\"3 ms\", 1.0", "\"9 ms\", 1.0", "a time of 9 ms is longer than the wcet of 3 ms"),
+        ("typical = \"1 ms\"\n", "", "usual is the share of executions"),
     ] {
         let told = Set::new("chances-wrong", &content.replace(from, to)).refused(&["--chance"]);
-        assert!(
-            told.contains(expected) && told.contains("set.toml:"),
-            "{told}"
-        );
+        assert!(told.contains(expected) && told.contains("set.toml:"), "{told}");
     }
 }
 
@@ -332,27 +250,15 @@ fn measured_overheads_count() {
         "doctor.json",
         "{\"overheads\": {\"dispatch_ns\": 5000, \"switch_ns\": 3000}, \"more\": []}",
     );
+    assert_eq!(response(&set.json(&["--overheads", &measured]), "a"), 4 * MS + 11_000);
     assert_eq!(
-        response(&set.json(&["--overheads", &measured]), "a"),
-        4 * MS + 11_000
-    );
-    assert_eq!(
-        response(
-            &set.json(&["--overheads", &measured, "--switch", "0 ns"]),
-            "a"
-        ),
+        response(&set.json(&["--overheads", &measured, "--switch", "0 ns"]), "a"),
         4 * MS + 5_000
     );
     for (content, expected) in [
         ("{\n\"overheads\": {", "wrong.json:2:14: EOF"),
-        (
-            "{\"overheads\": {\"dispatch_ns\": -5}}",
-            "wrong.json: overheads: invalid value",
-        ),
-        (
-            "{\"overheads\": {}}",
-            "wrong.json: overheads has dispatch_ns, switch_ns or both",
-        ),
+        ("{\"overheads\": {\"dispatch_ns\": -5}}", "wrong.json: overheads: invalid value"),
+        ("{\"overheads\": {}}", "wrong.json: overheads has dispatch_ns, switch_ns or both"),
         ("[]", "wrong.json: there is no member \"overheads\""),
     ] {
         let wrong = set.0.file("wrong.json", content);
@@ -366,10 +272,7 @@ fn models_in_aadl() {
     let plane = "tests/sched/plane.aadl";
     let report: Value =
         serde_json::from_str(&good(&["analyse", plane, "--format", "json"])).unwrap();
-    assert_eq!(
-        (&report["strategy"], &report["model"]),
-        (&"RMS".into(), &"urgency".into())
-    );
+    assert_eq!((&report["strategy"], &report["model"]), (&"RMS".into(), &"urgency".into()));
     // Behind control twice: 30 + 2 * 4.
     assert_eq!(response(&report, "flight.log"), 38 * MS);
     assert_eq!(report["operations"][0]["best_ns"], MS);
@@ -387,14 +290,8 @@ fn models_in_aadl() {
 #[test]
 fn each_file_by_itself() {
     let folder = Folder::new("sched-analyses-each");
-    let fine = folder.file(
-        "fine.toml",
-        &(head("") + &operation("a", "1 ms", "10 ms", "")),
-    );
-    let late = folder.file(
-        "late.toml",
-        &(head("") + &operation("a", "20 ms", "10 ms", "")),
-    );
+    let fine = folder.file("fine.toml", &(head("") + &operation("a", "1 ms", "10 ms", "")));
+    let late = folder.file("late.toml", &(head("") + &operation("a", "20 ms", "10 ms", "")));
     let wrong = folder.file("wrong.toml", "[[operation]]\nname = 1\n");
     let output = sched(&[
         "analyse",
@@ -408,17 +305,9 @@ fn each_file_by_itself() {
     ]);
     assert_eq!(output.status.code(), Some(1));
     let rows: Vec<Value> = serde_json::from_str(&text(&output.stdout)).unwrap();
-    let safe: Vec<bool> = rows
-        .iter()
-        .map(|row| row["safe"].as_bool().unwrap())
-        .collect();
+    let safe: Vec<bool> = rows.iter().map(|row| row["safe"].as_bool().unwrap()).collect();
     assert_eq!(safe, [true, false, false, true]);
-    assert!(
-        rows[2]["error"]
-            .as_str()
-            .unwrap()
-            .contains("wrong.toml:2:8")
-    );
+    assert!(rows[2]["error"].as_str().unwrap().contains("wrong.toml:2:8"));
     let told = good(&["analyse", &fine, "tests/sched/plane.aadl", "--each"]);
     assert!(told.ends_with("2 of 2 files are safe\n"), "{told}");
 }

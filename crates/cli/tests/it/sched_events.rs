@@ -69,9 +69,7 @@ fn a_served_channel_tells_the_scheduling_service_and_enforces_its_rates() {
     wanted.dependencies[0].rt_info = operation("Display::show");
     let admin = channel.for_consumers().unwrap().unwrap();
     let proxy = admin.obtain_push_supplier().unwrap().unwrap();
-    proxy
-        .connect_push_consumer(Some(&consumer), &wanted)
-        .unwrap();
+    proxy.connect_push_consumer(Some(&consumer), &wanted).unwrap();
     let mut published = publishes([(17, 1)]);
     published.publications[0].dependency_info.rt_info = operation("Sensor::sample");
     let admin = channel.for_suppliers().unwrap().unwrap();
@@ -131,10 +129,7 @@ chain Sensor::sample -> Display::show#rep -> Display::show: done at most 5 ms af
 safe: every critical deadline is proved
 ";
         assert!(told.starts_with(mark), "{told}");
-        assert!(
-            told.contains("ok   critical   0  Display::show#rep: meets"),
-            "{told}"
-        );
+        assert!(told.contains("ok   critical   0  Display::show#rep: meets"), "{told}");
         assert!(told.ends_with(expected), "{told}");
     }
     let told = good(&["analyse", "--at", url, "--format", "json"]);
@@ -144,10 +139,7 @@ safe: every critical deadline is proved
 
     // A timeout begins a chain as a supplier does.
     drop(supplier);
-    let silence = Filter::Timeout {
-        kind: TimeoutKind::Interval,
-        period: 200_000,
-    };
+    let silence = Filter::Timeout { kind: TimeoutKind::Interval, period: 200_000 };
     let mut wanted = asks_for(&silence);
     wanted.dependencies[0].rt_info = operation("Display::show");
     let _timed = channel.connect_consumer(Arc::new(Nobody), &wanted).unwrap();

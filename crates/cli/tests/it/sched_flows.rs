@@ -47,14 +47,8 @@ ok   sensor to screen: meets its deadline of 30 ms, response at most 16.999999 m
        nav::Display::show  on back   done by 16.999999 ms: own 7 ms, released up to 9.999999 ms late
 ";
     assert!(told.ends_with(expected), "{told}");
-    assert!(
-        told.contains("bus: link of 1 Mbit/s, 6.00 % used\n"),
-        "{told}"
-    );
-    assert_eq!(
-        good(&["check", FLOWS]),
-        "good: 7 operations on 3 nodes and links, 1 flow\n"
-    );
+    assert!(told.contains("bus: link of 1 Mbit/s, 6.00 % used\n"), "{told}");
+    assert_eq!(good(&["check", FLOWS]), "good: 7 operations on 3 nodes and links, 1 flow\n");
     let found: Value =
         serde_json::from_str(&good(&["analyse", FLOWS, "--format", "json"])).unwrap();
     assert_eq!(found["safe"], true);
@@ -79,14 +73,8 @@ fn a_flow_that_may_be_late_fails_with_the_reason() {
     // The filter takes all there is: nothing is known of what comes later, nor of what shares its node.
     let full = Changed::new("full", "wcet = \"3 ms\"", "wcet = \"9.9 ms\"");
     let told = full.refused("analyse");
-    assert!(
-        told.contains("one of its steps, or of a flow that it meets, has no bound"),
-        "{told}"
-    );
-    assert!(
-        told.contains("open critical   2  nav::Log::write: may miss"),
-        "{told}"
-    );
+    assert!(told.contains("one of its steps, or of a flow that it meets, has no bound"), "{told}");
+    assert!(told.contains("open critical   2  nav::Log::write: may miss"), "{told}");
 }
 
 #[test]
@@ -97,56 +85,28 @@ fn what_is_wrong_with_nodes_and_flows_has_its_place() {
             "wcet = \"2 ms\"",
             "flows.toml:17:8: nav::Sensor::sample is on no node",
         ),
-        (
-            "node = \"front\"",
-            "node = \"frnt\"",
-            "no node or link is called \"frnt\"",
-        ),
-        (
-            "name = \"back\"",
-            "name = \"front\"",
-            "another node or link is called \"front\"",
-        ),
+        ("node = \"front\"", "node = \"frnt\"", "no node or link is called \"frnt\""),
+        ("name = \"back\"", "name = \"front\"", "another node or link is called \"front\""),
         (
             "from = \"nav::Display::show\"",
             "from = \"nav::Sensor::sample\"",
             "what crosses nodes are steps of a [[flow]]",
         ),
-        (
-            "\"position\", \"nav",
-            "\"positions\", \"nav",
-            "no operation is called \"positions\"",
-        ),
+        ("\"position\", \"nav", "\"positions\", \"nav", "no operation is called \"positions\""),
         (
             "\"position\", \"nav",
             "\"position\", \"position\", \"nav",
             "position is a step of two flows, or twice of one",
         ),
-        (
-            "period = \"50 ms\"\n",
-            "",
-            "nothing says how often sensor to screen runs",
-        ),
+        ("period = \"50 ms\"\n", "", "nothing says how often sensor to screen runs"),
         (
             "steps = [",
             "steps = [\"nav::Log::write\", ",
             "nav::Log::write runs each 100 ms, and its flow each 50 ms",
         ),
-        (
-            "rate = \"1 Mbit/s\"",
-            "rate = \"fast\"",
-            "\"fast\" is no rate",
-        ),
-        (
-            "rate = \"1 Mbit/s\"\n",
-            "",
-            "octets take time on a link that has a rate",
-        ),
-        (
-            "octets = 125",
-            "octets = 125\ntime = \"1 ms\"",
-            "position needs either time or octets",
-        ),
+        ("rate = \"1 Mbit/s\"", "rate = \"fast\"", "\"fast\" is no rate"),
+        ("rate = \"1 Mbit/s\"\n", "", "octets take time on a link that has a rate"),
+        ("octets = 125", "octets = 125\ntime = \"1 ms\"", "position needs either time or octets"),
         (
             "strategy = \"RMS\"",
             "strategy = \"EDF\"",
@@ -184,18 +144,10 @@ fn one_node_is_emitted_and_simulated() {
     assert_eq!(table["strategy"], "RMS");
     assert_eq!(table["operations"][0]["period_ns"], 50_000_000);
     good(&["simulate", FLOWS, "--node", "back"]);
-    for args in [
-        &["emit", FLOWS][..],
-        &["simulate", FLOWS],
-        &["serve", FLOWS],
-        &["load", FLOWS],
-    ] {
+    for args in [&["emit", FLOWS][..], &["simulate", FLOWS], &["serve", FLOWS], &["load", FLOWS]] {
         let output = sched(args);
         let told = text(&output.stderr);
-        assert!(
-            told.contains("say with --node which one is meant"),
-            "{told}"
-        );
+        assert!(told.contains("say with --node which one is meant"), "{told}");
     }
     let output = sched(&["analyse", FLOWS, "--node", "back"]);
     assert!(text(&output.stderr).contains("analyse all nodes, without --node"));
@@ -203,10 +155,7 @@ fn one_node_is_emitted_and_simulated() {
     good(&["analyse", FLOWS, "--node", "front", "--sensitivity"]);
     let output = sched(&["emit", FLOWS, "--node", "side"]);
     let told = text(&output.stderr);
-    assert!(
-        told.contains("no node is called \"side\"; there are front, back, bus"),
-        "{told}"
-    );
+    assert!(told.contains("no node is called \"side\"; there are front, back, bus"), "{told}");
 }
 
 #[test]
@@ -216,14 +165,7 @@ fn operations_of_idl_are_listed_at_their_node() {
     let name = format!("oxorb-flows-idl-{}.toml", std::process::id());
     let file = std::env::temp_dir().join(name);
     std::fs::write(&file, whole).unwrap();
-    let told = good(&[
-        "analyse",
-        "tests/sched/nav.idl",
-        &file.display().to_string(),
-    ]);
+    let told = good(&["analyse", "tests/sched/nav.idl", &file.display().to_string()]);
     let _ = std::fs::remove_file(&file);
-    assert!(
-        told.starts_with("one: DM by band, 20.00 % used\n"),
-        "{told}"
-    );
+    assert!(told.starts_with("one: DM by band, 20.00 % used\n"), "{told}");
 }

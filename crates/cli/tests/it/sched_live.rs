@@ -77,16 +77,9 @@ fn machine(orb: &Orb) -> ObjectRef {
 /// A server in this process that enforces the set of a file and measures.
 fn server(folder: &Folder, set: &str) -> (Orb, String) {
     let table = folder.file("table.json", &good(&["emit", set, "--language", "json"]));
-    let config = folder.file(
-        "oxorb.toml",
-        "[schedule]\ntable = \"table.json\"\nmeasure = true\n",
-    );
+    let config = folder.file("oxorb.toml", "[schedule]\ntable = \"table.json\"\nmeasure = true\n");
     assert!(table.ends_with("table.json"));
-    let orb = Orb::builder()
-        .config_file(config)
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap();
+    let orb = Orb::builder().config_file(config).listen("iiop://127.0.0.1:0").build().unwrap();
     let object = orb.resolve_initial_references("OxorbMeasurements");
     assert!(object.is_err(), "a name for others, not one of ours");
     let machine = machine(&orb);
@@ -113,10 +106,7 @@ fn watch_tells_bound_and_measured_of_every_operation() {
         "--format",
         "json",
     ]);
-    let looks: Vec<Value> = told
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let looks: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(looks.len(), 2);
     let operations = looks[1]["operations"].as_array().unwrap();
     assert_eq!(operations.len(), 3);
@@ -138,13 +128,7 @@ fn who_does_not_measure_is_told_what_to_do() {
     let set = folder.file("set.toml", SET);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let object = machine(&orb);
-    let port = object
-        .reference()
-        .ior()
-        .iiop_profiles()
-        .next()
-        .unwrap()
-        .port;
+    let port = object.reference().ior().iiop_profiles().next().unwrap().port;
     let url = format!("corbaloc::127.0.0.1:{port}");
     let output = sched(&["watch", &set, "--server", &url, "--count", "1"]);
     assert!(!output.status.success());
@@ -176,9 +160,7 @@ fn calibrate_runs_an_application_and_writes_what_it_takes() {
     let out = folder.0.join("calibrated.toml").display().to_string();
     let this = rerun(test_name(application));
     let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
-    command
-        .env(APPLICATION, "yes")
-        .args(["sched", "calibrate", &set]);
+    command.env(APPLICATION, "yes").args(["sched", "calibrate", &set]);
     command.args(["--seconds", "0.5", "--out", &out, "--format", "json", "--"]);
     command.arg(this.get_program()).args(this.get_args());
     let output = command.output().unwrap();
@@ -188,17 +170,11 @@ fn calibrate_runs_an_application_and_writes_what_it_takes() {
     let text = String::from_utf8(output.stdout).unwrap();
     let json = &text[text.find('{').unwrap()..];
     let told: Value = serde_json::from_str(json).unwrap();
-    assert_eq!(
-        told["not_called"],
-        serde_json::json!(["plant::Machine::never"])
-    );
+    assert_eq!(told["not_called"], serde_json::json!(["plant::Machine::never"]));
     assert_eq!(told["calls"][0]["from"], "plant::Machine::work");
     assert_eq!(told["calls"][0]["to"], "plant::Machine::rest");
     let work = told["operations"][0]["wcet_ns"].as_u64().unwrap();
-    assert!(
-        work >= 3_600_000,
-        "1.2 times 3 ms, without what it calls: {work}"
-    );
+    assert!(work >= 3_600_000, "1.2 times 3 ms, without what it calls: {work}");
 
     let written = std::fs::read_to_string(&out).unwrap();
     assert!(written.contains("[[operation]] # by hand\n"), "{written}");
@@ -223,15 +199,9 @@ fn calibrating_nothing_says_what_is_missing() {
     let set = folder.file("set.toml", SET);
     for (args, expected) in [
         (&["calibrate", &set][..], "whom to ask?"),
-        (
-            &["calibrate", &set, "--", "/no/such/program"],
-            "/no/such/program",
-        ),
+        (&["calibrate", &set, "--", "/no/such/program"], "/no/such/program"),
         (&["calibrate", &set, "--", "false"], "the application ended"),
-        (
-            &["calibrate", &set, "--margin", "0.5", "--", "false"],
-            "--margin",
-        ),
+        (&["calibrate", &set, "--margin", "0.5", "--", "false"], "--margin"),
     ] {
         let output = sched(args);
         assert!(!output.status.success());

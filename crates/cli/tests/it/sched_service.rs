@@ -39,9 +39,7 @@ impl Server {
     }
 
     fn url(&self) -> &str {
-        self.said["corbaloc"][0]
-            .as_str()
-            .expect("it has an address")
+        self.said["corbaloc"][0].as_str().expect("it has an address")
     }
 
     fn at(&self, args: &[&str]) -> Output {
@@ -87,10 +85,7 @@ fn operations_are_loaded_listed_computed_and_analysed() {
         json!({"created": 4, "updated": 0, "dependencies": 2, "constraints_left_behind": 0});
     assert_eq!(loaded, expected);
     let again = server.good(&["load", SET]);
-    assert_eq!(
-        again,
-        "0 operations created, 4 updated, 0 dependencies added\n"
-    );
+    assert_eq!(again, "0 operations created, 4 updated, 0 dependencies added\n");
     let listed = server.json(&["list"]);
     assert_eq!(listed["scheduled"], false);
     let filter = &listed["operations"][1];
@@ -104,9 +99,7 @@ fn operations_are_loaded_listed_computed_and_analysed() {
     assert_eq!(computed["good"], true);
     assert_eq!(computed["queues"][1]["os_priority"], 39);
     let text = server.good(&["list"]);
-    let row = text
-        .lines()
-        .find(|line| line.starts_with("nav::Display::show"));
+    let row = text.lines().find(|line| line.starts_with("nav::Display::show"));
     let row: Vec<&str> = row.expect("it is listed").split_whitespace().collect();
     assert_eq!(row[..4], ["nav::Display::show", "39", "1", "1"]);
     assert!(text.contains("\n  calls nav::Map::tile x3\n"), "{text}");
@@ -153,10 +146,7 @@ fn refusals_are_told_where_the_service_runs() {
     );
     let line = server.process.wait_for_line("recompute_scheduling", START);
     let said: Value = serde_json::from_str(&line).unwrap();
-    assert_eq!(
-        said["why"],
-        "the critical operations alone need 150.00 % of the processor"
-    );
+    assert_eq!(said["why"], "the critical operations alone need 150.00 % of the processor");
 }
 
 #[test]
@@ -172,10 +162,7 @@ fn files_are_served_as_either_face() {
     let file = folder.path("set.toml");
     std::fs::write(&file, "[[operation]]\nname = \"new\"\nperiod = \"1 s\"\n").unwrap();
     let told = bad(server.at(&["load", &file]));
-    assert!(
-        told.contains("cannot create \"new\": RtecScheduler::INTERNAL"),
-        "{told}"
-    );
+    assert!(told.contains("cannot create \"new\": RtecScheduler::INTERNAL"), "{told}");
 
     let server = Server::start(&[SET]);
     assert_eq!(server.said["face"], "configuration");
@@ -205,24 +192,13 @@ fn a_state_outlives_kill_and_files_win_over_it() {
     assert_eq!(listed["operations"][0]["wcet_ns"], 1_000_000);
     assert_eq!(listed["operations"].as_array().unwrap().len(), 4);
     let told = bad(sched(&["serve", "--state", &state]));
-    assert!(
-        told.contains("another process keeps schedules in it"),
-        "{told}"
-    );
+    assert!(told.contains("another process keeps schedules in it"), "{told}");
 }
 
 #[test]
 fn it_binds_itself_in_the_naming_service() {
-    let names = Server::spawn(
-        &[
-            "name",
-            "serve",
-            "--listen",
-            "iiop://127.0.0.1:0",
-            "--in-memory",
-        ],
-        &[],
-    );
+    let names =
+        Server::spawn(&["name", "serve", "--listen", "iiop://127.0.0.1:0", "--in-memory"], &[]);
     let init = format!("NameService={}", names.url());
     let mut server = Server::start(&["--bind", "-ORBInitRef", &init]);
     assert_eq!(server.said["bound"], "ScheduleService");
@@ -235,20 +211,14 @@ fn it_binds_itself_in_the_naming_service() {
     assert_eq!(listed["operations"].as_array().unwrap().len(), 4);
     let same = json(&["list", "--format", "json", "-ORBInitRef", &init]);
     assert_eq!(same, listed);
-    let told = bad(sched(&[
-        "list",
-        "--at",
-        "corbaloc::127.0.0.1:1/ScheduleService",
-    ]));
+    let told = bad(sched(&["list", "--at", "corbaloc::127.0.0.1:1/ScheduleService"]));
     assert!(told.contains("`oxorb sched serve` starts one"), "{told}");
     // The name ends with the server (N4).
     let pid = server.process.id().to_string();
     let killed = Command::new("kill").args(["-TERM", &pid]).status();
     assert!(killed.expect("kill is there").success());
     server.process.wait_success(START);
-    let left = oxorb()
-        .args(["name", "ls", "--at", names.url()])
-        .output()
-        .expect("the command starts");
+    let left =
+        oxorb().args(["name", "ls", "--at", names.url()]).output().expect("the command starts");
     assert_eq!(String::from_utf8_lossy(&left.stdout), "");
 }

@@ -54,11 +54,7 @@ pub(crate) struct Way {
 
 impl Way {
     pub(crate) fn new(carrier: Arc<dyn EventCarrier>, name: String) -> Arc<Self> {
-        Arc::new(Way {
-            carrier,
-            name,
-            opened: OnceLock::new(),
-        })
+        Arc::new(Way { carrier, name, opened: OnceLock::new() })
     }
 
     /// Hands an event over; reports false if it is lost. Nothing happens before the first consumer.

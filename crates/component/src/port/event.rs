@@ -49,10 +49,9 @@ impl<E: EventType> Sink<E> {
     pub fn push(&self, event: &Link<E>) -> Result<(), SystemException> {
         match event.get() {
             Some(event) => (self.0)(&event),
-            None => Err(SystemException::bad_param(
-                minor::bad_param::NULL_EVENT,
-                CompletionStatus::No,
-            )),
+            None => {
+                Err(SystemException::bad_param(minor::bad_param::NULL_EVENT, CompletionStatus::No))
+            }
         }
     }
 
@@ -72,9 +71,7 @@ impl<E: EventType> Sink<E> {
     pub fn push_event(&self, event: &Link<EventBase>) -> Result<(), PushEventError> {
         let event = event.get().and_then(|event| event.downcast::<E>());
         let expected_event_type = E::INFO.id.to_owned();
-        let event = event.ok_or(BadEventType {
-            expected_event_type,
-        })?;
+        let event = event.ok_or(BadEventType { expected_event_type })?;
         Ok((self.0)(&event)?)
     }
 }

@@ -162,18 +162,13 @@ impl<R: Interface> MultipleReceptacle<R> {
         &self,
         cookie: &Link<Cookie>,
     ) -> Result<Option<R>, E> {
-        self.0
-            .remove(cookie)
-            .map(Some)
-            .ok_or(InvalidConnection {}.into())
+        self.0.remove(cookie).map(Some).ok_or(InvalidConnection {}.into())
     }
 
     /// Returns each object and its cookie, as `make` pairs them. Allocates.
     pub fn connections<C>(&self, make: impl Fn(Option<R>, Link<Cookie>) -> C) -> Vec<C> {
         let list = self.0.load();
-        let pairs = list
-            .iter()
-            .map(|one| make(Some(one.reference.clone()), one.cookie()));
+        let pairs = list.iter().map(|one| make(Some(one.reference.clone()), one.cookie()));
         pairs.collect()
     }
 }

@@ -96,10 +96,7 @@ impl<R: Interface> Table<R> {
             timeout,
             attach: OnceLock::new(),
             list: ArcSwap::default(),
-            first: First {
-                object: OnceLock::new(),
-                is_connected: AtomicBool::new(false),
-            },
+            first: First { object: OnceLock::new(), is_connected: AtomicBool::new(false) },
             changing: Mutex::new(()),
         })
     }
@@ -132,12 +129,7 @@ impl<R: Interface> Table<R> {
             None => reference,
         };
         let token = Token::draw().map_err(Refusal::System)?;
-        let mut connection = Connection {
-            token,
-            reference,
-            failures: Arc::default(),
-            _way: None,
-        };
+        let mut connection = Connection { token, reference, failures: Arc::default(), _way: None };
         if let Some(attach) = self.attach.get() {
             if self.list.load().len() >= self.limit {
                 return Err(self.full());
@@ -221,10 +213,7 @@ impl<R: Interface> Table<R> {
             }
             return;
         }
-        let failures = of
-            .failures
-            .fetch_add(1, Ordering::Relaxed)
-            .saturating_add(1);
+        let failures = of.failures.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         if gone || failures >= most {
             self.remove_token(of.token);
         }

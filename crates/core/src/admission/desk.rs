@@ -122,10 +122,7 @@ impl AdmissionDesk {
     pub(crate) fn new(plan: AdmissionPlan) -> AdmissionDesk {
         AdmissionDesk {
             plan,
-            state: Mutex::new(State {
-                controller: plan.controller(),
-                admitted: Vec::new(),
-            }),
+            state: Mutex::new(State { controller: plan.controller(), admitted: Vec::new() }),
         }
     }
 
@@ -201,9 +198,7 @@ impl AdmissionDesk {
                 return true;
             };
             let budget = self.budget(member);
-            let same = known
-                .iter()
-                .any(|(owner, now)| owner == of && *now == budget);
+            let same = known.iter().any(|(owner, now)| owner == of && *now == budget);
             same || ledger.set(of.clone(), budget, threads)
         })
     }
@@ -212,12 +207,8 @@ impl AdmissionDesk {
         let time = Duration::from_nanos;
         let budget = match member.has {
             Has::Guarantee { .. } => {
-                let Wanted {
-                    worst_case, period, ..
-                } = member.wanted;
-                Budget::default()
-                    .time(time(worst_case), time(period))
-                    .longest(time(worst_case))
+                let Wanted { worst_case, period, .. } = member.wanted;
+                Budget::default().time(time(worst_case), time(period)).longest(time(worst_case))
             }
             Has::Share(share) => Budget::default().time(time(share.time), time(share.period)),
         };
@@ -227,9 +218,7 @@ impl AdmissionDesk {
 
 impl fmt::Debug for AdmissionDesk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdmissionDesk")
-            .field("plan", &self.plan)
-            .finish_non_exhaustive()
+        f.debug_struct("AdmissionDesk").field("plan", &self.plan).finish_non_exhaustive()
     }
 }
 

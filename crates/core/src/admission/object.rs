@@ -44,9 +44,7 @@ impl Servant for Admission {
                 let all = wanted.len();
                 let answers = match wanted.into_iter().collect::<Result<Vec<_>, _>>() {
                     Ok(_) if all > MOST => Err(format!("{all} requests are more than {MOST}")),
-                    Ok(wanted) => orb
-                        .admit_schedule(wanted)
-                        .map_err(|error| error.to_string()),
+                    Ok(wanted) => orb.admit_schedule(wanted).map_err(|error| error.to_string()),
                     Err(wrong) => Err(wrong),
                 };
                 let said = match answers {
@@ -138,25 +136,16 @@ impl Said {
             ..Said::default()
         };
         match answer {
-            Answer::Guaranteed { response } => Said {
-                response: *response,
-                ..said
-            },
-            Answer::BestEffort { share, .. } => Said {
-                verdict: 1,
-                share: (share.time, share.period),
-                ..said
-            },
+            Answer::Guaranteed { response } => Said { response: *response, ..said },
+            Answer::BestEffort { share, .. } => {
+                Said { verdict: 1, share: (share.time, share.period), ..said }
+            }
             Answer::Refused(_) => Said { verdict: 2, ..said },
         }
     }
 
     fn unacceptable(because: &str) -> Said {
-        Said {
-            verdict: 3,
-            because: because.to_owned(),
-            ..Said::default()
-        }
+        Said { verdict: 3, because: because.to_owned(), ..Said::default() }
     }
 
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()> {

@@ -110,14 +110,7 @@ mod tests {
         let plan: AdmissionPlan = text.parse().unwrap();
         assert_eq!(plan.guaranteed, Utilization(800_000_000));
         assert_eq!(plan.period, Duration::from_millis(20));
-        for wrong in [
-            "late",
-            "late=never",
-            "guarantee=101%",
-            "period=0ms",
-            "period=3601s",
-            "x=1",
-        ] {
+        for wrong in ["late", "late=never", "guarantee=101%", "period=0ms", "period=3601s", "x=1"] {
             let error = wrong.parse::<AdmissionPlan>().unwrap_err().to_string();
             assert!(error.contains(wrong), "{error}");
         }

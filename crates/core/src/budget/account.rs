@@ -107,8 +107,7 @@ impl Account {
             let interval = 1_000_000_000u64.div_ceil(rate.per_second.max(1).into());
             let before = self.interval.swap(interval, Relaxed);
             self.requests.rescale(now, interval, before);
-            self.requests
-                .set_depth(interval.saturating_mul(rate.burst.max(1).into()));
+            self.requests.set_depth(interval.saturating_mul(rate.burst.max(1).into()));
             limits |= RATE;
         }
         let (time, period) = match budget.share {
@@ -205,10 +204,7 @@ impl Account {
     pub(super) fn is_to_tell(&self, now: u64) -> bool {
         let told = self.told.load(Relaxed);
         (told == 0 || now.saturating_sub(told) >= TELL_AFTER)
-            && self
-                .told
-                .compare_exchange(told, now.max(1), Relaxed, Relaxed)
-                .is_ok()
+            && self.told.compare_exchange(told, now.max(1), Relaxed, Relaxed).is_ok()
     }
 
     /// Returns whose it is: `client 10.0.0.7`.
@@ -307,10 +303,7 @@ mod tests {
     #[test]
     fn the_answer_names_the_limit() {
         let account = of(Budget::default());
-        assert_eq!(
-            account.refusal(Spent::Rate).minor,
-            minor::transient::CLIENT_RATE
-        );
+        assert_eq!(account.refusal(Spent::Rate).minor, minor::transient::CLIENT_RATE);
         assert_eq!(account.subject(), "client 10.0.0.7");
     }
 }

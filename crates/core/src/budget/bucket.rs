@@ -33,10 +33,7 @@ impl Bucket {
             if next - now > depth {
                 return false;
             }
-            match self
-                .full_at
-                .compare_exchange_weak(full_at, next, Relaxed, Relaxed)
-            {
+            match self.full_at.compare_exchange_weak(full_at, next, Relaxed, Relaxed) {
                 Ok(_) => return true,
                 Err(other) => full_at = other,
             }
@@ -49,10 +46,7 @@ impl Bucket {
         let mut full_at = self.full_at.load(Relaxed);
         loop {
             let next = full_at.max(now).saturating_add(cost);
-            match self
-                .full_at
-                .compare_exchange_weak(full_at, next, Relaxed, Relaxed)
-            {
+            match self.full_at.compare_exchange_weak(full_at, next, Relaxed, Relaxed) {
                 Ok(_) => return,
                 Err(other) => full_at = other,
             }

@@ -24,12 +24,7 @@ impl<'a> Described<'a> {
         repository_id: &'a str,
         is_a: &'a dyn Fn(&str) -> bool,
     ) -> Described<'a> {
-        Described {
-            key,
-            poa,
-            repository_id,
-            is_a,
-        }
+        Described { key, poa, repository_id, is_a }
     }
 }
 

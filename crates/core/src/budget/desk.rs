@@ -116,15 +116,8 @@ impl Desk {
         asked: &Asked<'_>,
     ) -> Result<Charged<'c>, SystemException> {
         let bundle = self.find(ledger, asked);
-        let mut charged = Charged {
-            ledger,
-            desk: self,
-            client,
-            bundle,
-            now: 0,
-            timed: false,
-            _lowered: None,
-        };
+        let mut charged =
+            Charged { ledger, desk: self, client, bundle, now: 0, timed: false, _lowered: None };
         let accounts = charged.accounts();
         let limited = limits(&accounts);
         if limited == 0 {
@@ -183,10 +176,7 @@ impl Desk {
             return false;
         }
         let now = clock::monotonic_nanoseconds();
-        let spent = accounts
-            .into_iter()
-            .flatten()
-            .filter(|account| account.spent(now).is_some());
+        let spent = accounts.into_iter().flatten().filter(|account| account.spent(now).is_some());
         let mut demoted = false;
         for account in spent {
             match account.beyond() {
@@ -229,12 +219,7 @@ impl Desk {
         if let Some((key, operation)) = texts {
             let mut seen = self.seen.borrow_mut();
             let seen = seen.get_or_insert_with(|| Box::new([const { None }; SEEN]));
-            seen[place] = Some(One {
-                epoch,
-                key,
-                operation,
-                bundle: Rc::clone(&bundle),
-            });
+            seen[place] = Some(One { epoch, key, operation, bundle: Rc::clone(&bundle) });
         }
         Some(bundle)
     }
@@ -286,9 +271,7 @@ impl Desk {
         };
         let places = accounts.iter().enumerate();
         let present = places.filter_map(|(at, account)| Some((at, (*account)?)));
-        let beyond = present
-            .clone()
-            .filter_map(|(at, account)| Some((account, exceeded(at)?)));
+        let beyond = present.clone().filter_map(|(at, account)| Some((account, exceeded(at)?)));
         let refuses =
             |(account, _): &(&Arc<Account>, Spent)| account.beyond() == BeyondBudget::Refuse;
         let told = beyond.clone().find(refuses);
@@ -365,11 +348,7 @@ impl Desk {
             return false;
         }
         let period = Duration::from_nanos(period);
-        let asked = Reservation {
-            runtime: Duration::from_nanos(time),
-            deadline: period,
-            period,
-        };
+        let asked = Reservation { runtime: Duration::from_nanos(time), deadline: period, period };
         match rt::lower(|| schedule::reserve(asked)) {
             Ok(Some(lowered)) => {
                 self.stay(lowered);
@@ -460,12 +439,9 @@ impl Drop for Charged<'_> {
 fn accounts<'a>(client: Option<&'a Arc<Account>>, bundle: Option<&'a Bundle>) -> Accounts<'a> {
     match bundle {
         None => [client, None, None, None],
-        Some(bundle) => [
-            client,
-            bundle.operation.as_ref(),
-            bundle.object.as_ref(),
-            bundle.poa.as_ref(),
-        ],
+        Some(bundle) => {
+            [client, bundle.operation.as_ref(), bundle.object.as_ref(), bundle.poa.as_ref()]
+        }
     }
 }
 
@@ -496,9 +472,7 @@ fn take(accounts: &Accounts<'_>, now: u64) -> u8 {
 /// Returns the place where an operation of an object is remembered.
 #[inline]
 fn place(key: &[u8], operation: &[u8]) -> usize {
-    let last = key
-        .last_chunk()
-        .map_or(key.len() as u64, |last| u64::from_le_bytes(*last));
+    let last = key.last_chunk().map_or(key.len() as u64, |last| u64::from_le_bytes(*last));
     let (first, length) = (operation.first(), operation.len());
     let operation = u64::from(first.copied().unwrap_or(0)) << 8 ^ length as u64;
     let mixed = (last ^ operation.rotate_left(48)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

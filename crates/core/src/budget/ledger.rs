@@ -110,11 +110,7 @@ impl Ledger {
             None => {
                 let of_client = matches!(of, BudgetOf::Client(_) | BudgetOf::EachClient);
                 let account = (!of_client).then(|| self.open(&of, budget));
-                rules.push(Rule {
-                    of,
-                    budget,
-                    account,
-                });
+                rules.push(Rule { of, budget, account });
             }
         }
         self.changed(&rules);
@@ -147,9 +143,7 @@ impl Ledger {
 
     /// Makes threads look for accounts anew, and clients for their limits.
     fn changed(&self, rules: &[Rule]) {
-        let demotes = rules
-            .iter()
-            .any(|rule| rule.budget.beyond == BeyondBudget::Demote);
+        let demotes = rules.iter().any(|rule| rule.budget.beyond == BeyondBudget::Demote);
         self.demotes.store(demotes, Ordering::Relaxed);
         for (peer, account) in self.clients.lock().expect(UNPOISONED).iter() {
             account.set(budget_of(rules, peer), clock::monotonic_nanoseconds());
@@ -251,10 +245,7 @@ impl Ledger {
     /// Returns the rules.
     pub(crate) fn rules(&self) -> Vec<(BudgetOf, Budget)> {
         let rules = self.rules.lock().expect(UNPOISONED);
-        rules
-            .iter()
-            .map(|rule| (rule.of.clone(), rule.budget))
-            .collect()
+        rules.iter().map(|rule| (rule.of.clone(), rule.budget)).collect()
     }
 
     /// Ends the watcher.
@@ -301,9 +292,7 @@ fn make_room(clients: &mut HashMap<PeerId, Arc<Account>>) {
     let now = clock::monotonic_nanoseconds();
     clients.retain(|_, account| Arc::strong_count(account) > 1 || !account.is_clear(now));
     while clients.len() >= MOST_CLIENTS {
-        let gone = clients
-            .iter()
-            .filter(|(_, account)| Arc::strong_count(account) == 1);
+        let gone = clients.iter().filter(|(_, account)| Arc::strong_count(account) == 1);
         let least = gone.min_by_key(|(_, account)| account.debt(now));
         let Some(peer) = least.map(|(peer, _)| peer.clone()) else {
             return; // All are connected, and bounded by MaxConnections.

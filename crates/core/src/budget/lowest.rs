@@ -52,11 +52,7 @@ impl Lowest {
 
 /// Tells once that budgets are not enforced as they say.
 pub(super) fn tell(watch: &Watch, detail: impl FnOnce() -> String) {
-    watch.note_once(
-        Incident::BudgetNotEnforced,
-        || "this process".to_owned(),
-        detail,
-    );
+    watch.note_once(Incident::BudgetNotEnforced, || "this process".to_owned(), detail);
 }
 
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
@@ -72,10 +68,7 @@ mod tests {
         assert_eq!(of(Class::RoundRobin, 1), Some(other));
         assert_eq!(of(Class::Other, 0), None);
         let lowest = Lowest(OnceLock::from(true));
-        let idle = Schedule {
-            class: Class::Idle,
-            priority: 0,
-        };
+        let idle = Schedule { class: Class::Idle, priority: 0 };
         assert_eq!(lowest.below(other), Some(idle));
         assert_eq!(lowest.below(idle), None);
     }

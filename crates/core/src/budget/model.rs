@@ -138,18 +138,12 @@ fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
                 demotions.fetch_add(1, Ordering::SeqCst);
                 is_low.store(false, Ordering::SeqCst);
             }
-            assert!(
-                !is_low.load(Ordering::SeqCst),
-                "request {request} leaves the thread demoted"
-            );
+            assert!(!is_low.load(Ordering::SeqCst), "request {request} leaves the thread demoted");
         }
         ended.store(true, Ordering::SeqCst);
         watcher.join().unwrap();
         assert!(!is_low.load(Ordering::SeqCst));
-        let charged = account
-            .counts
-            .cpu
-            .load(crate::sync::atomic::Ordering::Relaxed);
+        let charged = account.counts.cpu.load(crate::sync::atomic::Ordering::Relaxed);
         assert_eq!(charged, 90, "of three requests of 30 each");
     });
 }

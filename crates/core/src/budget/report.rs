@@ -42,9 +42,7 @@ impl BudgetUse {
             demoted: count(&counts.demoted),
             overruns: count(&counts.overruns),
             processor_time: Duration::from_nanos(count(&counts.cpu)),
-            spent: account
-                .spent(now.max(clock::monotonic_nanoseconds()))
-                .is_some(),
+            spent: account.spent(now.max(clock::monotonic_nanoseconds())).is_some(),
         }
     }
 }

@@ -106,14 +106,9 @@ impl Budget {
     /// Sets the number of requests in a second, and how many may come at once. 0 counts as 1.
     #[must_use]
     pub fn requests(self, per_second: u32, burst: u32) -> Budget {
-        let rate = RequestRate {
-            per_second: per_second.clamp(1, 1_000_000_000),
-            burst: burst.max(1),
-        };
-        Budget {
-            rate: Some(rate),
-            ..self
-        }
+        let rate =
+            RequestRate { per_second: per_second.clamp(1, 1_000_000_000), burst: burst.max(1) };
+        Budget { rate: Some(rate), ..self }
     }
 
     /// Sets the processor time in each period. Either at least 1 ns, the period at most an hour.
@@ -124,19 +119,13 @@ impl Budget {
             time: time.clamp(least, LONGEST_PERIOD),
             period: period.clamp(least, LONGEST_PERIOD),
         };
-        Budget {
-            share: Some(share),
-            ..self
-        }
+        Budget { share: Some(share), ..self }
     }
 
     /// Sets the processor time of one request.
     #[must_use]
     pub fn longest(self, longest: Duration) -> Budget {
-        Budget {
-            longest: Some(longest.clamp(Duration::from_nanos(1), LONGEST_PERIOD)),
-            ..self
-        }
+        Budget { longest: Some(longest.clamp(Duration::from_nanos(1), LONGEST_PERIOD)), ..self }
     }
 
     /// Sets what becomes of requests beyond it.

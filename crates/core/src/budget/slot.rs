@@ -149,10 +149,7 @@ impl Slot {
         let watched = word & !STATES | WATCHED;
         let (set, get) = (Ordering::Acquire, Ordering::Relaxed);
         self.word.compare_exchange(word, watched, set, get).ok()?;
-        Some(Looked {
-            slot: self,
-            demoted,
-        })
+        Some(Looked { slot: self, demoted })
     }
 }
 
@@ -207,9 +204,7 @@ impl Drop for Looked<'_> {
         let state = if self.demoted { DEMOTED } else { RUNNING };
         // Nobody else changes the word while it is watched.
         let word = self.slot.word.load(Ordering::Relaxed);
-        self.slot
-            .word
-            .store(word & !STATES | state, Ordering::Release);
+        self.slot.word.store(word & !STATES | state, Ordering::Release);
     }
 }
 
@@ -241,10 +236,7 @@ mod tests {
         let of_one = [Some(&account), None, None, None];
         assert!(slot.look().is_none(), "it runs nothing");
         assert!(slot.begin(90, 100, 50, of_one));
-        assert!(
-            !slot.begin(0, 0, 0, of_one),
-            "one within it is a part of it"
-        );
+        assert!(!slot.begin(0, 0, 0, of_one), "one within it is a part of it");
         let looked = slot.look().unwrap();
         assert_eq!(looked.used(130), (40, 30));
         assert_eq!(looked.longest(), 50);

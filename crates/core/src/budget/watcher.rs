@@ -23,10 +23,7 @@ pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
     // More urgent than all that it watches.
     let most = *Class::Fifo.priorities().end();
     let schedule = match threads.are_real_time() {
-        true => Schedule {
-            class: Class::Fifo,
-            priority: most,
-        },
+        true => Schedule { class: Class::Fifo, priority: most },
         false => Schedule::default(),
     };
     let builder = threads.builder_at(Purpose::Watcher, "oxorb-budgets", schedule);
@@ -82,9 +79,7 @@ impl Ledger {
         let mut overrun = None;
         looked.accounts(|account| {
             let told = overruns(account, run, slot.thread, true, looked.demoted);
-            overrun = overrun
-                .take()
-                .or(told.map(|told| (told, account.is_to_tell(now))));
+            overrun = overrun.take().or(told.map(|told| (told, account.is_to_tell(now))));
         });
         drop(looked);
         if let Some((overrun, log)) = overrun {
@@ -104,8 +99,7 @@ impl Ledger {
                 };
                 format!("{used:?} of processor time, {allowed:?} in its budget{demoted}")
             };
-            self.watch
-                .note(Incident::Overrun, || overrun.subject.clone(), detail);
+            self.watch.note(Incident::Overrun, || overrun.subject.clone(), detail);
         }
         self.hooks.call(overrun);
     }

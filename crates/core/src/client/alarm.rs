@@ -62,9 +62,7 @@ impl Alarms {
         if !state.running {
             let alarms = Arc::clone(self);
             self.threads
-                .spawn(Purpose::Alarms, "oxorb-alarms", self.priority, move || {
-                    alarms.run()
-                })
+                .spawn(Purpose::Alarms, "oxorb-alarms", self.priority, move || alarms.run())
                 .ok()?;
             state.running = true;
         }
@@ -75,10 +73,7 @@ impl Alarms {
         if soonest.is_some_and(|(first, _)| *first == key) {
             self.changed.notify_all();
         }
-        Some(Alarm {
-            of: Arc::clone(self),
-            key,
-        })
+        Some(Alarm { of: Arc::clone(self), key })
     }
 
     fn run(&self) {

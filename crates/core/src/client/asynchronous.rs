@@ -107,11 +107,7 @@ pub(crate) fn invoke_async<'a, R, E: UserException>(
     args: Args<'_, 'a>,
     result: Reading<R>,
 ) -> AsyncReply<R, E> {
-    AsyncReply {
-        sent: begin(reference, op, args),
-        result,
-        error: PhantomData,
-    }
+    AsyncReply { sent: begin(reference, op, args), result, error: PhantomData }
 }
 
 /// Sends a two-way request.
@@ -372,14 +368,8 @@ impl InFlight {
         }
         let scheduling = SchedulingContext::of(&self.reference, op)?;
         let launched = scheduling.with_added(self.flow.as_deref(), |added| {
-            Launch {
-                reference: &self.reference,
-                policies: &self.policies(),
-                timing,
-                op,
-                added,
-            }
-            .start(args)
+            Launch { reference: &self.reference, policies: &self.policies(), timing, op, added }
+                .start(args)
         })?;
         Ok(match launched {
             Launched::Ended(None) => State::Settled(None),
@@ -470,19 +460,10 @@ impl InFlight {
 
     /// The end of the call, unless policy says that it is made again and it certainly did not run.
     fn failed(&mut self, exception: SystemException) -> State {
-        let pause = self
-            .timing
-            .filter(|_| self.again.is_some())
-            .and_then(|timing| {
-                let retry = &self.policies().retry;
-                pause(
-                    retry,
-                    self.retries,
-                    &exception,
-                    timing,
-                    self.reference.orb().shared(),
-                )
-            });
+        let pause = self.timing.filter(|_| self.again.is_some()).and_then(|timing| {
+            let retry = &self.policies().retry;
+            pause(retry, self.retries, &exception, timing, self.reference.orb().shared())
+        });
         match pause {
             None => State::Settled(Some(Err(exception))),
             Some(pause) => {

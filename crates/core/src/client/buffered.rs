@@ -84,11 +84,7 @@ fn buffer<'a>(
     let worth = worth.or_inherited(policies);
     let scheduling = SchedulingContext::of(reference, op)?;
     let to = Addressee::of(&route, index);
-    let conditions = Conditions {
-        policies,
-        worth,
-        timing: &timing,
-    };
+    let conditions = Conditions { policies, worth, timing: &timing };
     let added = scheduling.with_added(flow.as_deref(), |added| {
         let mut room = None;
         let draft = Draft::to(to, op, &conditions, added, &mut room)?;
@@ -135,11 +131,7 @@ pub(super) fn look(reference: &Ref) -> Buffered {
         return sum;
     };
     let mut seen: Vec<&Arc<Peer>> = Vec::new();
-    for peer in route
-        .profiles
-        .iter()
-        .filter_map(|profile| profile.peer.as_ref())
-    {
+    for peer in route.profiles.iter().filter_map(|profile| profile.peer.as_ref()) {
         let again = seen.iter().any(|before| Arc::ptr_eq(before, peer));
         for buffer in peer.shared.buffers().filter(|_| !again) {
             buffer.count_into(&mut sum);

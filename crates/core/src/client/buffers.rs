@@ -7,11 +7,8 @@ use oxorb_object::Version;
 use oxorb_rt::BufferPool;
 
 /// Dialect of calls within a process: both sides are this ORB, whatever the reference says.
-pub(super) const DIALECT: Dialect = Dialect {
-    giop_minor: Version::V1_2.minor,
-    chars: CharSet::Utf8,
-    wchars: WcharSet::Utf16,
-};
+pub(super) const DIALECT: Dialect =
+    Dialect { giop_minor: Version::V1_2.minor, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
 
 /// Buffers a thread keeps for local calls, and for answers of shared connections: for a few calls within calls.
 const BUFFERS: usize = 8;

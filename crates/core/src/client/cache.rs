@@ -57,11 +57,7 @@ impl Cache {
         let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
         let mut state = self.lock();
         state.peers.retain(|known| known.strong_count() > 0);
-        if !state
-            .peers
-            .iter()
-            .any(|known| known.as_ptr() == Arc::as_ptr(peer))
-        {
+        if !state.peers.iter().any(|known| known.as_ptr() == Arc::as_ptr(peer)) {
             state.peers.push(Arc::downgrade(peer));
         }
         if let Some(limit) = options.client_idle_timeout
@@ -71,17 +67,12 @@ impl Cache {
             // Without a thread they stay open for longer; nothing else suffers.
             let cache = Arc::downgrade(self);
             let watch = move || watch(&cache, limit);
-            state.watched = self
-                .threads
-                .spawn(Purpose::IdleConnections, "oxorb-idle", None, watch)
-                .is_ok();
+            state.watched =
+                self.threads.spawn(Purpose::IdleConnections, "oxorb-idle", None, watch).is_ok();
         }
         let peers = state.peers.clone();
         drop(state);
-        if options
-            .max_client_connections
-            .is_some_and(|limit| open > limit)
-        {
+        if options.max_client_connections.is_some_and(|limit| open > limit) {
             purge(&peers);
         }
         Counted(Arc::clone(self))

@@ -76,11 +76,7 @@ impl<'c> Call<'c, '_> {
         timing: Timing,
         withhold: impl FnOnce(usize) -> bool,
     ) -> Result<Sent<'c>, SystemException> {
-        let Call {
-            peer,
-            mut link,
-            draft,
-        } = self;
+        let Call { peer, mut link, draft } = self;
         let wire = draft.wire;
         let tell = link.session.told.yet_to_tell(draft.code_sets);
         if tell.is_some() {
@@ -90,9 +86,7 @@ impl<'c> Call<'c, '_> {
         let dialect = link.session.told.dialect(wire.version().minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
         // The first request of a connection for a band says so (implicit binding).
-        let band = link
-            .band
-            .map(|band| priority_range_context(band.low, band.high));
+        let band = link.band.map(|band| priority_range_context(band.low, band.high));
         let band = band.as_ref().map(|data| ServiceContext {
             id: oxorb_object::context_id::RT_CORBA_PRIORITY_RANGE,
             data,
@@ -102,11 +96,7 @@ impl<'c> Call<'c, '_> {
             None => None,
             Some(aliases) => draft.alias(aliases),
         };
-        let first = First {
-            code_sets: tell,
-            contexts: [band, None],
-            alias,
-        };
+        let first = First { code_sets: tell, contexts: [band, None], alias };
         let written = draft.write(&mut e, id, &first, args, limits);
         let octets = e.position();
         if written.is_err() || withhold(octets) {
@@ -136,15 +126,7 @@ impl<'c> Call<'c, '_> {
         link.band = None;
         link.out = peer.options().keep(buffer);
         Ok(match sent {
-            Ok(()) => Sent::Gone(Pending {
-                peer,
-                link,
-                id,
-                wire,
-                octets,
-                waited,
-                locating: false,
-            }),
+            Ok(()) => Sent::Gone(Pending { peer, link, id, wire, octets, waited, locating: false }),
             Err(failed) => Sent::Lost(unsent(peer, &mut link, octets, &failed)),
         })
     }
@@ -167,23 +149,11 @@ impl<'c> Call<'c, '_> {
         link.limit_writes(timing.write_limit());
         let sent = write_message(&*link.link, &e.finish(), wire, None);
         match sent {
-            Ok(()) => Ok(Pending {
-                peer,
-                link,
-                id,
-                wire,
-                octets: 0,
-                waited: true,
-                locating: true,
-            }),
+            Ok(()) => Ok(Pending { peer, link, id, wire, octets: 0, waited: true, locating: true }),
             Err(failed) => Err(lose(
                 peer,
                 &link,
-                exception_of(
-                    &failed.error,
-                    minor::comm_failure::SEND_FAILED,
-                    CompletionStatus::No,
-                ),
+                exception_of(&failed.error, minor::comm_failure::SEND_FAILED, CompletionStatus::No),
                 format!("asking for the object failed: {}", failed.error),
             )),
         }
@@ -283,10 +253,8 @@ impl<'c> Pending<'c> {
             MessageType::REPLY => {
                 // A late answer to a call that timed out long ago is passed over.
                 match oxorb_giop::Reply::parse(frame) {
-                    Ok(reply) => Ok((reply.id == self.id).then_some(Head {
-                        status: reply.status,
-                        body: reply.body,
-                    })),
+                    Ok(reply) => Ok((reply.id == self.id)
+                        .then_some(Head { status: reply.status, body: reply.body })),
                     Err(violation) => Err(self.over(&Ended::Malformed(violation))),
                 }
             }
@@ -324,10 +292,7 @@ impl<'c> Pending<'c> {
             _ => return Ok(()),
         };
         self.link.link.set_write_timeout(Some(CANCEL_LIMIT))?;
-        self.link
-            .link
-            .write(&mut [io::IoSlice::new(&message)])
-            .map_err(|failed| failed.error)
+        self.link.link.write(&mut [io::IoSlice::new(&message)]).map_err(|failed| failed.error)
     }
 }
 
@@ -385,11 +350,8 @@ pub(super) fn unsent(
         let ended = Ended::Untaken;
         return lose(peer, link, ended.exception(), ended.cause());
     }
-    let completed = if failed.written == 0 {
-        CompletionStatus::No
-    } else {
-        CompletionStatus::Maybe
-    };
+    let completed =
+        if failed.written == 0 { CompletionStatus::No } else { CompletionStatus::Maybe };
     lose(
         peer,
         link,
@@ -401,9 +363,5 @@ pub(super) fn unsent(
 fn lose(peer: &Peer, link: &ClientLink, exception: SystemException, cause: String) -> Lost {
     link.link.close();
     peer.lost();
-    Lost {
-        exception,
-        cause,
-        reused: link.reused || link.idled,
-    }
+    Lost { exception, cause, reused: link.reused || link.idled }
 }

@@ -54,31 +54,23 @@ pub(crate) fn run_in_lane(
     lane: Weak<dyn TakesJobs>,
     work: impl Future<Output = ()> + Send + 'static,
 ) {
-    let task = Task {
-        work: Mutex::new(Some(Box::pin(work))),
-        thread: Runs::Lane(lane),
-    };
+    let task = Task { work: Mutex::new(Some(Box::pin(work))), thread: Runs::Lane(lane) };
     Arc::new(task).wake();
 }
 
 impl Callbacks {
     pub(crate) fn new(threads: &Arc<Threads>, priority: Option<Priority>) -> Self {
-        Callbacks {
-            thread: Mutex::default(),
-            threads: Arc::clone(threads),
-            priority,
-        }
+        Callbacks { thread: Mutex::default(), threads: Arc::clone(threads), priority }
     }
 
     /// Runs `work` to its end on the callback thread; where there is none, here.
     pub(crate) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut work: Work = Box::pin(work);
         match self.thread() {
-            Some(thread) => Arc::new(Task {
-                work: Mutex::new(Some(work)),
-                thread: Runs::Callbacks(thread),
-            })
-            .wake(),
+            Some(thread) => {
+                Arc::new(Task { work: Mutex::new(Some(work)), thread: Runs::Callbacks(thread) })
+                    .wake()
+            }
             None => super::wait_until(|context| work.as_mut().poll(context)),
         }
     }
@@ -92,11 +84,7 @@ impl Callbacks {
         }
         let (sender, tasks) = mpsc::channel();
         let name = "oxorb-callbacks";
-        self.threads
-            .spawn(Purpose::Callbacks, name, self.priority, move || {
-                serve(&tasks)
-            })
-            .ok()?;
+        self.threads.spawn(Purpose::Callbacks, name, self.priority, move || serve(&tasks)).ok()?;
         *thread = Thread::Runs(sender.clone());
         Some(sender)
     }

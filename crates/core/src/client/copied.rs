@@ -25,11 +25,7 @@ pub(super) fn through_memory<'a, R>(
     let message = e.finish();
     let read = written.map_err(unreadable).and_then(|()| {
         let decoder = Decoder::new(message.contiguous(), order, DIALECT);
-        read(
-            &mut decoder
-                .with_limits(orb.options().limits.cdr)
-                .with_scope(orb),
-        )
+        read(&mut decoder.with_limits(orb.options().limits.cdr).with_scope(orb))
     });
     put_buffer(message.into_buffer());
     read

@@ -26,10 +26,7 @@ impl Current {
 
     /// Returns the right to put another connection there; nobody else has it as long as the guard lives.
     pub(super) fn change(&self) -> Change<'_> {
-        Change {
-            of: self,
-            _alone: self.change.lock().expect(UNPOISONED),
-        }
+        Change { of: self, _alone: self.change.lock().expect(UNPOISONED) }
     }
 }
 
@@ -51,10 +48,7 @@ impl Change<'_> {
     /// Takes `connection` away if it is the one.
     pub(super) fn unset(&self, connection: &Multiplexed) {
         let current = self.of.connection.load();
-        if current
-            .as_ref()
-            .is_some_and(|it| ptr::eq(&**it, connection))
-        {
+        if current.as_ref().is_some_and(|it| ptr::eq(&**it, connection)) {
             self.set(None);
         }
     }

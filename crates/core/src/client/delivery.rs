@@ -93,9 +93,8 @@ impl Deliveries {
         if state.idle < state.ready.len() && state.threads < THREADS {
             let deliveries = Arc::clone(self);
             let (purpose, name) = (Purpose::ReplyHandlers, "oxorb-handlers");
-            let started = self
-                .threads
-                .spawn(purpose, name, self.priority, move || deliveries.run());
+            let started =
+                self.threads.spawn(purpose, name, self.priority, move || deliveries.run());
             match started {
                 Ok(_) => state.threads += 1,
                 // Without any, it is done here.

@@ -43,11 +43,7 @@ pub(super) struct Addressee<'r> {
 impl<'r> Addressee<'r> {
     #[inline]
     pub(super) fn of(route: &'r Arc<Route>, index: usize) -> Addressee<'r> {
-        Addressee {
-            route,
-            index,
-            profile: &route.profiles[index],
-        }
+        Addressee { route, index, profile: &route.profiles[index] }
     }
 
     /// Returns the server of a profile that is not local.
@@ -66,9 +62,7 @@ impl<'r> Addressee<'r> {
 impl RouteProfile {
     /// Returns the server of a profile that is not local.
     pub(super) fn remote(&self) -> &Arc<Peer> {
-        self.peer
-            .as_ref()
-            .expect("local profiles are served locally")
+        self.peer.as_ref().expect("local profiles are served locally")
     }
 }
 
@@ -208,21 +202,15 @@ impl<'r> Draft<'r> {
     /// Writes the header, and makes room for the arguments.
     #[inline(always)]
     pub(super) fn begin(&self, e: &mut Encoder<'_>, id: u32, first: &First<'_>) -> Begun {
-        let First {
-            code_sets: tell,
-            contexts: once,
-            alias,
-        } = *first;
+        let First { code_sets: tell, contexts: once, alias } = *first;
         let (told, mut room);
         let several: Vec<_>;
         let contexts = if tell.is_none() && once == [None; 2] && self.carried.is_none() {
             self.added
         } else {
             told = tell.map(|code_sets| code_sets.to_bytes());
-            let code_sets = told.as_ref().map(|data| ServiceContext {
-                id: context_id::CODE_SETS,
-                data,
-            });
+            let code_sets =
+                told.as_ref().map(|data| ServiceContext { id: context_id::CODE_SETS, data });
             let carried = self.carried.into_iter().flat_map(Carried::contexts);
             let once = once.into_iter().flatten();
             let own = code_sets.into_iter().chain(once).chain(carried);
@@ -333,32 +321,18 @@ impl Conditions<'_> {
         let worth = &self.worth;
         let carried = room.insert(Carried {
             policies: None,
-            priority: worth
-                .priority
-                .map(|priority| contexts::Priority(priority.get()).encode()),
-            qos: policies
-                .qos
-                .or(worth.qos)
-                .map(|qos| complete(qos, worth.priority).encode()),
+            priority: worth.priority.map(|priority| contexts::Priority(priority.get()).encode()),
+            qos: policies.qos.or(worth.qos).map(|qos| complete(qos, worth.priority).encode()),
         });
         if policies.carries {
-            write_policies(
-                policies,
-                self.timing,
-                synchronized_clocks,
-                &mut carried.policies,
-            );
+            write_policies(policies, self.timing, synchronized_clocks, &mut carried.policies);
         }
     }
 }
 
 /// Adds the calling thread's priority, where none is named.
 fn complete(mut qos: Qos, travels: Option<Priority>) -> Qos {
-    let ours = || {
-        travels
-            .or_else(crate::rt::thread_priority)
-            .map(Priority::get)
-    };
+    let ours = || travels.or_else(crate::rt::thread_priority).map(Priority::get);
     qos.priority = qos.priority.or_else(ours);
     qos
 }

@@ -365,11 +365,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         flow: Option<&ClientFlow>,
     ) -> Result<Fate, SystemException> {
         let policies = self.policies;
-        let call = Call {
-            peer: to.peer(),
-            link,
-            draft,
-        };
+        let call = Call { peer: to.peer(), link, draft };
         let withhold = |octets| {
             policies.locate != LocateFirst::Never
                 && policies.locate.wanted(octets)

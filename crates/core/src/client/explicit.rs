@@ -24,11 +24,8 @@ pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
     /// Names the call where it must have a name.
     static OP: Op = Op::twoway("_validate_connection");
     let policies = reference.policies();
-    let failed = |exception| Failure {
-        exception,
-        attempts: Vec::new(),
-        inconsistent_policies: Vec::new(),
-    };
+    let failed =
+        |exception| Failure { exception, attempts: Vec::new(), inconsistent_policies: Vec::new() };
     reference.binding().release();
     let timing = Timing::start(&policies).map_err(failed)?;
     let mut exchange = Exchange::begin(reference, &policies, (&OP).into(), &|_| Ok(()), timing);
@@ -51,11 +48,7 @@ pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
 pub(crate) fn share(reference: &Ref) -> Result<(), Failure> {
     let mut attempts = Vec::new();
     let shared = share_all(reference, &mut attempts);
-    shared.map_err(|exception| Failure {
-        exception,
-        attempts,
-        inconsistent_policies: Vec::new(),
-    })
+    shared.map_err(|exception| Failure { exception, attempts, inconsistent_policies: Vec::new() })
 }
 
 fn share_all(reference: &Ref, attempts: &mut Vec<Attempt>) -> Result<(), SystemException> {
@@ -218,8 +211,5 @@ fn selections(
 }
 
 fn is_unknown_operation(exception: &SystemException) -> bool {
-    matches!(
-        exception.kind,
-        SystemExceptionKind::BadOperation | SystemExceptionKind::NoImplement
-    )
+    matches!(exception.kind, SystemExceptionKind::BadOperation | SystemExceptionKind::NoImplement)
 }

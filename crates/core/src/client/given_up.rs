@@ -53,10 +53,7 @@ impl GivenUp {
         if kept.len() == MOST {
             kept.remove(0).link.close();
         }
-        kept.push(Kept {
-            link: Arc::clone(link),
-            since: clock::now(),
-        });
+        kept.push(Kept { link: Arc::clone(link), since: clock::now() });
     }
 
     /// Notes that a caller waits for its answer.
@@ -83,10 +80,7 @@ impl GivenUp {
             }
             !ended && !late
         });
-        Before {
-            unread: !kept.is_empty(),
-            overdue,
-        }
+        Before { unread: !kept.is_empty(), overdue }
     }
 }
 

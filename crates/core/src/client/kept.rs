@@ -37,11 +37,7 @@ type Links = Vec<Box<ClientLink>>;
 impl Kept {
     /// Returns an empty collection.
     pub(super) const fn new() -> Kept {
-        Kept {
-            last: None,
-            others: None,
-            count: 0,
-        }
+        Kept { last: None, others: None, count: 0 }
     }
 
     /// Returns the number of connections.
@@ -71,10 +67,7 @@ impl Kept {
     /// Puts in a connection that was just used.
     #[inline]
     pub(super) fn put(&mut self, peer: u64, link: Box<ClientLink>) {
-        let key = Key {
-            peer,
-            apart: link.apart,
-        };
+        let key = Key { peer, apart: link.apart };
         self.count += 1;
         if let Some((before, link)) = self.last.replace((key, link)) {
             self.put_aside(before, link);

@@ -118,12 +118,7 @@ impl Again {
     }
 
     pub(super) fn operation(&self) -> Operation<'_> {
-        Operation {
-            name: &self.name,
-            response: self.response,
-            slot: self.slot,
-            request: 0,
-        }
+        Operation { name: &self.name, response: self.response, slot: self.slot, request: 0 }
     }
 
     /// Writes the arguments.
@@ -203,11 +198,7 @@ impl Launch<'_> {
             match self.send(&mut exchange, &route, args)? {
                 Gone::Sent(slot, profile, over) => {
                     route.preferred.store(profile, Ordering::Relaxed);
-                    let target = Target {
-                        route,
-                        profile,
-                        over,
-                    };
+                    let target = Target { route, profile, over };
                     return Ok(Launched::Sent(slot, target));
                 }
                 Gone::Moved => forwards = one_more(forwards)?,
@@ -246,12 +237,7 @@ impl Launch<'_> {
                 }
                 Some(_) => return Ok(Gone::Moved),
             }
-            match shared.send(
-                to.profile,
-                &draft,
-                args,
-                self.timing.awaiting(self.policies),
-            ) {
+            match shared.send(to.profile, &draft, args, self.timing.awaiting(self.policies)) {
                 Ok(slot) => return Ok(Gone::Sent(slot, index, shared)),
                 Err(exception) if exception.is_safe_to_retry() => unreachable = exception,
                 Err(exception) => return Err(exception),

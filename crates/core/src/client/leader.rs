@@ -140,10 +140,7 @@ impl Multiplexed {
         deadline: Option<Instant>,
     ) -> Result<Option<Outcome>, Ended> {
         while let Some(reading) = inbox {
-            let mut receiver = Receiver {
-                link: &*self.link,
-                inbox: reading,
-            };
+            let mut receiver = Receiver { link: &*self.link, inbox: reading };
             let mut is_late = false;
             let event = receiver.next(|_| {
                 let left = match deadline {
@@ -183,10 +180,7 @@ impl Multiplexed {
 
 /// Notes that requests on a connection before may have no reader yet.
 fn unread(peer: &Peer, attempts: &mut Vec<Attempt>) -> SystemException {
-    attempts.push(Attempt {
-        endpoint: peer.to_string(),
-        what: UNREAD.to_owned(),
-    });
+    attempts.push(Attempt { endpoint: peer.to_string(), what: UNREAD.to_owned() });
     raise::EARLIER_UNREAD
 }
 

@@ -42,12 +42,7 @@ impl Level {
         let own = || thread_priority().map(|own| (own.get(), own.get()));
         let without = || (!usual).then_some((-1, -1));
         let (low, high) = chosen.or_else(own).or_else(without)?;
-        Some(Level {
-            low,
-            high,
-            class,
-            bandwidth,
-        })
+        Some(Level { low, high, class, bandwidth })
     }
 
     /// Returns the octets per second that the client sends at most; 0: no bound.

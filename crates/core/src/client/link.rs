@@ -99,10 +99,7 @@ impl ClientLink {
     /// Returns the receiving half, and the time limits of its reads.
     #[inline(always)]
     pub(super) fn receiving(&mut self) -> (Receiver<'_>, &mut Limits) {
-        let receiver = Receiver {
-            link: &*self.link,
-            inbox: &mut self.inbox,
-        };
+        let receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
         (receiver, &mut self.limits)
     }
 
@@ -142,10 +139,7 @@ impl ClientLink {
     #[cold]
     fn remark(&mut self, dscp: Option<u8>) {
         // A network that does not know it carries the call all the same.
-        let _ = self.link.apply(&Properties {
-            dscp,
-            ..Properties::default()
-        });
+        let _ = self.link.apply(&Properties { dscp, ..Properties::default() });
         self.dscp = dscp;
     }
 
@@ -277,13 +271,7 @@ impl Settled {
             dialect,
             tick: 0,
             by_ticks: false,
-            heads: [const {
-                KeptHead {
-                    profile: 0,
-                    operation: 0,
-                    head: Head::NONE,
-                }
-            }; HEADS],
+            heads: [const { KeptHead { profile: 0, operation: 0, head: Head::NONE } }; HEADS],
         }
     }
 
@@ -295,11 +283,8 @@ impl Settled {
     }
 
     pub(super) fn keep(&mut self, profile: &RouteProfile, op: &'static Op, head: Head) {
-        self.heads[place(profile, op)] = KeptHead {
-            profile: profile.number,
-            operation: address(op),
-            head,
-        };
+        self.heads[place(profile, op)] =
+            KeptHead { profile: profile.number, operation: address(op), head };
     }
 }
 

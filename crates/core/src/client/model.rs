@@ -99,10 +99,8 @@ fn call(replies: &Replies, network: &Network, gives_up: bool) -> Option<u32> {
 fn the_lead_is_handed_on() {
     explore(|| {
         let limits = Limits::default();
-        let replies = Arc::new(Replies::new(
-            RequestIds::OF_OPENER,
-            Some(Box::new(Inbox::new(&limits))),
-        ));
+        let replies =
+            Arc::new(Replies::new(RequestIds::OF_OPENER, Some(Box::new(Inbox::new(&limits)))));
         let network = Arc::new(Network::default());
         let callers: Vec<_> = [false, false, true, true]
             .into_iter()
@@ -129,10 +127,8 @@ fn the_lead_is_handed_on() {
 fn the_end_reaches_everybody() {
     explore(|| {
         let limits = Limits::default();
-        let replies = Arc::new(Replies::new(
-            RequestIds::OF_OPENER,
-            Some(Box::new(Inbox::new(&limits))),
-        ));
+        let replies =
+            Arc::new(Replies::new(RequestIds::OF_OPENER, Some(Box::new(Inbox::new(&limits)))));
         let reading = match replies.turn(u32::MAX - 1) {
             Turn::Lead(inbox) => inbox,
             _ => unreachable!("nobody else is there"),

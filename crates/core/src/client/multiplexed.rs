@@ -122,11 +122,7 @@ impl Multiplexed {
             let enough =
                 !(offers && peer.may_call_back()) || peer.shared.both_ways.usable().is_some();
             let open = enough.then(|| Multiplexed::open_to(peer, level));
-            Some(Found {
-                place: at,
-                over: open??,
-                opened: false,
-            })
+            Some(Found { place: at, over: open??, opened: false })
         };
         if let Some(open) = profiles[..alike].iter().enumerate().find_map(open) {
             return Ok(open);
@@ -136,11 +132,7 @@ impl Multiplexed {
         let (won, link, _) = Peer::connect_first(&peers, timing, attempts, None)?;
         selection::shape_shared(selection, profiles[won], &*link);
         let over = Multiplexed::share(orb, peers[won], level, link)?;
-        Ok(Found {
-            place: won,
-            over,
-            opened: true,
-        })
+        Ok(Found { place: won, over, opened: true })
     }
 
     /// Shares `link`, unless another one came first.
@@ -170,18 +162,12 @@ impl Multiplexed {
             link.close();
             return Ok(open);
         }
-        let opened = Arc::new(Multiplexed::new(
-            Arc::downgrade(peer),
-            link,
-            RequestIds::OF_OPENER,
-        ));
+        let opened = Arc::new(Multiplexed::new(Arc::downgrade(peer), link, RequestIds::OF_OPENER));
         let reader = Arc::clone(&opened);
         let inbox = peer.inbox();
         let priority = level.and_then(Level::priority);
         peer.threads()
-            .spawn(Purpose::Reader, "oxorb-reader", priority, move || {
-                reader.read(inbox)
-            })
+            .spawn(Purpose::Reader, "oxorb-reader", priority, move || reader.read(inbox))
             .map_err(|_| raise::NO_THREAD)?;
         current.set(Some(Arc::clone(&opened)));
         Ok(opened)
@@ -221,11 +207,7 @@ impl Multiplexed {
                 offer: Mutex::default(),
                 offers: AtomicU32::new(0),
             }),
-            ..Multiplexed::new(
-                Arc::downgrade(peer),
-                Arc::clone(&link),
-                RequestIds::OF_OPENER,
-            )
+            ..Multiplexed::new(Arc::downgrade(peer), Arc::clone(&link), RequestIds::OF_OPENER)
         });
         Arc::clone(orb).serve_both_ways(link, turn, Arc::clone(&opened) as Arc<dyn Calls>)?;
         Ok(opened)
@@ -429,11 +411,7 @@ impl Multiplexed {
         let dialect = told.dialect(draft.wire.version().minor);
         let mut e = options.encoder(take_buffer(), dialect);
         let contexts = offer.as_ref().map_or([None; 2], |offer| offer.contexts());
-        let first = First {
-            code_sets: tell,
-            contexts,
-            alias: None,
-        };
+        let first = First { code_sets: tell, contexts, alias: None };
         let written = draft.write(&mut e, id, &first, args, &options.limits);
         let encoded = e.finish();
         if may_leave {
@@ -442,9 +420,7 @@ impl Multiplexed {
             let left = written.is_ok()
                 && whole
                 && encoded.is_contiguous()
-                && self
-                    .writers
-                    .leave_message(&mut shared, encoded.contiguous(), id);
+                && self.writers.leave_message(&mut shared, encoded.contiguous(), id);
             if left || written.is_err() {
                 drop(shared);
                 put_buffer(encoded.into_buffer());
@@ -494,10 +470,8 @@ impl Multiplexed {
         timing: &mut Timing,
     ) -> Result<MutexGuard<'w, writer::Shared>, SystemException> {
         let late = || raise::timeout(CompletionStatus::No);
-        let (shared, waited) = self
-            .writers
-            .take(shared, timing.deadline_to_send())
-            .ok_or_else(late)?;
+        let (shared, waited) =
+            self.writers.take(shared, timing.deadline_to_send()).ok_or_else(late)?;
         if waited {
             match timing.resumed() {
                 Ok(left) => *timing = left,
@@ -574,17 +548,9 @@ impl Multiplexed {
         };
         let _ours = both.turn.to_write();
         let patience = options.stall_timeout;
-        let limit = timing
-            .write_limit()
-            .map_or(patience, |limit| limit.min(patience));
+        let limit = timing.write_limit().map_or(patience, |limit| limit.min(patience));
         let _ = self.link.set_write_timeout(Some(limit));
-        let left = || {
-            Some(
-                timing
-                    .time_to_send()
-                    .map_or(patience, |left| left.min(patience)),
-            )
-        };
+        let left = || Some(timing.time_to_send().map_or(patience, |left| left.min(patience)));
         let written = write_message_within(&*self.link, message, wire, fragment_size, &left);
         let _ = self.link.set_write_timeout(Some(patience));
         written
@@ -642,11 +608,8 @@ impl Multiplexed {
     /// takes nothing more may still bring their answers, or CloseConnection.
     fn not_sent(&self, id: u32, failed: &WriteError) -> SystemException {
         self.replies.forget(id);
-        let completed = if failed.written == 0 {
-            CompletionStatus::No
-        } else {
-            CompletionStatus::Maybe
-        };
+        let completed =
+            if failed.written == 0 { CompletionStatus::No } else { CompletionStatus::Maybe };
         if let Some(oversized) = Oversized::of(&failed.error) {
             let exception = raise::oversized(completed);
             return failure::noted(exception, self.link.peer(), oversized.to_string());

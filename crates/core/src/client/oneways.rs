@@ -112,10 +112,7 @@ impl Buffer {
         let id = session.ids.next_id();
         let scratch = mem::take(&mut state.scratch);
         let mut e: Encoder<'a> = options.encoder(scratch, dialect);
-        let first = First {
-            code_sets: tell,
-            ..First::default()
-        };
+        let first = First { code_sets: tell, ..First::default() };
         let written = draft.write(&mut e, id, &first, args, &options.limits);
         let message = e.finish();
         let most = options.buffered_oneways.min(policies.queue);
@@ -267,9 +264,7 @@ impl State {
         let count = constraint.count.map(u64::from);
         constraint == BufferingConstraint::FLUSH
             || count.is_some_and(|count| self.waiting >= count)
-            || constraint
-                .octets
-                .is_some_and(|octets| self.octets.len() >= octets)
+            || constraint.octets.is_some_and(|octets| self.octets.len() >= octets)
             || self.octets.len() >= half
     }
 }

@@ -104,14 +104,9 @@ impl Peer {
 
     /// Whether calls go over a connection that carries requests both ways, if there is one.
     pub(crate) fn set_both_ways(&self, both_ways: bool) {
-        let (from, to) = if both_ways && self.may_call_back() {
-            (NOT, BOTH_WAYS)
-        } else {
-            (BOTH_WAYS, NOT)
-        };
-        let _ = self
-            .sharing
-            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
+        let (from, to) =
+            if both_ways && self.may_call_back() { (NOT, BOTH_WAYS) } else { (BOTH_WAYS, NOT) };
+        let _ = self.sharing.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 
     /// Whether a connection to it can carry requests both ways: what is offered are addresses of GIOP, over
@@ -288,14 +283,9 @@ impl Peer {
             limit = limit.min(left);
         }
         let losses: Vec<u32> = peers.iter().map(|peer| peer.losses()).collect();
-        let targets: Vec<Target<'_>> = peers
-            .iter()
-            .map(|peer| (peer.protocol.transport(), &peer.address))
-            .collect();
-        let around = Around {
-            threads: &peers[0].threads,
-            mark,
-        };
+        let targets: Vec<Target<'_>> =
+            peers.iter().map(|peer| (peer.protocol.transport(), &peer.address)).collect();
+        let around = Around { threads: &peers[0].threads, mark };
         let mut connected = connect_first_with(&targets, limit, &around);
         let exhausted = oxorb_sys::descriptor::exhausted;
         // For want of a descriptor: one that idles gives its own.
@@ -390,10 +380,7 @@ impl Peer {
 
     #[inline]
     fn take_idle(&self, apart: Apart) -> Option<Box<ClientLink>> {
-        let key = Key {
-            peer: self.id,
-            apart,
-        };
+        let key = Key { peer: self.id, apart };
         if self.keeps_by_thread(apart) {
             let ours = PRIVATE.try_with(|links| links.borrow_mut().take(key));
             return ours.ok().flatten();
@@ -498,10 +485,7 @@ fn drop_orphans() {
         links.borrow_mut().extract(|link| {
             let of_nobody = |owner: &Weak<Owner>| owner.strong_count() == 0;
             link.reference.as_ref().is_some_and(of_nobody)
-                || link
-                    .owner
-                    .upgrade()
-                    .is_none_or(|peer| peer.closed.get().is_some())
+                || link.owner.upgrade().is_none_or(|peer| peer.closed.get().is_some())
         })
     });
 }

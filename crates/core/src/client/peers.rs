@@ -75,9 +75,7 @@ impl ClientSide {
         let peer = match found {
             Some(found) => Arc::clone(&found.peer),
             None => {
-                let Shared {
-                    options, threads, ..
-                } = shared;
+                let Shared { options, threads, .. } = shared;
                 let cache = &self.cache;
                 let peer = Arc::new(Peer::new(protocol, address, options, cache, threads));
                 peer.set_both_ways(self.offers_bidirectional());
@@ -88,10 +86,7 @@ impl ClientSide {
                 if let Some(open) = open {
                     open.serves(&peer);
                 }
-                known.push(Known {
-                    code_sets,
-                    peer: Arc::clone(&peer),
-                });
+                known.push(Known { code_sets, peer: Arc::clone(&peer) });
                 peer
             }
         };

@@ -76,11 +76,7 @@ where
 {
     pub(crate) fn new(reference: &Ref, op: &'static Op, write: F) -> Result<Self, SystemException> {
         let order = reference.orb().options().byte_order;
-        let dialect = |giop_minor, chars, wchars| Dialect {
-            giop_minor,
-            chars,
-            wchars,
-        };
+        let dialect = |giop_minor, chars, wchars| Dialect { giop_minor, chars, wchars };
         let marshal = |dialect| {
             let (mut e, mut slots) = (Encoder::new(Vec::new(), order, dialect), Slots::default());
             write(&mut e, &mut slots)?;
@@ -112,11 +108,7 @@ where
     /// When there is no such slot, or its value is of another type.
     pub fn set<T: Fixed + Send + Sync + 'static>(&mut self, slot: usize, value: T) {
         let before: &dyn Any = &*self.values[slot];
-        assert!(
-            before.is::<T>(),
-            "slot {slot} of `{}` is of another type",
-            self.op.name
-        );
+        assert!(before.is::<T>(), "slot {slot} of `{}` is of another type", self.op.name);
         let place = self.places[slot];
         let padding = &[0; 8][..place & 7];
         let dialect = Dialect::GIOP_1_2; // Values of fixed layout have no characters.
@@ -149,10 +141,7 @@ where
             e.copy_octets(&self.body);
             return Ok(());
         }
-        let mut slots = Slots {
-            known: &self.values,
-            ..Slots::default()
-        };
+        let mut slots = Slots { known: &self.values, ..Slots::default() };
         (self.write)(e, &mut slots)
     }
 }
@@ -170,8 +159,6 @@ impl<F> fmt::Debug for Prepared<'_, F> {
 
 impl fmt::Debug for Slots<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slots")
-            .field("put", &self.places.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Slots").field("put", &self.places.len()).finish_non_exhaustive()
     }
 }

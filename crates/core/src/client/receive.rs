@@ -43,10 +43,7 @@ impl Multiplexed {
         // Before callers learn of it: their next calls look whether a connection was lost (NoReconnect).
         if !retired {
             let peers = self.peers.lock().expect(UNPOISONED);
-            peers
-                .iter()
-                .filter_map(Weak::upgrade)
-                .for_each(|peer| peer.lost());
+            peers.iter().filter_map(Weak::upgrade).for_each(|peer| peer.lost());
         }
         self.replies.fail_all(exception);
         let peers = mem::take(&mut *self.peers.lock().expect(UNPOISONED));
@@ -67,10 +64,7 @@ impl Multiplexed {
         let mut idle_ticks = 0;
         let mut last_look = leader::now();
         loop {
-            let mut receiver = Receiver {
-                link: &*self.link,
-                inbox: &mut inbox,
-            };
+            let mut receiver = Receiver { link: &*self.link, inbox: &mut inbox };
             let event = receiver.next(|_| {
                 // On a busy connection, too, time passes.
                 let now = leader::now();

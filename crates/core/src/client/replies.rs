@@ -141,12 +141,7 @@ impl Replies {
         let ring = &mut *self.ring();
         ring.make_room()?;
         let id = ring.free_id();
-        *ring.place(id) = Place::Waiting(Waiting {
-            id,
-            call,
-            waiter,
-            room,
-        });
+        *ring.place(id) = Place::Waiting(Waiting { id, call, waiter, room });
         ring.outstanding += 1;
         Ok(id)
     }
@@ -438,10 +433,7 @@ impl Ring {
     /// Calls whose slots nobody looks at any more make room for new ones.
     fn forget_abandoned(&mut self) {
         for place in &mut self.places {
-            if let Place::Waiting(Waiting {
-                waiter: Waiter::Slot(slot),
-                ..
-            }) = place
+            if let Place::Waiting(Waiting { waiter: Waiter::Slot(slot), .. }) = place
                 && Arc::strong_count(slot) == 1
             {
                 *place = Place::Free;
@@ -466,10 +458,7 @@ impl Ring {
         let parsed = oxorb_giop::Reply::parse(&frame).map_err(Ended::Malformed)?;
         let (id, minor, octets) = (parsed.id, frame.header.version.minor, frame.bytes.len());
         let lent = frame.gap.is_some();
-        let header = Head {
-            status: parsed.status,
-            body: parsed.body,
-        };
+        let header = Head { status: parsed.status, body: parsed.body };
         let at = self.at(id);
         if self.waiting(id).is_none() {
             return Ok(None);
@@ -521,10 +510,7 @@ impl Ring {
     fn next_to_lead(&self) -> Option<thread::Thread> {
         self.inbox.as_ref()?;
         self.places.iter().find_map(|place| match place {
-            Place::Waiting(Waiting {
-                waiter: Waiter::Thread(thread),
-                ..
-            }) => Some(thread.clone()),
+            Place::Waiting(Waiting { waiter: Waiter::Thread(thread), .. }) => Some(thread.clone()),
             _ => None,
         })
     }
@@ -580,11 +566,7 @@ impl Wakes {
     }
 
     fn wake(self) {
-        self.several
-            .into_iter()
-            .take(self.count)
-            .flatten()
-            .for_each(Wake::now);
+        self.several.into_iter().take(self.count).flatten().for_each(Wake::now);
     }
 }
 

@@ -238,9 +238,7 @@ impl<'r> ReplyIn<'r> {
     pub(crate) fn into_octets_in_place<E: UserException>(self) -> Result<Octets<'static>, E> {
         match self.read_in_place(|d| Octets::decode_from(d).map(Octets::into_owned)) {
             Some(octets) => octets.map_err(|error| undecodable(error).into()),
-            None => self
-                .into_octets()
-                .map(|octets| Octets::Owned(octets.into_vec())),
+            None => self.into_octets().map(|octets| Octets::Owned(octets.into_vec())),
         }
     }
 
@@ -261,11 +259,9 @@ impl<'r> ReplyIn<'r> {
         let message = match &mut self.source {
             Source::Memory(message, _, None) => std::mem::take(message),
             Source::Memory(message, _, Some(gap)) => gap.into_whole(message),
-            Source::Lent(_, link) | Source::Link(_, link) => link
-                .as_mut()
-                .expect("held until the reply is dropped")
-                .inbox
-                .take(),
+            Source::Lent(_, link) | Source::Link(_, link) => {
+                link.as_mut().expect("held until the reply is dropped").inbox.take()
+            }
         };
         Ok(OctetSeq::new(message, start..start + length))
     }
@@ -296,11 +292,9 @@ impl<'r> ReplyIn<'r> {
     #[inline(always)]
     fn frame(&self) -> Frame<'_> {
         match &self.source {
-            Source::Lent(_, link) | Source::Link(_, link) => link
-                .as_ref()
-                .expect("held until the reply is dropped")
-                .inbox
-                .frame(),
+            Source::Lent(_, link) | Source::Link(_, link) => {
+                link.as_ref().expect("held until the reply is dropped").inbox.frame()
+            }
             Source::Memory(message, context, gap) => {
                 Frame::parse_lent(message, context.as_ref(), gap.as_deref()).expect("parsed before")
             }

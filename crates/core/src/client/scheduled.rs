@@ -113,10 +113,7 @@ pub(super) fn run(
                 _ => Ended::Results,
             };
             reply.with_contexts(|contexts| {
-                answered(IncomingAnswer {
-                    ended,
-                    contexts: Some(contexts),
-                })
+                answered(IncomingAnswer { ended, contexts: Some(contexts) })
             })?;
         }
     }

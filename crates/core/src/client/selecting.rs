@@ -53,10 +53,7 @@ impl Selection {
             priority = scheduled.row(row).priority;
             found = Some(row);
         }
-        let propagated = route
-            .profiles
-            .iter()
-            .any(RouteProfile::is_client_propagated);
+        let propagated = route.profiles.iter().any(RouteProfile::is_client_propagated);
         let orb = reference.orb();
         // Where nobody asks for it RIOP says it.
         let inferred = propagated && priority.is_none() && orb.thread_priority().is_none();

@@ -193,10 +193,7 @@ impl Selection {
     pub(crate) fn worth(&self, route: &Route) -> Worth {
         let scheduled = route.scheduled.as_ref();
         let qos = |(scheduled, row): (&Scheduled, u16)| scheduled.row(row).qos;
-        Worth {
-            priority: self.priority,
-            qos: scheduled.zip(self.row).map(qos),
-        }
+        Worth { priority: self.priority, qos: scheduled.zip(self.row).map(qos) }
     }
 
     pub(super) fn among(
@@ -246,9 +243,8 @@ impl Selection {
             return Err(raise::NOT_PROTECTED);
         }
         let published = &profile.published;
-        let (protocols, bands) = published
-            .real_time(policies)
-            .map_err(|_| raise::IRRECONCILABLE)?;
+        let (protocols, bands) =
+            published.real_time(policies).map_err(|_| raise::IRRECONCILABLE)?;
         let rank = match protocols {
             None => None,
             Some(list) => match policy::position(list, profile.tag) {
@@ -321,10 +317,8 @@ pub(super) fn shape_shared(selection: Option<&Selection>, profile: &RouteProfile
 pub(super) fn pace(link: &dyn Link, bandwidth: u32) {
     if bandwidth != 0 {
         // A transport that paces nothing carries the call all the same.
-        let _ = link.apply(&Properties {
-            bandwidth: Some(bandwidth.into()),
-            ..Properties::default()
-        });
+        let _ =
+            link.apply(&Properties { bandwidth: Some(bandwidth.into()), ..Properties::default() });
     }
 }
 
@@ -353,9 +347,7 @@ pub(super) fn default_priority(
         let known = all.filter_map(|priority| Priority::new(priority).ok());
         known.filter(reaches).min_by_key(|priority| priority.get())
     };
-    let models = profiles
-        .iter()
-        .filter_map(|profile| profile.published.model);
+    let models = profiles.iter().filter_map(|profile| profile.published.model);
     let bands = profiles
         .iter()
         .filter_map(|profile| profile.published.real_time(policies).ok()?.1)
@@ -375,10 +367,7 @@ pub(super) fn recorded(
 ) -> SystemException {
     if refusal == raise::NOT_PROTECTED {
         let attempt = |profile: &RouteProfile| Attempt {
-            endpoint: profile
-                .peer
-                .as_ref()
-                .map_or_else(String::new, |peer| peer.to_string()),
+            endpoint: profile.peer.as_ref().map_or_else(String::new, |peer| peer.to_string()),
             what: "not tried: what goes there is not protected".to_owned(),
         };
         return failure::record(refusal, route.profiles.iter().map(attempt).collect());
@@ -391,10 +380,7 @@ pub(super) fn recorded(
         let model = profile.published.model;
         let priority = match (model, priority) {
             (Some(model), _) if model.model == PriorityModel::ServerDeclared => {
-                format!(
-                    "the object's declared priority is {}",
-                    model.server_priority
-                )
+                format!("the object's declared priority is {}", model.server_priority)
             }
             (_, Some(priority)) => format!("the caller's CORBA priority is {}", priority.get()),
             (_, None) => "the caller has no CORBA priority".to_owned(),
@@ -405,13 +391,8 @@ pub(super) fn recorded(
         };
         let bands = match profile.published.real_time(policies) {
             Ok((_, Some(bands))) => {
-                let each = bands
-                    .iter()
-                    .map(|band| format!("{}..{}", band.low, band.high));
-                format!(
-                    ", the priority bands are {}",
-                    each.collect::<Vec<_>>().join(", ")
-                )
+                let each = bands.iter().map(|band| format!("{}..{}", band.low, band.high));
+                format!(", the priority bands are {}", each.collect::<Vec<_>>().join(", "))
             }
             _ => String::new(),
         };

@@ -113,10 +113,7 @@ impl Lost {
         attempts: &mut Vec<Attempt>,
     ) -> Result<Step, SystemException> {
         let elsewhere = self.did_not_run();
-        attempts.push(Attempt {
-            endpoint: peer.to_string(),
-            what: self.cause,
-        });
+        attempts.push(Attempt { endpoint: peer.to_string(), what: self.cause });
         if elsewhere {
             return Ok(Step::NextProfile(self.exception));
         }

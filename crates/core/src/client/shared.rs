@@ -53,9 +53,8 @@ impl Exchange<'_, '_> {
                 crate::conn::step_aside();
             }
             let timing_of_reply = timing.awaiting(self.policies);
-            let answer = shared
-                .call(profile, draft, self.args, timing_of_reply)
-                .and_then(Option::transpose);
+            let answer =
+                shared.call(profile, draft, self.args, timing_of_reply).and_then(Option::transpose);
             let exception = match answer {
                 Ok(None) => return self.settle(to, flow, None).map(Some),
                 Ok(Some(answer)) => {
@@ -82,10 +81,7 @@ impl Exchange<'_, '_> {
                 last.what += &too_large_there(octets, peer.options().fragment_size);
             }
             self.attempts.append(&mut told);
-            return Err(failure::record(
-                exception,
-                std::mem::take(&mut self.attempts),
-            ));
+            return Err(failure::record(exception, std::mem::take(&mut self.attempts)));
         }
         Ok(Some(Step::NextProfile(unreachable)))
     }

@@ -41,12 +41,7 @@ impl Orb {
     /// # use std::future::Future as _;
     /// ```
     pub fn sleep_until(&self, until: Instant) -> Sleep {
-        Sleep {
-            orb: self.clone(),
-            until,
-            priority: thread_priority(),
-            alarm: None,
-        }
+        Sleep { orb: self.clone(), until, priority: thread_priority(), alarm: None }
     }
 }
 

@@ -29,10 +29,7 @@ enum State {
 
 impl Slot {
     pub(super) fn new() -> Arc<Slot> {
-        Arc::new(Slot {
-            sent: OnceLock::new(),
-            state: Mutex::new(State::Waiting(None)),
-        })
+        Arc::new(Slot { sent: OnceLock::new(), state: Mutex::new(State::Waiting(None)) })
     }
 
     /// Keeps the request as it is sent.
@@ -70,10 +67,7 @@ impl Slot {
 
     /// The call is over.
     pub(super) fn finish(&self, answer: Outcome) {
-        let before = mem::replace(
-            &mut *self.state.lock().expect(UNPOISONED),
-            State::Done(answer),
-        );
+        let before = mem::replace(&mut *self.state.lock().expect(UNPOISONED), State::Done(answer));
         if let State::Waiting(Some(waker)) = before {
             waker.wake();
         }

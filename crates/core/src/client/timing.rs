@@ -77,12 +77,7 @@ impl Timing {
 
     /// Returns a timing of connecting alone.
     pub(crate) fn for_connecting(limit: Duration) -> Timing {
-        Timing {
-            start: clock::now(),
-            limit: Some(limit),
-            sending: Some(limit),
-            connect: limit,
-        }
+        Timing { start: clock::now(), limit: Some(limit), sending: Some(limit), connect: limit }
     }
 
     #[cold]
@@ -164,12 +159,7 @@ impl Timing {
         let start = clock::now();
         let gone = start.saturating_duration_since(self.start);
         let limit = self.limit.map(|limit| limit.saturating_sub(gone));
-        Ok(Timing {
-            start,
-            limit,
-            sending,
-            connect: self.connect,
-        })
+        Ok(Timing { start, limit, sending, connect: self.connect })
     }
 
     /// Returns the limit of a write.

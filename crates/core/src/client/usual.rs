@@ -107,30 +107,15 @@ fn call<'r, 'a>(
         return None;
     }
     let tick = clock::coarse_nanoseconds();
-    let link = peer.settled(tick, |link| {
-        link.limits.are_usual || link.settle(profile, policies)
-    })?;
+    let link =
+        peer.settled(tick, |link| link.limits.are_usual || link.settle(profile, policies))?;
     // Made where it is needed, which is seldom.
-    let call = || Usual {
-        reference,
-        op,
-        policies,
-        route,
-        index,
-        profile,
-        peer,
-        tick,
-    };
+    let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
     let (mut link, written) = match write(call, link, form, args) {
         Ok(written) => written,
         Err(exception) => return Some(Err(exception)),
     };
-    let Written {
-        id,
-        octets,
-        dialect,
-        sent,
-    } = written;
+    let Written { id, octets, dialect, sent } = written;
     if let Err(failed) = sent {
         return Some(call().unsent(link, octets, &failed, args));
     }
@@ -145,13 +130,7 @@ fn call<'r, 'a>(
             if link.inbox.announce_reply(form, id) {
                 probe::stamp(Stage::ReplyParsed);
                 let body = form.body.into();
-                return Some(Ok(ReplyIn::lent(
-                    reference.orb(),
-                    peer,
-                    link,
-                    body,
-                    dialect,
-                )));
+                return Some(Ok(ReplyIn::lent(reference.orb(), peer, link, body, dialect)));
             }
             Some(Ok(Event::Octets { octets, all }))
         }
@@ -204,16 +183,7 @@ fn oneway<'a>(
             || link.settle_for_oneways(profile, policies, limit)
     })?;
     // Made where it is needed, which is seldom.
-    let call = || Usual {
-        reference,
-        op,
-        policies,
-        route,
-        index,
-        profile,
-        peer,
-        tick,
-    };
+    let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
     let (link, written) = match write(call, link, form, args) {
         Ok(written) => written,
         Err(exception) => return Some(Err(exception)),
@@ -237,13 +207,7 @@ fn write<'r, 'a>(
     form: &'static Form,
     args: Args<'_, 'a>,
 ) -> Result<(Box<ClientLink>, Written), SystemException> {
-    let Usual {
-        op,
-        policies,
-        profile,
-        peer,
-        ..
-    } = call();
+    let Usual { op, policies, profile, peer, .. } = call();
     probe::stamp(Stage::CallBegun);
     probe::stamp(Stage::RouteFound);
     probe::stamp(Stage::LinkTaken);
@@ -277,12 +241,7 @@ fn write<'r, 'a>(
     let (sent, buffer) = send_written(&*link.link, &mut e, profile.wire, policies.fragment_size);
     probe::stamp(Stage::RequestSent);
     link.out = options.keep(buffer);
-    let written = Written {
-        id,
-        octets,
-        dialect,
-        sent,
-    };
+    let written = Written { id, octets, dialect, sent };
     Ok((link, written))
 }
 
@@ -302,10 +261,7 @@ impl Usual<'_> {
             None => None,
             Some(aliases) => draft.alias(aliases),
         };
-        let first = First {
-            alias: *alias,
-            ..First::default()
-        };
+        let first = First { alias: *alias, ..First::default() };
         let begun = draft.begin(e, id, &first);
         // A request that defines an alias is the only one of its kind.
         if alias.is_none_or(|alias| alias.known)
@@ -382,16 +338,9 @@ impl Usual<'_> {
     ) -> Result<(), SystemException> {
         let lost = unsent(self.peer, &mut link, octets, failed);
         let policies = self.reference.policies().unanswered();
-        let timing = Usual {
-            policies: &policies,
-            ..*self
-        }
-        .timing(&link);
-        let tried = Tried {
-            route: Arc::clone(self.route),
-            index: self.index,
-            trial: Trial::Lost(lost),
-        };
+        let timing = Usual { policies: &policies, ..*self }.timing(&link);
+        let tried =
+            Tried { route: Arc::clone(self.route), index: self.index, trial: Trial::Lost(lost) };
         let op = self.op.into();
         exchange_after(tried, self.reference, &policies, op, args, timing).map(drop)
     }
@@ -403,19 +352,9 @@ impl Usual<'_> {
         timing: Timing,
         args: Args<'_, 'a>,
     ) -> Result<Reply, SystemException> {
-        let tried = Tried {
-            route: Arc::clone(self.route),
-            index: self.index,
-            trial,
-        };
-        let reply = exchange_after(
-            tried,
-            self.reference,
-            self.policies,
-            self.op.into(),
-            args,
-            timing,
-        )?;
+        let tried = Tried { route: Arc::clone(self.route), index: self.index, trial };
+        let reply =
+            exchange_after(tried, self.reference, self.policies, self.op.into(), args, timing)?;
         Ok(reply.expect("a two-way call has a reply"))
     }
 
@@ -509,9 +448,7 @@ impl ClientLink {
 
     /// Whether requests need nothing but what each carries.
     fn is_plain(&self, profile: &RouteProfile) -> bool {
-        let told = profile
-            .code_sets
-            .map(|wanted| self.session.told.yet_to_tell(wanted));
+        let told = profile.code_sets.map(|wanted| self.session.told.yet_to_tell(wanted));
         self.reused
             && self.is_common()
             && self.reference.is_none()
@@ -521,13 +458,9 @@ impl ClientLink {
 
     fn keep_settled(&mut self, profile: &RouteProfile, policies: &Effective) {
         let minor = profile.wire.version().minor;
-        let (dialect, by_ticks) = (
-            self.session.told.dialect(minor),
-            self.is_told_by_ticks(policies),
-        );
-        let settled = self
-            .settled
-            .get_or_insert_with(|| Box::new(Settled::new(dialect)));
+        let (dialect, by_ticks) =
+            (self.session.told.dialect(minor), self.is_told_by_ticks(policies));
+        let settled = self.settled.get_or_insert_with(|| Box::new(Settled::new(dialect)));
         settled.dialect = dialect;
         settled.by_ticks = by_ticks;
         settled.tick = 0;

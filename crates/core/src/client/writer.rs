@@ -103,9 +103,7 @@ impl Writers {
     /// Takes the turn if it is free.
     fn try_take(&self, shared: &Shared) -> bool {
         let taken = if shared.waiting > 0 { WANTED } else { TAKEN };
-        let free = self
-            .turn
-            .compare_exchange(FREE, taken, Ordering::SeqCst, Ordering::SeqCst);
+        let free = self.turn.compare_exchange(FREE, taken, Ordering::SeqCst, Ordering::SeqCst);
         free.is_ok()
     }
 
@@ -116,9 +114,7 @@ impl Writers {
         if message.len() > LEFT.min(room) || shared.full {
             return false;
         }
-        let wanted = self
-            .turn
-            .compare_exchange(TAKEN, WANTED, Ordering::SeqCst, Ordering::SeqCst);
+        let wanted = self.turn.compare_exchange(TAKEN, WANTED, Ordering::SeqCst, Ordering::SeqCst);
         if wanted == Err(FREE) {
             return false;
         }
@@ -129,9 +125,7 @@ impl Writers {
 
     /// Ends this thread's turn, having sent what others have left with it.
     pub(super) fn leave(&self, mut send: impl FnMut(&Left)) {
-        let free = self
-            .turn
-            .compare_exchange(TAKEN, FREE, Ordering::SeqCst, Ordering::SeqCst);
+        let free = self.turn.compare_exchange(TAKEN, FREE, Ordering::SeqCst, Ordering::SeqCst);
         if free.is_ok() {
             return;
         }

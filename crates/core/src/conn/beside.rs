@@ -43,7 +43,5 @@ pub(crate) fn serves_beside() -> bool {
 /// thread takes the connection if anything comes there meanwhile. Returns whether it waited at all.
 #[inline]
 pub(crate) fn wait_beside(reply: &dyn Link, limit: Option<Duration>) -> bool {
-    BESIDE
-        .with(Cell::get)
-        .is_some_and(|beside| (beside.wait)(reply, limit))
+    BESIDE.with(Cell::get).is_some_and(|beside| (beside.wait)(reply, limit))
 }

@@ -87,10 +87,7 @@ impl Receiver<'_> {
         };
         match read {
             Ok(0) => Err(Ended::Vanished),
-            Ok(octets) => Ok(Event::Octets {
-                octets,
-                all: octets == room,
-            }),
+            Ok(octets) => Ok(Event::Octets { octets, all: octets == room }),
             Err(error) => unread(error),
         }
     }
@@ -107,10 +104,7 @@ impl Receiver<'_> {
                 let octets = lease.len();
                 let whole = self.inbox.lend(lease);
                 // The rest of the message was written with it.
-                Some(Ok(Event::Octets {
-                    octets,
-                    all: !whole,
-                }))
+                Some(Ok(Event::Octets { octets, all: !whole }))
             }
             Err(error) => Some(unread(error)),
         }
@@ -233,10 +227,9 @@ fn write_pieces(
         let piece = piece.slices(slices, &mut slots);
         let octets: usize = piece.iter().map(|slice| slice.len()).sum();
         let sent = match left().filter(|_| written > 0) {
-            Some(left) if left.is_zero() => Err(WriteError {
-                written: 0,
-                error: io::ErrorKind::TimedOut.into(),
-            }),
+            Some(left) if left.is_zero() => {
+                Err(WriteError { written: 0, error: io::ErrorKind::TimedOut.into() })
+            }
             Some(left) => {
                 let _ = link.set_write_timeout(Some(left));
                 link.write(piece)
@@ -244,10 +237,7 @@ fn write_pieces(
             None => link.write(piece),
         };
         // The peer has seen the pieces before this one, whatever became of it.
-        sent.map_err(|failed| WriteError {
-            written: written + failed.written,
-            ..failed
-        })?;
+        sent.map_err(|failed| WriteError { written: written + failed.written, ..failed })?;
         written += octets;
     }
     Ok(())

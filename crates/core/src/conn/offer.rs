@@ -53,11 +53,8 @@ impl Offer {
 
     /// Returns the contexts of a request that makes it.
     pub(crate) fn contexts(&self) -> [Option<ServiceContext<'_>>; 2] {
-        [
-            (context_id::BI_DIR_IIOP, &self.iiop),
-            (context_id::OXORB_LISTEN, &self.others),
-        ]
-        .map(|(id, data)| (!data.is_empty()).then_some(ServiceContext { id, data }))
+        [(context_id::BI_DIR_IIOP, &self.iiop), (context_id::OXORB_LISTEN, &self.others)]
+            .map(|(id, data)| (!data.is_empty()).then_some(ServiceContext { id, data }))
     }
 
     /// Reads the hosts and ports of TCP.

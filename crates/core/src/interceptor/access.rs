@@ -46,10 +46,9 @@ impl AccessIndex {
             object(&mut text);
             let by = || match rule {
                 Some(rule) => format!("by the rule at {}", rule.place),
-                None => format!(
-                    "as no rule allows it, and the default at {} is deny",
-                    self.rules.place
-                ),
+                None => {
+                    format!("as no rule allows it, and the default at {} is deny", self.rules.place)
+                }
             };
             let detail = || format!("{operation} of {text} ({interface}): {}", by());
             let shared = view.orb.shared();

@@ -104,9 +104,9 @@ impl ClientFlow {
             };
             let mut reply = self.reply(received);
             let outcome = match &reply.received {
-                Received::Results => interceptor
-                    .receive_reply(&mut reply)
-                    .map_err(Interrupt::Raise),
+                Received::Results => {
+                    interceptor.receive_reply(&mut reply).map_err(Interrupt::Raise)
+                }
                 Received::UserException { .. } | Received::SystemException(_) => {
                     interceptor.receive_exception(&mut reply)
                 }

@@ -31,15 +31,11 @@ impl Contexts {
     }
 
     pub(super) fn find(&self, id: u32) -> Option<&[u8]> {
-        self.0
-            .iter()
-            .find_map(|(known, data)| (*known == id).then_some(&**data))
+        self.0.iter().find_map(|(known, data)| (*known == id).then_some(&**data))
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = ServiceContext<'_>> {
-        self.0
-            .iter()
-            .map(|(id, data)| ServiceContext { id: *id, data })
+        self.0.iter().map(|(id, data)| ServiceContext { id: *id, data })
     }
 
     pub(super) fn take(&mut self) -> Contexts {

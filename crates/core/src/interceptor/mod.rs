@@ -150,14 +150,8 @@ fn unique<'n>(
 impl fmt::Debug for Interceptors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Interceptors")
-            .field(
-                "client",
-                &self.client.iter().map(|i| i.name()).collect::<Vec<_>>(),
-            )
-            .field(
-                "server",
-                &self.server.iter().map(|i| i.name()).collect::<Vec<_>>(),
-            )
+            .field("client", &self.client.iter().map(|i| i.name()).collect::<Vec<_>>())
+            .field("server", &self.server.iter().map(|i| i.name()).collect::<Vec<_>>())
             .field("scheduling", &self.scheduling.is_some())
             .finish()
     }

@@ -17,11 +17,7 @@ impl Notes {
 
     pub(super) fn take<T: Any + Send>(&mut self) -> Option<T> {
         let index = self.0.iter().position(|known| known.is::<T>())?;
-        self.0
-            .swap_remove(index)
-            .downcast()
-            .ok()
-            .map(|value| *value)
+        self.0.swap_remove(index).downcast().ok().map(|value| *value)
     }
 }
 

@@ -226,9 +226,6 @@ impl<'r> IncomingRequest<'r> {
 impl From<Ended> for IncomingAnswer<'_> {
     /// Returns an answer without service contexts.
     fn from(ended: Ended) -> Self {
-        IncomingAnswer {
-            ended,
-            contexts: None,
-        }
+        IncomingAnswer { ended, contexts: None }
     }
 }

@@ -195,9 +195,7 @@ impl ServerRequest<'_> {
     /// Returns who sent the request, as far as the transport knows: the subject of a certificate, for one;
     /// [`PeerId::Process`] for a call without a connection.
     pub fn peer(&self) -> PeerId {
-        self.origin
-            .link
-            .map_or(PeerId::Process, |link| link.identity())
+        self.origin.link.map_or(PeerId::Process, |link| link.identity())
     }
 
     /// Reports whether nobody on the way could read or change the request: it came over TLS, or out of this process.

@@ -165,10 +165,7 @@ impl ServerFlow {
             });
             slots.exchange()
         });
-        Entered {
-            flow: Arc::clone(self),
-            before,
-        }
+        Entered { flow: Arc::clone(self), before }
     }
 
     /// The intermediate points: the servant was found. `target`: where [it is wanted](Self::wants_target); `object` writes it
@@ -219,10 +216,7 @@ impl ServerFlow {
                     Verdict::Raise(exception) => Sending::SystemException(*exception),
                     Verdict::Forward(to) => Sending::Forward(to.clone()),
                 };
-                let mut reply = ServerReply {
-                    request: state.request(view, None),
-                    sending,
-                };
+                let mut reply = ServerReply { request: state.request(view, None), sending };
                 let changed = match &reply.sending {
                     Sending::Results => {
                         interceptor.send_reply(&mut reply).map_err(Interrupt::Raise)
@@ -297,11 +291,7 @@ impl ServerFlow {
 }
 
 impl<'r> From<View<'r>> for IncomingRequest<'r> {
-    fn from(
-        View {
-            orb, request, key, ..
-        }: View<'r>,
-    ) -> Self {
+    fn from(View { orb, request, key, .. }: View<'r>) -> Self {
         IncomingRequest { orb, request, key }
     }
 }

@@ -35,10 +35,7 @@ fn a_connection_makes_room_while_it_is_used_again() {
         let orb = server.orb.clone();
         let purge = thread::spawn(move || orb.registry().purge_one_as_of(u64::MAX));
         for number in 2..5 {
-            assert_eq!(
-                (run(&object, number), server.ran(number)),
-                (Ok(number + 1), 1)
-            );
+            assert_eq!((run(&object, number), server.ran(number)), (Ok(number + 1), 1));
         }
         purge.join().unwrap();
         client.shutdown(true).unwrap();

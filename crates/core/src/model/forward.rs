@@ -8,10 +8,8 @@ use super::*;
 #[test]
 fn calls_while_their_object_moves() {
     explore(|| {
-        let (before, after) = (
-            Server::start(Options::default()),
-            Server::start(Options::default()),
-        );
+        let (before, after) =
+            (Server::start(Options::default()), Server::start(Options::default()));
         let client = super::client();
         let object = before.object(&client);
         let callers: Vec<_> = [10, 20]
@@ -28,11 +26,7 @@ fn calls_while_their_object_moves() {
                 assert_eq!(before.ran(number) + after.ran(number), 1);
             }
         }
-        assert_eq!(
-            (run(&object, 30), after.ran(30)),
-            (Ok(31), 1),
-            "now everybody knows"
-        );
+        assert_eq!((run(&object, 30), after.ran(30)), (Ok(31), 1), "now everybody knows");
         before.forward_to(None);
         client.shutdown(true).unwrap();
         before.end();
@@ -44,10 +38,7 @@ fn calls_while_their_object_moves() {
 #[test]
 fn calls_while_their_object_moves_back() {
     explore(|| {
-        let (home, away) = (
-            Server::start(Options::default()),
-            Server::start(Options::default()),
-        );
+        let (home, away) = (Server::start(Options::default()), Server::start(Options::default()));
         let client = super::client();
         let object = home.object(&client);
         home.forward_to(Some(away.object(&home.orb)));
@@ -68,11 +59,7 @@ fn calls_while_their_object_moves_back() {
                 assert_eq!(home.ran(number) + away.ran(number), 1);
             }
         }
-        assert_eq!(
-            (run(&object, 30), home.ran(30)),
-            (Ok(31), 1),
-            "back at home"
-        );
+        assert_eq!((run(&object, 30), home.ran(30)), (Ok(31), 1), "back at home");
         client.shutdown(true).unwrap();
         home.end();
     });

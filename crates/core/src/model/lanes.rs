@@ -7,10 +7,7 @@ use super::*;
 use crate::{Concurrency, raise};
 
 fn options(concurrency: Concurrency) -> Options {
-    Options {
-        concurrency,
-        ..Options::default()
-    }
+    Options { concurrency, ..Options::default() }
 }
 
 /// Two calls of each of three callers, on connections of their own, or over one that they share.
@@ -56,10 +53,7 @@ fn one_thread_for_all_connections() {
 
 #[test]
 fn a_reader_hands_requests_to_workers() {
-    every_call_gets_its_answer(Concurrency::WorkerPool {
-        threads: 2,
-        queue: 8,
-    });
+    every_call_gets_its_answer(Concurrency::WorkerPool { threads: 2, queue: 8 });
 }
 
 #[test]
@@ -71,10 +65,7 @@ fn a_reader_starts_a_thread_for_each_request() {
 #[test]
 fn a_queue_that_is_full() {
     for concurrency in [
-        Concurrency::WorkerPool {
-            threads: 1,
-            queue: 1,
-        },
+        Concurrency::WorkerPool { threads: 1, queue: 1 },
         Concurrency::ThreadPerRequest { threads: 1 },
     ] {
         let full = match concurrency {
@@ -101,10 +92,7 @@ fn a_queue_that_is_full() {
 #[test]
 fn a_server_ends_while_requests_are_handed_on() {
     for concurrency in [
-        Concurrency::WorkerPool {
-            threads: 2,
-            queue: 8,
-        },
+        Concurrency::WorkerPool { threads: 2, queue: 8 },
         Concurrency::ThreadPerRequest { threads: 8 },
         Concurrency::LeaderFollowers { threads: 2 },
     ] {
@@ -138,10 +126,7 @@ fn a_server_ends_while_requests_are_handed_on() {
 #[test]
 fn a_lane_ends_with_requests_in_its_queue() {
     explore(|| {
-        let server = Server::start(options(Concurrency::WorkerPool {
-            threads: 1,
-            queue: 8,
-        }));
+        let server = Server::start(options(Concurrency::WorkerPool { threads: 1, queue: 8 }));
         let client = super::client();
         let object = server.object(&client);
         let calls: Vec<_> = (1..4).map(|n| (n, run_async(&object, n))).collect();

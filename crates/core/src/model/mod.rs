@@ -58,10 +58,7 @@ pub(crate) fn client() -> Orb {
 
 /// A client that connects to servers of the model.
 pub(crate) fn client_with(options: Options) -> Orb {
-    Orb::new(Options {
-        protocols: network::protocols(),
-        ..options
-    })
+    Orb::new(Options { protocols: network::protocols(), ..options })
 }
 
 /// A server whose object adds one to a number and remembers which it was asked for.
@@ -113,9 +110,7 @@ impl Gate {
 
 impl Server {
     fn start(options: Options) -> Server {
-        Server::start_on(options, |orb| {
-            Lane::of_orb(orb).expect("threads of the model")
-        })
+        Server::start_on(options, |orb| Lane::of_orb(orb).expect("threads of the model"))
     }
 
     /// Starts a server with a lane of one's own making.
@@ -123,20 +118,12 @@ impl Server {
         options: Options,
         lane: impl FnOnce(&Orb) -> Option<Arc<Lane>>,
     ) -> Server {
-        let orb = Orb::new(Options {
-            protocols: network::protocols(),
-            ..options
-        });
+        let orb = Orb::new(Options { protocols: network::protocols(), ..options });
         let worker = Arc::new(Worker::default());
         orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
         let lane = lane(&orb);
         let listening = listen(&orb, lane.clone());
-        Server {
-            orb,
-            lane,
-            worker,
-            listening,
-        }
+        Server { orb, lane, worker, listening }
     }
 
     /// Returns the server's object, for calls of `client`.
@@ -203,10 +190,9 @@ impl Adapter for Worker {
                 e.longlong(answer);
                 Ok(())
             }),
-            Err(exception) => upcall.fail(SystemException {
-                completed: CompletionStatus::Yes,
-                ..exception
-            }),
+            Err(exception) => {
+                upcall.fail(SystemException { completed: CompletionStatus::Yes, ..exception })
+            }
         }
     }
 
@@ -250,10 +236,7 @@ fn assert_truth(told: Result<i64, SystemException>, number: i64, ran: usize) {
             CompletionStatus::Maybe => ran <= 1,
         },
     };
-    assert!(
-        possible,
-        "request {number} ran {ran} times, and the caller was told {told:?}"
-    );
+    assert!(possible, "request {number} ran {ran} times, and the caller was told {told:?}");
 }
 
 /// Checks an end in order, which never leaves a caller in doubt.
@@ -261,8 +244,5 @@ fn assert_truth(told: Result<i64, SystemException>, number: i64, ran: usize) {
 fn assert_certain(told: Result<i64, SystemException>, number: i64, ran: usize) {
     assert_truth(told, number, ran);
     let doubt = |exception: &SystemException| exception.completed == CompletionStatus::Maybe;
-    assert!(
-        !told.is_err_and(|exception| doubt(&exception)),
-        "request {number}: {told:?}"
-    );
+    assert!(!told.is_err_and(|exception| doubt(&exception)), "request {number}: {told:?}");
 }

@@ -199,11 +199,7 @@ impl Link for ModelLink {
                 flow = self.incoming.flow();
                 continue;
             }
-            flow = self
-                .incoming
-                .changed
-                .wait(flow)
-                .unwrap_or_else(PoisonError::into_inner);
+            flow = self.incoming.changed.wait(flow).unwrap_or_else(PoisonError::into_inner);
         }
         if flow.deaf {
             return Ok(0);
@@ -224,20 +220,13 @@ impl Link for ModelLink {
             // The system may have learned that already, or takes what nobody will read.
             return match thread_rng().r#gen() {
                 true => Ok(()),
-                false => Err(WriteError {
-                    written: 0,
-                    error: io::ErrorKind::BrokenPipe.into(),
-                }),
+                false => Err(WriteError { written: 0, error: io::ErrorKind::BrokenPipe.into() }),
             };
         }
         if flow.ended {
-            return Err(WriteError {
-                written: 0,
-                error: io::ErrorKind::NotConnected.into(),
-            });
+            return Err(WriteError { written: 0, error: io::ErrorKind::NotConnected.into() });
         }
-        flow.octets
-            .extend(slices.iter().flat_map(|slice| slice.iter()));
+        flow.octets.extend(slices.iter().flat_map(|slice| slice.iter()));
         drop(flow);
         self.outgoing.changed.notify_all();
         Ok(())

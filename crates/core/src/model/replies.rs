@@ -81,10 +81,7 @@ fn connections_that_break() {
             }),
         ];
         server.orb.registry().cut();
-        let told: Vec<_> = callers
-            .into_iter()
-            .flat_map(|caller| caller.join().unwrap())
-            .collect();
+        let told: Vec<_> = callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
         // It goes on without a restart of anything, at the latest once the client has seen the end of what it shares.
         let first = run_async(&object, 30).wait();
         if first.is_err() {
@@ -100,16 +97,11 @@ fn connections_that_break() {
 }
 
 /// All calls share a connection: read by a thread of its own, or by the callers in turn.
-const SHARED: [ClientConnections; 2] = [
-    ClientConnections::Multiplexed,
-    ClientConnections::LeaderFollowers,
-];
+const SHARED: [ClientConnections; 2] =
+    [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers];
 
 fn sharing(client_connections: ClientConnections) -> Orb {
-    super::client_with(Options {
-        client_connections,
-        ..Options::default()
-    })
+    super::client_with(Options { client_connections, ..Options::default() })
 }
 
 /// Each gets its own answer; and where they read in turn, one that leaves with it always finds another one to lead.
@@ -196,10 +188,7 @@ fn a_connection_breaks(client_connections: ClientConnections) {
             })
             .collect();
         server.orb.registry().cut();
-        let told: Vec<_> = callers
-            .into_iter()
-            .map(|caller| caller.join().unwrap())
-            .collect();
+        let told: Vec<_> = callers.into_iter().map(|caller| caller.join().unwrap()).collect();
         client.shutdown(true).unwrap();
         server.orb.shutdown(true).unwrap();
         for (number, told) in told {

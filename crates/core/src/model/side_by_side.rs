@@ -16,10 +16,7 @@ fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
         crate::Concurrency::LeaderFollowers { threads: 2 },
     ] {
         explore(move || {
-            let server = Server::start(Options {
-                concurrency,
-                ..Options::default()
-            });
+            let server = Server::start(Options { concurrency, ..Options::default() });
             let client = super::client();
             let object = server.object(&client);
             let gate = &server.worker.gate;

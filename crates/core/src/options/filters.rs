@@ -114,12 +114,7 @@ impl<'a> Arriving<'a> {
         key: &'a [u8],
         link: Option<Arc<dyn Link>>,
     ) -> Arriving<'a> {
-        Arriving {
-            frame,
-            request,
-            key,
-            link,
-        }
+        Arriving { frame, request, key, link }
     }
 
     /// The operation, as in IDL; `_get_x` and `_set_x` for attributes.

@@ -378,10 +378,7 @@ impl Options {
 
     /// Returns the properties of every connection.
     pub(crate) fn connection(&self) -> Properties {
-        Properties {
-            keep_alive: Some(self.keep_alive),
-            ..self.waiting()
-        }
+        Properties { keep_alive: Some(self.keep_alive), ..self.waiting() }
     }
 
     /// Returns the properties without which a connection is not wanted, if there are some.
@@ -392,17 +389,13 @@ impl Options {
     /// Returns the properties without which a connection at an endpoint is not wanted, if there are some.
     pub(crate) fn indispensable_at(&self, endpoint: &Endpoint) -> Option<Properties> {
         let own = endpoint.option(Endpoint::PAGES);
-        with_pages(
-            own.and_then(|pages| pages.parse().ok())
-                .unwrap_or(self.shared_pages),
-        )
+        with_pages(own.and_then(|pages| pages.parse().ok()).unwrap_or(self.shared_pages))
     }
 
     /// Returns the policy about large payloads that hold for what comes to an endpoint, unless the object has one.
     pub(crate) fn payloads_at(&self, endpoint: &Endpoint) -> LargePayloads {
         let own = endpoint.option(Endpoint::PAYLOADS);
-        own.and_then(|mode| mode.parse().ok())
-            .unwrap_or(self.large_payloads)
+        own.and_then(|mode| mode.parse().ok()).unwrap_or(self.large_payloads)
     }
 
     /// Returns the properties that say how a thread waits at a connection.
@@ -445,8 +438,5 @@ pub(crate) const LANE_ENDPOINTS: &str = "LaneListenEndpoints";
 
 /// Returns properties that name pages, unless these are as connections have them anyway.
 fn with_pages(pages: Pages) -> Option<Properties> {
-    (pages != Pages::OnDemand).then(|| Properties {
-        pages: Some(pages),
-        ..Properties::default()
-    })
+    (pages != Pages::OnDemand).then(|| Properties { pages: Some(pages), ..Properties::default() })
 }

@@ -23,10 +23,7 @@ impl Options {
                 continue;
             };
             // Java's `-ORBInitRef.NameService=URL`.
-            if let Some(pair) = body
-                .strip_prefix("InitRef.")
-                .filter(|pair| pair.contains('='))
-            {
+            if let Some(pair) = body.strip_prefix("InitRef.").filter(|pair| pair.contains('=')) {
                 self.set("InitRef", pair)?;
                 continue;
             }
@@ -41,10 +38,8 @@ impl Options {
                 problem: format!("needs a value: {what}"),
             };
             let Some(setting) = find(name) else {
-                let option = peers::find(name).ok_or_else(|| SettingError {
-                    setting: arg.clone(),
-                    problem: unknown(name),
-                })?;
+                let option = peers::find(name)
+                    .ok_or_else(|| SettingError { setting: arg.clone(), problem: unknown(name) })?;
                 let value = match (option.takes_value, value) {
                     (true, None) => args.next().ok_or_else(|| missing("VALUE"))?,
                     (_, value) => value.unwrap_or_default(),
@@ -71,10 +66,7 @@ impl Options {
     /// # Errors
     /// For an unknown name, and for a value it cannot have.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
-        let error = |problem| SettingError {
-            setting: format!("-ORB{name} {value}"),
-            problem,
-        };
+        let error = |problem| SettingError { setting: format!("-ORB{name} {value}"), problem };
         if let Some(setting) = find(name) {
             return (setting.apply)(self, value).map_err(error);
         }
@@ -128,9 +120,7 @@ pub const FILE_SETTINGS: [&str; 3] = ["Personality", "ConfigFile", "Schedule"];
 
 /// The setting of this name, in any case.
 fn find(name: &str) -> Option<&'static Setting> {
-    SETTINGS
-        .iter()
-        .find(|setting| setting.name.eq_ignore_ascii_case(name))
+    SETTINGS.iter().find(|setting| setting.name.eq_ignore_ascii_case(name))
 }
 
 fn unknown(name: &str) -> String {
@@ -186,34 +176,20 @@ mod tests {
 
     #[test]
     fn orb_arguments_are_taken_and_others_left() {
-        let (options, rest) = take(&[
-            "prog",
-            "-ORBInitRef",
-            "A=corbaloc::h/A",
-            "-x",
-            "-ORBRoundTripTimeout=250",
-        ])
-        .unwrap();
+        let (options, rest) =
+            take(&["prog", "-ORBInitRef", "A=corbaloc::h/A", "-x", "-ORBRoundTripTimeout=250"])
+                .unwrap();
         assert_eq!(rest, ["prog", "-x"]);
-        assert_eq!(
-            options.init_refs,
-            [("A".to_owned(), "corbaloc::h/A".to_owned())]
-        );
+        assert_eq!(options.init_refs, [("A".to_owned(), "corbaloc::h/A".to_owned())]);
         assert_eq!(options.round_trip_timeout, Some(Duration::from_millis(250)));
     }
 
     #[test]
     fn an_unknown_argument_is_an_error_that_helps() {
         let error = take(&["-ORBInitReff", "x"]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "-ORBInitReff: no such option; did you mean -ORBInitRef?"
-        );
+        assert_eq!(error.to_string(), "-ORBInitReff: no such option; did you mean -ORBInitRef?");
         let error = take(&["-ORBConfig", "x"]).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "-ORBConfig: no such option; did you mean -ORBConfigFile?"
-        );
+        assert_eq!(error.to_string(), "-ORBConfig: no such option; did you mean -ORBConfigFile?");
     }
 
     #[test]
@@ -228,12 +204,7 @@ mod tests {
 
     #[test]
     fn a_missing_value_is_an_error() {
-        assert!(
-            take(&["-ORBListenEndpoints"])
-                .unwrap_err()
-                .to_string()
-                .contains("needs a value")
-        );
+        assert!(take(&["-ORBListenEndpoints"]).unwrap_err().to_string().contains("needs a value"));
     }
 
     #[test]

@@ -28,9 +28,9 @@ impl ReactorChoice {
         match text.split_once(':') {
             None if text == "epoll" => Ok(ReactorChoice::Epoll),
             Some(("busy-poll", micros)) => match micros.parse() {
-                Ok(micros @ 1..) => Ok(ReactorChoice::BusyPoll {
-                    at_most: Duration::from_micros(micros),
-                }),
+                Ok(micros @ 1..) => {
+                    Ok(ReactorChoice::BusyPoll { at_most: Duration::from_micros(micros) })
+                }
                 _ => Err(wrong()),
             },
             _ => Err(wrong()),

@@ -81,9 +81,7 @@ impl Orb {
             let protocol = self.options().protocols.named(&endpoint.protocol);
             protocol.is_some_and(|protocol| protocol.profile().tag() == tag)
         };
-        self.options()
-            .endpoints()
-            .is_ok_and(|endpoints| endpoints.iter().any(is_it))
+        self.options().endpoints().is_ok_and(|endpoints| endpoints.iter().any(is_it))
     }
 
     /// A reference to an object of this ORB that lanes of a threadpool serve: those whose priority is `wanted`, or the
@@ -138,9 +136,7 @@ impl Orb {
             let protocol = self.options().protocols.named(&endpoint.protocol);
             protocol.is_some_and(|protocol| protocol.transport().is_secure())
         };
-        self.options()
-            .endpoints()
-            .is_ok_and(|endpoints| endpoints.iter().any(is_secure))
+        self.options().endpoints().is_ok_and(|endpoints| endpoints.iter().any(is_secure))
     }
 
     /// Sets how connections are set up that a threadpool, or the ORB's own threads, accept from now

@@ -48,10 +48,7 @@ impl Orb {
         }
         let (link, status) = (Arc::clone(caller.link), Arc::clone(&caller.lines.status));
         let calls = status.calls().cloned();
-        if calls
-            .as_ref()
-            .is_some_and(|calls| calls.has_offer(contexts))
-        {
+        if calls.as_ref().is_some_and(|calls| calls.has_offer(contexts)) {
             return;
         }
         let refuse = |caller: &mut Caller<'_>, why: String| {
@@ -61,13 +58,9 @@ impl Orb {
                 return;
             }
             caller.set_session(session);
-            self.shared()
-                .note(Incident::BidirectionalRefused, || link.peer(), || why);
+            self.shared().note(Incident::BidirectionalRefused, || link.peer(), || why);
         };
-        if !self
-            .bidirectional(key)
-            .unwrap_or(self.options().accept_bidirectional)
-        {
+        if !self.bidirectional(key).unwrap_or(self.options().accept_bidirectional) {
             // Another object's policy may allow it.
             return refuse(caller, String::new());
         }
@@ -79,9 +72,7 @@ impl Orb {
             );
         }
         let offer = Offer::of(contexts);
-        let read = offer
-            .points()
-            .and_then(|points| Ok((points, offer.others()?)));
+        let read = offer.points().and_then(|points| Ok((points, offer.others()?)));
         let (points, others) = match read {
             Ok(read) => read,
             Err(violation) => return refuse(caller, violation.to_string()),
@@ -124,8 +115,7 @@ impl Orb {
             (_, true) => format!("for {}", taken.join(", ")),
             _ => format!("for {}; not for {}", taken.join(", "), refused.join("; ")),
         };
-        self.shared()
-            .note(Incident::BidirectionalAccepted, || link.peer(), detail);
+        self.shared().note(Incident::BidirectionalAccepted, || link.peer(), detail);
     }
 
     /// Returns the addresses at a host and port that a client names to be called back over its connection. What is meant
@@ -143,12 +133,7 @@ impl Orb {
         transports.filter_map(|transport| {
             let verified = transport.verify_point(&point.host, point.port, link);
             let named = |why| format!("{}:{}: {why}", point.host, point.port);
-            Some(
-                verified
-                    .transpose()?
-                    .map(|address| vec![address])
-                    .map_err(named),
-            )
+            Some(verified.transpose()?.map(|address| vec![address]).map_err(named))
         })
     }
 
@@ -183,8 +168,7 @@ impl Orb {
 
     /// Returns whether the object of `key` takes requests over connections that this ORB opened.
     pub(crate) fn takes_both_ways(&self, key: &[u8]) -> bool {
-        self.bidirectional(key)
-            .unwrap_or(self.options().offer_bidirectional)
+        self.bidirectional(key).unwrap_or(self.options().offer_bidirectional)
     }
 
     fn bidirectional(&self, key: &[u8]) -> Option<bool> {

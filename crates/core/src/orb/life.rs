@@ -160,12 +160,7 @@ impl Orb {
             let Some(left) = until.checked_duration_since(clock::now()) else {
                 return;
             };
-            ended = self
-                .inner
-                .end
-                .wait_timeout(ended, left)
-                .expect(UNPOISONED)
-                .0;
+            ended = self.inner.end.wait_timeout(ended, left).expect(UNPOISONED).0;
         }
     }
 

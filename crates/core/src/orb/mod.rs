@@ -218,11 +218,7 @@ impl Orb {
     /// Registers a reference that `resolve_initial_references` then gives.
     /// An earlier one of the same name is replaced.
     pub fn register_initial_reference(&self, name: &str, reference: &Ref) {
-        self.inner
-            .initial
-            .lock()
-            .expect(UNPOISONED)
-            .insert(name.to_owned(), reference.clone());
+        self.inner.initial.lock().expect(UNPOISONED).insert(name.to_owned(), reference.clone());
     }
 
     /// Removes an initial reference that was registered.
@@ -291,12 +287,7 @@ impl Orb {
     }
 
     pub(crate) fn initial_reference(&self, name: &str) -> Option<Ref> {
-        self.inner
-            .initial
-            .lock()
-            .expect(UNPOISONED)
-            .get(name)
-            .cloned()
+        self.inner.initial.lock().expect(UNPOISONED).get(name).cloned()
     }
 
     pub(crate) fn initial_names(&self) -> Vec<String> {

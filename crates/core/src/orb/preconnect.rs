@@ -23,16 +23,11 @@ impl Orb {
     /// ```
     pub fn preconnect(&self) -> Result<(), PreconnectError> {
         let objects = &self.options().preconnect;
-        objects
-            .iter()
-            .try_for_each(|object| self.connect_to(object))
+        objects.iter().try_for_each(|object| self.connect_to(object))
     }
 
     fn connect_to(&self, object: &str) -> Result<(), PreconnectError> {
-        let because = |cause| PreconnectError {
-            object: object.to_owned(),
-            cause: Box::new(cause),
-        };
+        let because = |cause| PreconnectError { object: object.to_owned(), cause: Box::new(cause) };
         let resolved = self.preconnected(object);
         let resolved = resolved.map_err(|why| because(Cause::Unresolved(why)))?;
         let reference = resolved.reference();

@@ -7,8 +7,7 @@ impl Orb {
     /// where it has none, or there is no table. For the object adapter, when an object is
     /// activated: takes time in proportion to the table, and allocates.
     pub fn scheduled(&self, servant: &dyn Servant) -> Option<Scheduled> {
-        self.enforcer()?
-            .interface(servant.repository_id(), |id| servant.is_a(id))
+        self.enforcer()?.interface(servant.repository_id(), |id| servant.is_a(id))
     }
 
     /// Returns the times that the requests of every operation of the table took so far, in its

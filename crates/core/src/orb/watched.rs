@@ -40,8 +40,7 @@ impl Orb {
     /// Takes a short lock; not for the steady path.
     pub fn connection_statistics(&self) -> ConnectionStatistics {
         let registry = self.registry();
-        self.watch()
-            .statistics(registry.len(), registry.octets_held())
+        self.watch().statistics(registry.len(), registry.octets_held())
     }
 
     /// Calls `observer` for each incident instead of logging it, in the thread that noticed it: it should be quick, and

@@ -100,10 +100,7 @@ policies! {
 impl PolicyType {
     /// Returns the name in the specification, if this ORB's clients know the kind.
     pub fn name(self) -> Option<&'static str> {
-        Self::KNOWN
-            .iter()
-            .find(|(known, _)| *known == self)
-            .map(|(_, name)| *name)
+        Self::KNOWN.iter().find(|(known, _)| *known == self).map(|(_, name)| *name)
     }
 }
 

@@ -58,10 +58,7 @@ pub(crate) fn scope(orb: u64, policies: PolicySet) -> PolicyScope {
     let id = NEXT.get();
     NEXT.set(id + 1);
     push(Layer { id, orb, policies });
-    PolicyScope {
-        layer: id,
-        not_send: PhantomData,
-    }
+    PolicyScope { layer: id, not_send: PhantomData }
 }
 
 /// Changes the lowest policies of the thread for an ORB.
@@ -71,21 +68,13 @@ pub(crate) fn set_overrides(
     how: SetOverrideType,
 ) -> Result<(), InvalidPolicies> {
     let before = LAYERS.with_borrow(|layers| {
-        let lowest = layers
-            .iter()
-            .find(|layer| layer.id == LOWEST && layer.orb == orb);
-        lowest
-            .map(|layer| layer.policies.clone())
-            .unwrap_or_default()
+        let lowest = layers.iter().find(|layer| layer.id == LOWEST && layer.orb == orb);
+        lowest.map(|layer| layer.policies.clone()).unwrap_or_default()
     });
     let policies = before.overridden(policies, how)?;
     remove(|layer| layer.id == LOWEST && layer.orb == orb);
     if !policies.as_slice().is_empty() {
-        push(Layer {
-            id: LOWEST,
-            orb,
-            policies,
-        });
+        push(Layer { id: LOWEST, orb, policies });
     }
     Ok(())
 }

@@ -202,12 +202,7 @@ impl Effective {
 
     /// Whether there is an absolute time.
     fn is_timed(&self) -> bool {
-        let absolute = [
-            self.request_start,
-            self.request_end,
-            self.reply_start,
-            self.reply_end,
-        ];
+        let absolute = [self.request_start, self.request_end, self.reply_start, self.reply_end];
         absolute.iter().any(Option::is_some)
     }
 

@@ -98,11 +98,7 @@ pub struct BufferingConstraint {
 
 impl BufferingConstraint {
     /// Each is sent as soon as the sending thread gets to it (BUFFER_FLUSH).
-    pub const FLUSH: Self = Self {
-        time: None,
-        count: None,
-        octets: None,
-    };
+    pub const FLUSH: Self = Self { time: None, count: None, octets: None };
 }
 
 /// Whether a reference may come to lead elsewhere without the caller's knowledge.
@@ -142,19 +138,11 @@ pub struct Retry {
 
 impl Retry {
     /// Absence of repetitions.
-    pub const NONE: Self = Self {
-        times: 0,
-        delay: Duration::ZERO,
-        max_delay: Duration::ZERO,
-    };
+    pub const NONE: Self = Self { times: 0, delay: Duration::ZERO, max_delay: Duration::ZERO };
 
     /// Repeats so often: 20 ms before the first repetition, then 40, 80, up to 1 s.
     pub const fn times(times: u32) -> Self {
-        Self {
-            times,
-            delay: Duration::from_millis(20),
-            max_delay: Duration::from_secs(1),
-        }
+        Self { times, delay: Duration::from_millis(20), max_delay: Duration::from_secs(1) }
     }
 }
 

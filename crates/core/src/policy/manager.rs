@@ -66,11 +66,7 @@ impl PolicyManager<'_> {
         policies: &[AnyPolicy],
         how: SetOverrideType,
     ) -> Result<(), InvalidPolicies> {
-        let _one_at_a_time = self
-            .0
-            .changing
-            .lock()
-            .expect("no panic while the lock is held");
+        let _one_at_a_time = self.0.changing.lock().expect("no panic while the lock is held");
         let set = self.0.level.load().set.overridden(policies, how)?;
         let mut effective = self.0.base;
         effective.apply(set.as_slice());
@@ -88,9 +84,7 @@ impl PolicyManager<'_> {
 
 impl fmt::Debug for PolicyManager<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PolicyManager")
-            .field(&self.overrides(&[]))
-            .finish()
+        f.debug_tuple("PolicyManager").field(&self.overrides(&[])).finish()
     }
 }
 
@@ -102,10 +96,7 @@ impl OrbPolicies {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             base,
             overridden: AtomicBool::new(false),
-            level: ArcSwap::from_pointee(Level {
-                set: PolicySet::new(),
-                effective: base,
-            }),
+            level: ArcSwap::from_pointee(Level { set: PolicySet::new(), effective: base }),
             changing: Mutex::new(()),
         }
     }

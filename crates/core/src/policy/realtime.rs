@@ -97,10 +97,7 @@ impl PriorityBandedConnection {
         if bands.is_empty() {
             return Err(UnusableList("there is no band in it"));
         }
-        if bands
-            .iter()
-            .any(|band| band.low < 0 || band.low > band.high)
-        {
+        if bands.iter().any(|band| band.low < 0 || band.low > band.high) {
             return Err(UnusableList(
                 "no priority lies in one of the bands: they go from low to high, 0 to 32767",
             ));

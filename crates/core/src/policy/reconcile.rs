@@ -64,18 +64,14 @@ impl Published {
     pub(crate) fn reconcile(&self, wanted: &Effective) -> Result<Effective, Vec<PolicyType>> {
         let mut both = *wanted;
         if let (Some(theirs), Some(ours)) = (self.priority, wanted.priority) {
-            let common = RequestPriority {
-                min: theirs.min.max(ours.min),
-                max: theirs.max.min(ours.max),
-            };
+            let common =
+                RequestPriority { min: theirs.min.max(ours.min), max: theirs.max.min(ours.max) };
             if common.min > common.max {
                 return Err(vec![RequestPriority::TYPE]);
             }
             both.priority = Some(common);
         }
-        let (_, bands) = self
-            .real_time(&wanted.realtime)
-            .map_err(|kind| vec![kind])?;
+        let (_, bands) = self.real_time(&wanted.realtime).map_err(|kind| vec![kind])?;
         both.realtime.bands = bands.copied();
         Ok(both)
     }

@@ -90,10 +90,7 @@ impl PolicySet {
         };
         for (index, policy) in policies.iter().enumerate() {
             let kind = policy.policy_type();
-            if policies[..index]
-                .iter()
-                .any(|other| other.policy_type() == kind)
-            {
+            if policies[..index].iter().any(|other| other.policy_type() == kind) {
                 return Err(invalid(index, "a policy of the same type stands before it"));
             }
             if let Some(why) = fault(policy) {
@@ -111,10 +108,7 @@ impl PolicySet {
     fn contradicts(&self, policy: &AnyPolicy) -> bool {
         use super::{ReplyEndTime, ReplyStartTime, RequestEndTime, RequestStartTime};
         let request = || {
-            let (start, end) = (
-                self.find::<RequestStartTime>(),
-                self.find::<RequestEndTime>(),
-            );
+            let (start, end) = (self.find::<RequestStartTime>(), self.find::<RequestEndTime>());
             start.zip(end).is_some_and(|(start, end)| start.0 > end.0)
         };
         let reply = || {
@@ -171,11 +165,7 @@ impl<P: Policy> From<P> for PolicySet {
 impl fmt::Display for InvalidPolicies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let index = self.indices.first().copied().unwrap_or_default();
-        write!(
-            f,
-            "policy number {index} (from 0) cannot be set: {}",
-            self.why
-        )
+        write!(f, "policy number {index} (from 0) cannot be set: {}", self.why)
     }
 }
 

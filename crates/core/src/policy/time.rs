@@ -55,14 +55,8 @@ mod tests {
             UNIX_EPOCH - 10_000_000
         );
         assert_eq!(system_time(utc_of(time)), time);
-        assert_eq!(
-            system_time(0) + Duration::from_secs(141_427 * 86_400),
-            SystemTime::UNIX_EPOCH
-        );
-        assert_eq!(
-            duration(units(Duration::new(3, 700))),
-            Duration::new(3, 700)
-        );
+        assert_eq!(system_time(0) + Duration::from_secs(141_427 * 86_400), SystemTime::UNIX_EPOCH);
+        assert_eq!(duration(units(Duration::new(3, 700))), Duration::new(3, 700));
         assert_eq!(units(Duration::MAX), u64::MAX);
     }
 }

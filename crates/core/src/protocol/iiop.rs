@@ -38,10 +38,7 @@ impl ProfileKind for Iiop {
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let mut all = profile.addresses.iter().map(endpoint);
         // Port 0: not over plain TCP.
-        let nowhere = IiopEndpoint {
-            host: String::new(),
-            port: 0,
-        };
+        let nowhere = IiopEndpoint { host: String::new(), port: 0 };
         let own = all.next().unwrap_or(nowhere);
         let mut iiop = IiopProfile::new(profile.version, &own.host, own.port, &profile.key);
         // GIOP 1.0 profiles have no room for components.
@@ -49,9 +46,7 @@ impl ProfileKind for Iiop {
             iiop.components.clone_from(&profile.components);
             if !profile.lanes.is_empty() {
                 let lanes = profile.lanes.iter();
-                let lanes: Vec<_> = lanes
-                    .map(|(at, priority)| (endpoint(at), *priority))
-                    .collect();
+                let lanes: Vec<_> = lanes.map(|(at, priority)| (endpoint(at), *priority)).collect();
                 iiop.components.push(TaggedComponent::tao_endpoints(&lanes));
             }
             for alternate in all {
@@ -77,11 +72,7 @@ impl ProfileKind for Iiop {
                 corbaloc::Error::Address { why, .. } => why,
                 _ => "it is malformed",
             })?;
-        Ok(Located {
-            version,
-            address: tcp::address(&endpoint.host, endpoint.port),
-            rest,
-        })
+        Ok(Located { version, address: tcp::address(&endpoint.host, endpoint.port), rest })
     }
 
     fn print(&self, version: Version, address: &Address) -> String {
@@ -93,8 +84,5 @@ impl ProfileKind for Iiop {
 /// Returns host and port of an address of TCP.
 fn endpoint(address: &Address) -> IiopEndpoint {
     let (host, port) = tcp::host_and_port(address).unwrap_or((address.place(), 0));
-    IiopEndpoint {
-        host: host.to_owned(),
-        port,
-    }
+    IiopEndpoint { host: host.to_owned(), port }
 }

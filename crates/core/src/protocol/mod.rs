@@ -66,12 +66,7 @@ impl Protocol {
         if let Some(problem) = problem {
             return Err(Mismatch { name, problem });
         }
-        Ok(Protocol {
-            name,
-            profile: Arc::new(profile),
-            messaging,
-            transport,
-        })
+        Ok(Protocol { name, profile: Arc::new(profile), messaging, transport })
     }
 
     /// Joins GIOP with a transport that may lose messages, and delivers each of the others whole, once, and by itself: a
@@ -89,12 +84,7 @@ impl Protocol {
             let problem = Cow::Borrowed(NOT_A_NAME);
             return Err(Mismatch { name, problem });
         }
-        Ok(Protocol {
-            name,
-            profile: Arc::new(profile),
-            messaging: None,
-            transport,
-        })
+        Ok(Protocol { name, profile: Arc::new(profile), messaging: None, transport })
     }
 
     /// GIOP over TCP.
@@ -145,12 +135,7 @@ impl Protocol {
 
 impl fmt::Debug for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "Protocol({} over {})",
-            self.name,
-            self.transport.scheme()
-        )
+        write!(f, "Protocol({} over {})", self.name, self.transport.scheme())
     }
 }
 
@@ -197,11 +182,7 @@ pub struct Mismatch {
 
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "the protocol {:?} cannot be: {}",
-            self.name, self.problem
-        )
+        write!(f, "the protocol {:?} cannot be: {}", self.name, self.problem)
     }
 }
 

@@ -23,21 +23,13 @@ impl Placed {
 
     /// Returns the kind with this tag, this word in `corbaloc:` URLs, and addresses of one transport.
     pub const fn new(tag: u32, word: &'static str, scheme: Scheme) -> Placed {
-        Placed {
-            tag,
-            word,
-            scheme,
-            ends: &[',', '/'],
-        }
+        Placed { tag, word, scheme, ends: &[',', '/'] }
     }
 
     /// Returns this kind for addresses that are paths: in URLs `|` ends them, as in those of UIOP.
     #[must_use]
     pub const fn with_paths(self) -> Placed {
-        Placed {
-            ends: &['|'],
-            ..self
-        }
+        Placed { ends: &['|'], ..self }
     }
 
     fn address(&self, place: &str) -> Address {
@@ -63,9 +55,7 @@ impl ProfileKind for Placed {
         let own = Some(&read.place).filter(|place| !place.is_empty());
         Ok(Profile {
             addresses: own.map(|place| self.address(place)).into_iter().collect(),
-            lanes: lanes
-                .map(|(place, priority)| (self.address(&place), priority))
-                .collect(),
+            lanes: lanes.map(|(place, priority)| (self.address(&place), priority)).collect(),
             version: read.version,
             key: read.object_key,
             components: read.components,
@@ -136,10 +126,7 @@ mod tests {
         let lanes = vec![(KIND.address("low"), 0), (KIND.address("high"), 9)];
         profile.lanes.clone_from(&lanes);
         let read = KIND.read(&KIND.write(&profile)).unwrap();
-        assert_eq!(
-            (read.lanes, read.addresses),
-            (lanes, profile.addresses.clone())
-        );
+        assert_eq!((read.lanes, read.addresses), (lanes, profile.addresses.clone()));
         profile.version = Version::V1_0;
         assert!(KIND.read(&KIND.write(&profile)).unwrap().lanes.is_empty());
     }

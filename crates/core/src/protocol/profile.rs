@@ -157,8 +157,6 @@ impl Profile {
 
     /// Returns the first component with a tag.
     pub fn component(&self, tag: u32) -> Option<&TaggedComponent> {
-        self.components
-            .iter()
-            .find(|component| component.tag == tag)
+        self.components.iter().find(|component| component.tag == tag)
     }
 }

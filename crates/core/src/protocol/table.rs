@@ -106,10 +106,7 @@ impl Protocols {
         &self,
         preferred: &[String],
     ) -> Result<Vec<Endpoint>, EndpointError> {
-        let mut named: Vec<_> = preferred
-            .iter()
-            .filter_map(|name| self.named(name))
-            .collect();
+        let mut named: Vec<_> = preferred.iter().filter_map(|name| self.named(name)).collect();
         if named.is_empty() {
             named.push(self.first());
         }
@@ -261,16 +258,10 @@ mod tests {
     fn what_cannot_be_told_apart_is_refused() {
         let error = both().add(Protocol::iiop()).unwrap_err();
         let text = error.to_string();
-        assert_eq!(
-            text,
-            "the protocol \"iiop\" cannot be: there is one of this name"
-        );
+        assert_eq!(text, "the protocol \"iiop\" cannot be: there is one of this name");
         let again = Protocol::new("iiop2", super::super::Iiop, None, Arc::new(Memory::new()));
         let error = both().add(again.unwrap()).unwrap_err();
-        assert!(
-            error.problem.contains("0x0 of those of \"iiop\""),
-            "{error}"
-        );
+        assert!(error.problem.contains("0x0 of those of \"iiop\""), "{error}");
         let named = Protocol::new("I I", super::super::Iiop, None, Arc::new(Memory::new()));
         assert!(named.unwrap_err().problem.contains("characters"));
         assert!(Protocols::of([]).is_err());

@@ -32,11 +32,8 @@ impl Protocols {
                 let address = text.to_owned();
                 ReferenceError::Corbaloc(corbaloc::Error::Address { address, why })
             };
-            let Located {
-                version,
-                address,
-                rest: behind,
-            } = protocol.profile().locate(text).map_err(malformed)?;
+            let Located { version, address, rest: behind } =
+                protocol.profile().locate(text).map_err(malformed)?;
             profiles.push((protocol, version, address));
             match behind.split_at_checked(1) {
                 Some((",", more)) => rest = more,
@@ -103,10 +100,7 @@ impl Protocols {
         };
         let slash = if last.ends_with('|') { "" } else { "/" };
         // Escapes are those of every other URL.
-        let key = Corbaloc {
-            location: corbaloc::Location::InitialReference,
-            key,
-        };
+        let key = Corbaloc { location: corbaloc::Location::InitialReference, key };
         let key = key.to_string();
         let key = key.strip_prefix("corbaloc:rir:/")?;
         Some(format!("corbaloc:{}{slash}{key}", addresses.join(",")))
@@ -169,10 +163,7 @@ mod tests {
             };
             assert_eq!(table.url_of(&ior).as_deref(), Some(text));
         }
-        let nothing = Ior {
-            type_id: String::new(),
-            profiles: Vec::new(),
-        };
+        let nothing = Ior { type_id: String::new(), profiles: Vec::new() };
         assert_eq!(table.url_of(&nothing), None);
     }
 

@@ -19,11 +19,7 @@ pub(super) struct Home {
 
 impl Home {
     pub(super) fn new(ior: Ior) -> Home {
-        Home {
-            ior,
-            route: OnceLock::new(),
-            moved: OnceLock::new(),
-        }
+        Home { ior, route: OnceLock::new(), moved: OnceLock::new() }
     }
 
     /// Returns the home since the last move.

@@ -85,8 +85,7 @@ pub(crate) fn know_schedule() {
 /// Schedules the calling thread, which another one has demoted, as it should be. False: the kernel refuses.
 pub(crate) fn restore_demoted() -> bool {
     let now = NOW.get();
-    now.schedule
-        .is_none_or(|schedule| schedule::set_current(schedule).is_ok())
+    now.schedule.is_none_or(|schedule| schedule::set_current(schedule).is_ok())
 }
 
 /// Schedules the calling thread as `change` does until the guard goes, whatever priority it is given meanwhile. `None`: it
@@ -98,10 +97,7 @@ pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<
         return Ok(None);
     }
     change()?;
-    NOW.set(Now {
-        decided: Decided::Lowered,
-        ..before
-    });
+    NOW.set(Now { decided: Decided::Lowered, ..before });
     Ok(Some(Lowered(before, PhantomData)))
 }
 
@@ -190,8 +186,7 @@ impl Priorities<'_> {
             LaneScheduling::Reserved(_) if schedule::is_reserved() => Decided::Reservation,
             LaneScheduling::Reserved(asked) => {
                 let which = || format!("{:?} of each {:?}", asked.runtime, asked.period);
-                self.watch
-                    .note(Incident::NoRealTimePriority, which, String::new);
+                self.watch.note(Incident::NoRealTimePriority, which, String::new);
                 Decided::Orb
             }
         };
@@ -221,8 +216,7 @@ impl Priorities<'_> {
             Applied::Untouched => now.schedule,
             Applied::RefusedNow(native) => {
                 let which = || format!("native priority {native}");
-                self.watch
-                    .note(Incident::NoRealTimePriority, which, String::new);
+                self.watch.note(Incident::NoRealTimePriority, which, String::new);
                 now.schedule
             }
         };

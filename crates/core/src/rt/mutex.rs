@@ -97,11 +97,7 @@ pub struct MutexNotFound(pub String);
 
 impl fmt::Display for MutexNotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no mutex of this ORB is called {:?}; create_named_mutex makes one",
-            self.0
-        )
+        write!(f, "no mutex of this ORB is called {:?}; create_named_mutex makes one", self.0)
     }
 }
 
@@ -140,9 +136,7 @@ impl NamedMutexes {
     pub(crate) fn destroy(&self, name: &str) -> Result<(), MutexNotFound> {
         let mut mutexes = self.0.lock().expect(UNPOISONED);
         let known = mutexes.remove(name);
-        known
-            .map(drop)
-            .ok_or_else(|| MutexNotFound(name.to_owned()))
+        known.map(drop).ok_or_else(|| MutexNotFound(name.to_owned()))
     }
 }
 
@@ -157,10 +151,7 @@ mod tests {
     #[test]
     fn a_name_leads_to_one_mutex_until_it_is_destroyed() {
         let (orb, other) = (Orb::new(Options::default()), Orb::new(Options::default()));
-        assert_eq!(
-            orb.open_named_mutex("radar").err(),
-            Some(MutexNotFound("radar".to_owned()))
-        );
+        assert_eq!(orb.open_named_mutex("radar").err(), Some(MutexNotFound("radar".to_owned())));
         let (made, created) = orb.create_named_mutex("radar");
         let (known, again) = orb.create_named_mutex("radar");
         assert!(created && !again && Arc::ptr_eq(&made, &known));
@@ -169,10 +160,7 @@ mod tests {
         std::thread::scope(|scope| {
             scope.spawn(|| assert!(opened.try_lock(Duration::ZERO).unwrap().is_none()));
         });
-        assert!(
-            other.open_named_mutex("radar").is_err(),
-            "names are an ORB's own"
-        );
+        assert!(other.open_named_mutex("radar").is_err(), "names are an ORB's own");
         orb.destroy_named_mutex("radar").unwrap();
         assert!(orb.destroy_named_mutex("radar").is_err());
         assert!(orb.create_named_mutex("radar").1);

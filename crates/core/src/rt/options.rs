@@ -79,9 +79,7 @@ impl LaneEndpoints {
         Ok(LaneEndpoints {
             pool,
             lane,
-            endpoints: protocols
-                .parse(endpoints.trim())
-                .map_err(|error| error.to_string())?,
+            endpoints: protocols.parse(endpoints.trim()).map_err(|error| error.to_string())?,
         })
     }
 
@@ -107,11 +105,7 @@ impl LaneNumber {
         let form = || format!("expected POOL:LANE=NUMBER up to {most}, as in 1:0=3 or *:*=3");
         let (pool, lane, number) = lane_and_value(text).ok_or_else(form)?;
         let number = number.parse().ok().filter(|number| *number <= most);
-        Ok(LaneNumber {
-            pool,
-            lane,
-            number: number.ok_or_else(form)?,
-        })
+        Ok(LaneNumber { pool, lane, number: number.ok_or_else(form)? })
     }
 
     /// Returns the number of a lane; the first entry that names the lane decides.

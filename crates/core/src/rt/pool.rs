@@ -30,9 +30,6 @@ pub enum Serving {
 impl Serving {
     /// Whether there are threads that begin while requests come.
     pub(crate) fn starts_threads(self) -> bool {
-        matches!(
-            self,
-            Serving::ThreadPerRequest | Serving::ThreadPerConnection
-        )
+        matches!(self, Serving::ThreadPerRequest | Serving::ThreadPerConnection)
     }
 }

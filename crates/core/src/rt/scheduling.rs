@@ -126,9 +126,7 @@ impl Scheduling {
         match schedule::set_current(wanted) {
             Ok(()) => Ok(Applied::Yes(wanted)),
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let before = self
-                    .refused_from
-                    .fetch_min(wanted.priority, Ordering::Relaxed);
+                let before = self.refused_from.fetch_min(wanted.priority, Ordering::Relaxed);
                 match before {
                     i32::MAX => Ok(Applied::RefusedNow(native)),
                     _ => Ok(Applied::Untouched),

@@ -26,10 +26,7 @@ fn priority(value: i16) -> Priority {
 
 /// Returns the kernel's schedule for a thread of the native priority `priority`.
 fn fifo(priority: i32) -> Schedule {
-    Schedule {
-        class: Class::Fifo,
-        priority,
-    }
+    Schedule { class: Class::Fifo, priority }
 }
 
 fn in_a_thread(test: impl FnOnce() + Send) {
@@ -66,9 +63,7 @@ fn want_of_privilege_is_told_at_most_once_and_priorities_go_on() {
             orb.set_thread_priority(priority(value)).unwrap();
             assert_eq!(orb.thread_priority(), Some(priority(value)));
         }
-        let told = orb
-            .connection_statistics()
-            .count(Incident::NoRealTimePriority);
+        let told = orb.connection_statistics().count(Incident::NoRealTimePriority);
         assert!(told <= 1, "{told}");
     });
 }

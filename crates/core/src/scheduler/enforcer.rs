@@ -56,11 +56,7 @@ impl Enforcer {
                 measured: plan.measure.then(Measured::default),
             }
         };
-        Enforcer {
-            rows: operations.map(row).collect(),
-            graph: Graph::default(),
-            plan,
-        }
+        Enforcer { rows: operations.map(row).collect(), graph: Graph::default(), plan }
     }
 
     pub(crate) fn row(&self, place: u16) -> (&Row, &table::Row) {
@@ -95,15 +91,13 @@ impl Enforcer {
     /// Returns what the requests of every operation of the table took so far, in its order.
     pub(crate) fn measurements(&self) -> Option<Vec<Measurement>> {
         let rows = self.rows.iter().zip(self.plan.table.operations());
-        rows.map(|(row, said)| Some(row.measured.as_ref()?.read(&said.name)))
-            .collect()
+        rows.map(|(row, said)| Some(row.measured.as_ref()?.read(&said.name))).collect()
     }
 
     /// Returns which operation of the table called which.
     pub(crate) fn calls_between(&self) -> Vec<CallsBetween> {
         let operations = self.plan.table.operations();
-        self.graph
-            .read(|place| operations[usize::from(place)].name.clone())
+        self.graph.read(|place| operations[usize::from(place)].name.clone())
     }
 
     /// Forgets what was measured so far.

@@ -108,12 +108,7 @@ impl Graph {
         let calls = self.0.lock().expect(UNPOISONED);
         let edges = calls.iter().map(|(&(from, to, two_way), &calls)| {
             let (from, to) = (name(from), name(to));
-            CallsBetween {
-                from,
-                to,
-                two_way,
-                calls,
-            }
+            CallsBetween { from, to, two_way, calls }
         });
         edges.collect()
     }

@@ -65,11 +65,7 @@ pub struct Modules {
 impl RunTimeScheduler {
     /// Enforces a table in the threads that read requests, measuring nothing.
     pub fn new(table: DispatchTable) -> RunTimeScheduler {
-        RunTimeScheduler {
-            table,
-            modules: None,
-            measure: false,
-        }
+        RunTimeScheduler { table, modules: None, measure: false }
     }
 }
 

@@ -71,11 +71,7 @@ impl Running {
             within: WITHIN.replace(0),
             cpu: thread_cpu(),
         });
-        Ok(Running {
-            raised,
-            before,
-            meter,
-        })
+        Ok(Running { raised, before, meter })
     }
 }
 

@@ -29,15 +29,8 @@ impl Scheduled {
         }
         let texts: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
         let hash = PerfectHash::build(&texts).ok()?;
-        let names = names
-            .into_iter()
-            .map(|(name, place)| (name, place as u16))
-            .collect();
-        Some(Scheduled(Arc::new(Rows {
-            enforcer: Arc::clone(enforcer),
-            names,
-            hash,
-        })))
+        let names = names.into_iter().map(|(name, place)| (name, place as u16)).collect();
+        Some(Scheduled(Arc::new(Rows { enforcer: Arc::clone(enforcer), names, hash })))
     }
 
     /// The row of an operation, by its name on the wire.
@@ -62,17 +55,13 @@ impl Scheduled {
         if enforcer.plan.measure
             && let Some(from) = thread::current(enforcer)
         {
-            enforcer
-                .graph
-                .called(from, to, response == Response::WithTarget);
+            enforcer.graph.called(from, to, response == Response::WithTarget);
         }
     }
 }
 
 impl fmt::Debug for Scheduled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map()
-            .entries(self.0.names.iter().map(|(name, place)| (name, place)))
-            .finish()
+        f.debug_map().entries(self.0.names.iter().map(|(name, place)| (name, place))).finish()
     }
 }

@@ -108,11 +108,7 @@ impl Connection {
         }
         match Owed::expect(client, octets, &shared.options) {
             None => Room::None,
-            owed => Room::Found(Some(Expected {
-                client: Arc::clone(client),
-                operation,
-                owed,
-            })),
+            owed => Room::Found(Some(Expected { client: Arc::clone(client), operation, owed })),
         }
     }
 }

@@ -68,9 +68,7 @@ pub(super) fn assign(
         return refuse(orb.shared(), connection, exception);
     }
     let (picked, dropping) = match assigned {
-        Assigned::Lane {
-            picked, dropping, ..
-        } => (picked, dropping),
+        Assigned::Lane { picked, dropping, .. } => (picked, dropping),
         Assigned::Module(..) => (false, Dropping::default()),
     };
     let detached = Detached {
@@ -80,12 +78,9 @@ pub(super) fn assign(
         served: false,
     };
     match assigned {
-        Assigned::Lane {
-            lane,
-            octets,
-            urgency,
-            ..
-        } => lane.take_over(orb, detached, octets, urgency),
+        Assigned::Lane { lane, octets, urgency, .. } => {
+            lane.take_over(orb, detached, octets, urgency)
+        }
         Assigned::Module(modules, due) => modules.dispatch(orb.shared(), detached, due),
     }
     Next::Message
@@ -129,10 +124,7 @@ fn assigned<'o>(
     }
     let picked = match orb.options().thread_filters.is_empty() {
         true => None,
-        false => pick(
-            orb,
-            &Arriving::new(frame, &request, key, Some(Arc::clone(caller.link))),
-        )?,
+        false => pick(orb, &Arriving::new(frame, &request, key, Some(Arc::clone(caller.link))))?,
     };
     if picked.is_none()
         && let Some(modules) = orb.modules()
@@ -271,9 +263,7 @@ impl Detached {
     /// Answers it with an exception instead.
     pub(super) fn refuse(mut self, exception: SystemException) {
         self.served = true;
-        let Detached {
-            orb, connection, ..
-        } = &mut self;
+        let Detached { orb, connection, .. } = &mut self;
         connection.refuse_detached(orb.options(), exception);
     }
 
@@ -309,9 +299,7 @@ impl Detached {
         if self.dropping.is_over() {
             return self.give_up("it waited for longer than oneways of its class may");
         }
-        let Detached {
-            orb, connection, ..
-        } = &mut self;
+        let Detached { orb, connection, .. } = &mut self;
         // A panic outside a servant is a fault of ours; it costs the one request, not the thread.
         let served = panic::catch_unwind(AssertUnwindSafe(|| serve(orb, connection)));
         self.served = served.is_ok();
@@ -320,12 +308,7 @@ impl Detached {
 
 impl Drop for Detached {
     fn drop(&mut self) {
-        let Detached {
-            orb,
-            connection,
-            served,
-            ..
-        } = self;
+        let Detached { orb, connection, served, .. } = self;
         if !*served {
             connection.refuse_detached(orb.options(), raise::NO_SERVING_THREAD);
         }

@@ -102,11 +102,8 @@ impl Connection {
         pool: Option<u32>,
     ) -> Connection {
         let inbox = admitted.status.inbox(&options.limits);
-        let lines = Lines {
-            payloads: admitted.status.payloads(options),
-            status: admitted.status,
-            pool,
-        };
+        let lines =
+            Lines { payloads: admitted.status.payloads(options), status: admitted.status, pool };
         let session = match inbox.messaging() {
             None => Session::default(),
             Some(messaging) => Session::speaking(messaging.dialect()),
@@ -237,10 +234,7 @@ impl Connection {
         let mut gather = Gather::default();
         loop {
             let (mut waits, mut paused) = (true, false);
-            let mut receiver = Receiver {
-                link: &*self.link,
-                inbox: &mut self.inbox,
-            };
+            let mut receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
             let (intake, status) = (&mut self.intake, &self.lines.status);
             let event = receiver.next(|inbox| {
                 if orb.is_closing() {
@@ -259,11 +253,7 @@ impl Connection {
                 let ends = drained && !(inbox.borrows().is_some() && self.link.lender().is_some());
                 // Octets that the link holds back are reported by nobody.
                 let has_had_its_turn = ends || (reads >= TURN && !self.link.pending());
-                Ok(if has_had_its_turn {
-                    Wait::Not
-                } else {
-                    Wait::Now
-                })
+                Ok(if has_had_its_turn { Wait::Not } else { Wait::Now })
             });
             match event {
                 Ok(Event::Message) => {
@@ -296,8 +286,7 @@ impl Connection {
                 Err(ended) => {
                     if let Ended::Malformed(violation) = &ended {
                         let peer = || self.link.peer();
-                        orb.shared()
-                            .note(Incident::of(violation), peer, || violation.to_string());
+                        orb.shared().note(Incident::of(violation), peer, || violation.to_string());
                         refuse(violation, self.wire(), &mut self.sink);
                     }
                     return Err(ended);
@@ -330,12 +319,8 @@ impl Connection {
         &'c mut self,
         context: &'c ServingContext,
     ) -> (Caller<'c>, &'c Inbox, &'c mut Sink) {
-        let caller = Caller {
-            link: &self.link,
-            lines: &self.lines,
-            session: &mut self.session,
-            context,
-        };
+        let caller =
+            Caller { link: &self.link, lines: &self.lines, session: &mut self.session, context };
         (caller, &self.inbox, &mut self.sink)
     }
 
@@ -349,10 +334,7 @@ impl Connection {
         status.share_unanswered();
         let mut inbox = Inbox::new(&options.limits);
         self.inbox.split_to(&mut inbox);
-        let lines = Lines {
-            pool: self.lines.pool.filter(|_| !picked),
-            ..self.lines.clone()
-        };
+        let lines = Lines { pool: self.lines.pool.filter(|_| !picked), ..self.lines.clone() };
         self.detached(inbox, lines)
     }
 
@@ -434,10 +416,7 @@ impl Connection {
         let frame = self.inbox.peek_frame();
         match frame.as_ref().and_then(|frame| Request::parse(frame).ok()) {
             None => (None, Dropping::default()),
-            Some(request) => (
-                order.place(&request.contexts),
-                Dropping::of(drops, &request),
-            ),
+            Some(request) => (order.place(&request.contexts), Dropping::of(drops, &request)),
         }
     }
 
@@ -445,10 +424,7 @@ impl Connection {
         if let Some(header) = self.inbox.peek() {
             return Ok(Ahead::Message(header.ok()));
         }
-        let mut receiver = Receiver {
-            link: &*self.link,
-            inbox: &mut self.inbox,
-        };
+        let mut receiver = Receiver { link: &*self.link, inbox: &mut self.inbox };
         let (intake, status) = (&mut self.intake, &self.lines.status);
         let mut may_read = true;
         let event = receiver.next(|inbox| {
@@ -456,11 +432,7 @@ impl Connection {
             Ok(if may_read { Wait::Now } else { Wait::Not })
         })?;
         let Event::Octets { octets, .. } = event else {
-            let waits = if may_read {
-                Ahead::Nothing
-            } else {
-                Ahead::Throttled
-            };
+            let waits = if may_read { Ahead::Nothing } else { Ahead::Throttled };
             return Ok(waits);
         };
         self.came(orb, octets);
@@ -487,8 +459,7 @@ impl Connection {
         if request.response != Response::None {
             let wire = frame.wire();
             self.sink.begin();
-            self.sink
-                .send_exception(options, wire, request.id, wire.dialect(), exception);
+            self.sink.send_exception(options, wire, request.id, wire.dialect(), exception);
         }
         !self.sink.broken()
     }
@@ -496,25 +467,16 @@ impl Connection {
     /// Whether a connection that waits has to end: it stalls in mid-message, or
     /// has been idle for too long. To be asked now and then while it waits.
     pub(crate) fn is_overdue(&mut self, orb: &impl Parts) -> bool {
-        let Connection {
-            intake,
-            link,
-            lines,
-            inbox,
-            ..
-        } = self;
+        let Connection { intake, link, lines, inbox, .. } = self;
         if intake.has_stalled(orb, &**link, &lines.status, inbox) {
             return true;
         }
         if let Some(calls) = self.lines.status.calls() {
             calls.expire(clock::now(), Some(orb.options().stall_timeout));
         }
-        let idle = orb
-            .registry()
-            .is_overdue(&self.lines.status, orb.options().idle_timeout);
+        let idle = orb.registry().is_overdue(&self.lines.status, orb.options().idle_timeout);
         if idle {
-            orb.shared()
-                .note(Incident::IdleClosed, || self.link.peer(), String::new);
+            orb.shared().note(Incident::IdleClosed, || self.link.peer(), String::new);
         }
         idle
     }

@@ -94,10 +94,7 @@ pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec
     let mut sink = Sink::to_memory(room);
     let frame = Frame::parse(message).expect("a message that was just written");
     let request = Request::parse(&frame).expect("a message that was just written");
-    let key = request
-        .target
-        .object_key()
-        .expect("a message that was just written");
+    let key = request.target.object_key().expect("a message that was just written");
     let times = Times::of(&frame, &request).expect("contexts that were just written");
     let arrived = Arrived {
         orb,
@@ -109,9 +106,7 @@ pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec
         payloads: None,
     };
     let flow = ServerFlow::of(orb.interceptors());
-    upcall(&arrived, &mut sink, flow.as_ref(), |upcall| {
-        adapt(orb, upcall)
-    });
+    upcall(&arrived, &mut sink, flow.as_ref(), |upcall| adapt(orb, upcall));
     ServerFlow::end_of_request(flow);
     sink.into_memory()
 }
@@ -150,13 +145,7 @@ fn serve(
     if caller.session.opened_here && !orb.takes_both_ways(key) {
         return fail(sink, raise::NOT_BIDIRECTIONAL);
     }
-    let served = Served {
-        orb,
-        frame,
-        request,
-        key,
-        dialect,
-    };
+    let served = Served { orb, frame, request, key, dialect };
     match caller.context.limited.get() {
         false => run(&served, caller, sink),
         true => run_limited(&served, caller, sink),
@@ -176,13 +165,7 @@ struct Served<'r> {
 #[cold]
 #[inline(never)]
 fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
-    let Served {
-        orb,
-        frame,
-        request,
-        key,
-        ..
-    } = *served;
+    let Served { orb, frame, request, key, .. } = *served;
     let fail =
         |sink: &mut Sink, exception| refuse_request(orb.options(), frame, request, exception, sink);
     let mut counted = Counted(None);
@@ -216,13 +199,7 @@ fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Res
 
 #[inline(always)]
 fn run(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
-    let Served {
-        orb,
-        frame,
-        request,
-        key,
-        dialect,
-    } = *served;
+    let Served { orb, frame, request, key, dialect } = *served;
     let read;
     let mut times = Times::NONE;
     if !request.contexts.is_empty() || request.has_terms {
@@ -232,15 +209,8 @@ fn run(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), 
             return refuse_request(orb.options(), frame, request, exception, sink);
         }
     }
-    let arrived = Arrived {
-        orb,
-        frame,
-        request,
-        key,
-        dialect,
-        times,
-        payloads: Some(caller.lines.payloads),
-    };
+    let arrived =
+        Arrived { orb, frame, request, key, dialect, times, payloads: Some(caller.lines.payloads) };
     probe::stamp(Stage::RequestAdmitted);
     let flow = ServerFlow::of(orb.interceptors());
     upcall(&arrived, sink, flow.as_ref(), |upcall| adapt(orb, upcall));
@@ -312,13 +282,7 @@ pub(crate) fn upcall(
         let upcall = Upcall::new(arrived, sink, flow);
         let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
     }
-    let Arrived {
-        orb,
-        frame,
-        request,
-        dialect,
-        ..
-    } = *arrived;
+    let Arrived { orb, frame, request, dialect, .. } = *arrived;
     if request.response != Response::None && !sink.answered() {
         let (wire, id) = (frame.wire(), request.id);
         sink.send_exception(orb.options(), wire, id, dialect, raise::SERVANT_PANICKED);
@@ -327,8 +291,7 @@ pub(crate) fn upcall(
 
 fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
     let located = panic::catch_unwind(AssertUnwindSafe(|| {
-        orb.adapter()
-            .map_or(Located::Unknown, |adapter| adapter.locate(key))
+        orb.adapter().map_or(Located::Unknown, |adapter| adapter.locate(key))
     }))
     .unwrap_or(Located::Unknown);
     let (status, forward) = match &located {

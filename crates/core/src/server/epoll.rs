@@ -135,8 +135,7 @@ impl Reactor for BusyPoll {
                 return found;
             }
         }
-        self.epoll
-            .wait_one(limit.saturating_sub(clock::since(began)))
+        self.epoll.wait_one(limit.saturating_sub(clock::since(began)))
     }
 
     fn wake(&self) {

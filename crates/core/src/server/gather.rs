@@ -70,10 +70,7 @@ impl Gather {
     pub(super) fn before_read(&mut self) {
         if self.answered || self.oneways == 0 {
             // What waits were worth still holds: a client that calls now and then is to wait no more often.
-            *self = Gather {
-                wasted: self.wasted,
-                ..Gather::default()
-            };
+            *self = Gather { wasted: self.wasted, ..Gather::default() };
         } else {
             self.note();
         }
@@ -85,10 +82,8 @@ impl Gather {
         let now = clock::now();
         let soon = |last: Instant| now.saturating_duration_since(last) <= SOON;
         let follows = self.filled || self.last.is_some_and(soon);
-        let wasted = !self.filled
-            && self
-                .waited
-                .is_some_and(|away| self.oneways < self.worth(away));
+        let wasted =
+            !self.filled && self.waited.is_some_and(|away| self.oneways < self.worth(away));
         self.wasted = match (self.waited, wasted) {
             (Some(_), true) => self.wasted.saturating_add(1),
             (Some(_), false) => 0,
@@ -184,13 +179,9 @@ mod tests {
 
     #[test]
     fn a_wait_in_which_others_kept_the_processor_has_to_bring_as_much_more() {
-        for (waits, brought, wasted) in [
-            (1, 9, 0),
-            (2, 16, 1),
-            (2, 17, 0),
-            (80, 100, 1),
-            (80, 641, 0),
-        ] {
+        for (waits, brought, wasted) in
+            [(1, 9, 0), (2, 16, 1), (2, 17, 0), (80, 100, 1), (80, 641, 0)]
+        {
             let mut gather = Gather::default();
             wait(&mut gather, 1);
             away(&mut gather, waits);
@@ -204,16 +195,9 @@ mod tests {
         let mut gather = Gather::default();
         let waits =
             |gather: &mut Gather| (0..4 * STREAK).filter(|_| read(gather, false, 1)).count();
-        assert_eq!(
-            waits(&mut gather),
-            2,
-            "after {STREAK} reads, and twice as many"
-        );
+        assert_eq!(waits(&mut gather), 2, "after {STREAK} reads, and twice as many");
         let many = (0..4 * LONGEST_STREAK).filter(|_| read(&mut gather, false, 1));
-        assert!(
-            many.count() < 16,
-            "one wait in {LONGEST_STREAK} reads at last"
-        );
+        assert!(many.count() < 16, "one wait in {LONGEST_STREAK} reads at last");
         // An answered request in between does not make the thread forget it.
         gather.served(true);
         gather.before_read();

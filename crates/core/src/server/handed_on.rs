@@ -42,10 +42,7 @@ pub(crate) enum NotQueued {
 impl<C> Default for HandedOn<C> {
     fn default() -> Self {
         HandedOn {
-            waiting: Mutex::new(Waiting {
-                all: VecDeque::new(),
-                closed: false,
-            }),
+            waiting: Mutex::new(Waiting { all: VecDeque::new(), closed: false }),
             count: AtomicUsize::new(0),
         }
     }
@@ -86,9 +83,8 @@ impl<C> HandedOn<C> {
     pub(super) fn close(&self, ends: impl Fn(&C) -> bool) -> Vec<C> {
         let mut waiting = self.lock();
         waiting.closed = true;
-        let (ended, left) = std::mem::take(&mut waiting.all)
-            .into_iter()
-            .partition::<VecDeque<_>, _>(ends);
+        let (ended, left) =
+            std::mem::take(&mut waiting.all).into_iter().partition::<VecDeque<_>, _>(ends);
         waiting.all = left;
         self.count.store(waiting.all.len(), Ordering::SeqCst);
         ended.into()
@@ -100,9 +96,7 @@ impl<C> HandedOn<C> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting<C>> {
-        self.waiting
-            .lock()
-            .expect("no panic while the lock is held")
+        self.waiting.lock().expect("no panic while the lock is held")
     }
 }
 
@@ -120,10 +114,7 @@ mod tests {
         assert_eq!(queue.close(|one| one % 2 == 0), [2, 4]);
         assert_eq!(queue.offer(5, 9), Err((NotQueued::Closed, 5)));
         queue.push(6);
-        assert_eq!(
-            (queue.pop(), queue.pop(), queue.pop()),
-            (Some(1), Some(6), None)
-        );
+        assert_eq!((queue.pop(), queue.pop(), queue.pop()), (Some(1), Some(6), None));
         assert!(queue.is_empty());
     }
 }

@@ -48,23 +48,19 @@ impl Home {
 
     /// Reports whether it is the lane that requests beyond their budgets go to.
     pub(super) fn is_lowest(&self) -> bool {
-        self.lane()
-            .is_some_and(|lane| lane.is_lowest.get().is_some())
+        self.lane().is_some_and(|lane| lane.is_lowest.get().is_some())
     }
 
     /// Returns the lane whose own watching thread has its connections taken over; `None`: that of the ORB does.
     pub(super) fn watched_lane(&self, shared: &Shared) -> Option<&Arc<Lane>> {
-        self.lane()
-            .filter(|lane| lane.priority().is_some() && shared.scheduling.is_real_time())
+        self.lane().filter(|lane| lane.priority().is_some() && shared.scheduling.is_real_time())
     }
 
     /// Whether one more thread is there that could read a connection, which is then [handed on](Self::hand_on), or
     /// [is not](Self::release_thread).
     pub(super) fn reserve_thread(&self, orb: &impl Host) -> bool {
         match self {
-            Home::Thread(None) => orb
-                .followers()
-                .reserve(|| per_connection::start_follower(orb)),
+            Home::Thread(None) => orb.followers().reserve(|| per_connection::start_follower(orb)),
             Home::Thread(Some(lane)) => lane.followers.reserve(|| lane.start_follower(orb)),
             Home::Lane(lane) => lane.has_follower(),
         }

@@ -41,12 +41,7 @@ struct Pace {
 
 impl Intake {
     pub(super) fn of(client: Option<&Arc<Client>>) -> Intake {
-        Intake {
-            pace: None,
-            claim: Claim::of(client),
-            kept: Buffer::of(client),
-            throttled: false,
-        }
+        Intake { pace: None, claim: Claim::of(client), kept: Buffer::of(client), throttled: false }
     }
 
     /// Counts the memory of the inbox as planned for, where it has so many octets.
@@ -126,8 +121,7 @@ impl Intake {
         if !self.throttled {
             self.throttled = true;
             let detail = || format!("a message of {wanted} octets waits");
-            orb.shared()
-                .note(Incident::TooManyOctets, || link.peer(), detail);
+            orb.shared().note(Incident::TooManyOctets, || link.peer(), detail);
         }
         Ok(false)
     }
@@ -166,16 +160,12 @@ impl Intake {
                 let limit = if self.throttled { 2 * limit } else { limit };
                 let stalled = clock::since(pace.since) >= limit;
                 if stalled {
-                    orb.shared()
-                        .note(Incident::Stalled, || link.peer(), String::new);
+                    orb.shared().note(Incident::Stalled, || link.peer(), String::new);
                 }
                 stalled
             }
             pace => {
-                *pace = Some(Pace {
-                    since: clock::now(),
-                    octets: 0,
-                });
+                *pace = Some(Pace { since: clock::now(), octets: 0 });
                 orb.registry().stalls(status);
                 false
             }

@@ -70,9 +70,7 @@ impl Lane {
 
     /// Drops the jobs that wait, and refuses further ones.
     pub(super) fn end_jobs(self: &Arc<Self>) {
-        let jobs = self
-            .handed_on
-            .close(|handed| matches!(handed, Handed::Job(_)));
+        let jobs = self.handed_on.close(|handed| matches!(handed, Handed::Job(_)));
         drop(jobs);
     }
 }

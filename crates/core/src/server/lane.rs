@@ -285,9 +285,7 @@ impl Lane {
             crate::within::mark_server_thread();
             lane.mark(orb.shared());
             if let Some(priority) = lane.plan.priority {
-                orb.shared()
-                    .priorities()
-                    .enter_lane(priority, lane.plan.scheduling);
+                orb.shared().priorities().enter_lane(priority, lane.plan.scheduling);
             }
             if lane.plan.prefault {
                 oxorb_sys::memory::prefault_stack(lane.plan.stack_size.unwrap_or(STACK) / 4);
@@ -326,20 +324,14 @@ impl Lane {
         if self.plan.pool == 0 || self.is_one_thread().is_err() {
             return None;
         }
-        let lane = LaneOf {
-            pool: self.plan.pool,
-            lane: self.plan.lane,
-        };
+        let lane = LaneOf { pool: self.plan.pool, lane: self.plan.lane };
         Some(Confines::begin(shared.scheduling.number(), lane))
     }
 
     /// The calling thread is one of the lane from now on.
     fn mark(&self, shared: &Shared) {
         if self.plan.pool != 0 {
-            let lane = LaneOf {
-                pool: self.plan.pool,
-                lane: self.plan.lane,
-            };
+            let lane = LaneOf { pool: self.plan.pool, lane: self.plan.lane };
             SERVING.set(Some((shared.scheduling.number(), lane)));
         }
     }
@@ -372,12 +364,8 @@ impl Lane {
             return Err(io::ErrorKind::NotConnected.into());
         }
         self.steer(orb.shared(), &*link)?;
-        let mut connection = Connection::new(
-            orb.options(),
-            admitted,
-            Arc::clone(&link),
-            Some(self.plan.pool),
-        );
+        let mut connection =
+            Connection::new(orb.options(), admitted, Arc::clone(&link), Some(self.plan.pool));
         if let Some(buffers) = self.memory.as_ref().and_then(Memory::take) {
             connection = connection.with_buffers(buffers);
         }
@@ -599,11 +587,7 @@ impl Lane {
         let due = self.next_look.load(Ordering::Relaxed);
         let next = now + TICK.as_nanos() as u64;
         let (set, load) = (Ordering::Relaxed, Ordering::Relaxed);
-        now >= due
-            && self
-                .next_look
-                .compare_exchange(due, next, set, load)
-                .is_ok()
+        now >= due && self.next_look.compare_exchange(due, next, set, load).is_ok()
     }
 
     fn look_after_parked(&self, orb: &impl Parts) {
@@ -649,9 +633,7 @@ impl Lane {
 
     fn is_idle(&self, since: Option<Instant>) -> bool {
         let limit = self.plan.dynamic_idle;
-        since
-            .zip(limit)
-            .is_some_and(|(since, limit)| clock::since(since) >= limit)
+        since.zip(limit).is_some_and(|(since, limit)| clock::since(since) >= limit)
     }
 
     /// Whether no request waits for one of its threads.

@@ -57,11 +57,7 @@ impl Memory {
         for _ in 0..buffers {
             stock.put(touched(planned.octets));
         }
-        Memory {
-            planned,
-            stock: Mutex::new(stock),
-            without: AtomicU64::new(0),
-        }
+        Memory { planned, stock: Mutex::new(stock), without: AtomicU64::new(0) }
     }
 
     /// Takes buffers for a connection that comes; `None`: all are given away.
@@ -71,11 +67,7 @@ impl Memory {
             self.without.fetch_add(1, Ordering::Relaxed);
             return None;
         }
-        Some(Pair {
-            read: stock.take(0),
-            write: stock.take(0),
-            memory: Arc::clone(self),
-        })
+        Some(Pair { read: stock.take(0), write: stock.take(0), memory: Arc::clone(self) })
     }
 
     /// Takes buffers back from a connection that goes. What was lost on the way, or grew, is

@@ -17,16 +17,13 @@ pub(crate) struct LargeReplies([AtomicU64; OPERATIONS]);
 /// Operation of an object, hashed. Two that collide are taken for one, which costs no more than a wait.
 pub(super) fn hash(key: &[u8], operation: &[u8]) -> u32 {
     let octets = key.iter().chain(operation);
-    octets.fold(0x811c_9dc5, |hash, octet| {
-        (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
-    })
+    octets.fold(0x811c_9dc5, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193))
 }
 
 impl LargeReplies {
     /// Returns the octets that a reply of the operation may take; 0: nothing is known.
     pub(super) fn expected(&self, operation: u32) -> usize {
-        self.find(operation)
-            .map_or(0, |(_, entry)| (entry as u32 as usize) << 10)
+        self.find(operation).map_or(0, |(_, entry)| (entry as u32 as usize) << 10)
     }
 
     /// Remembers a reply of so many octets. Smaller ones let what is known shrink by half each, until it is forgotten.
@@ -103,9 +100,6 @@ mod tests {
         }
         assert_eq!(known.len(), OPERATIONS);
         assert_eq!(known.expected(1), 0);
-        assert_eq!(
-            known.expected(2 * OPERATIONS as u32),
-            2 * OPERATIONS * LARGE
-        );
+        assert_eq!(known.expected(2 * OPERATIONS as u32), 2 * OPERATIONS * LARGE);
     }
 }

@@ -58,10 +58,7 @@ impl Setup {
         let policy = self.bandwidth.get().map(|octets| u64::from(octets.get()));
         let lane = lane.and_then(|lane| lane.plan.pacing);
         if let Some(octets) = [policy, lane].into_iter().flatten().min() {
-            let _ = link.apply(&Properties {
-                bandwidth: Some(octets),
-                ..Properties::default()
-            });
+            let _ = link.apply(&Properties { bandwidth: Some(octets), ..Properties::default() });
         }
     }
 }
@@ -93,10 +90,7 @@ impl Listeners {
         listen: impl Fn(&dyn Transport, &Endpoint) -> Result<Box<dyn Acceptor>, ListenError>,
     ) -> Result<Vec<Endpoint>, OpenError> {
         let open = |endpoint: &Endpoint| {
-            let protocol = orb
-                .options()
-                .protocol_at(endpoint)
-                .map_err(OpenError::Setup)?;
+            let protocol = orb.options().protocol_at(endpoint).map_err(OpenError::Setup)?;
             let acceptor = listen(protocol.transport(), endpoint);
             let acceptor = acceptor.map_err(OpenError::Listen)?;
             Ok((Arc::clone(protocol), Arc::from(acceptor)))
@@ -117,10 +111,7 @@ impl Listeners {
                 let wire = Wire::of(protocol.messaging(), Version::V1_0); // any version understands the oldest
                 let builder = match &lane {
                     Some(lane) => lane.builder(orb.shared(), Purpose::Acceptor, ACCEPTOR),
-                    None => orb
-                        .shared()
-                        .threads
-                        .builder(Purpose::Acceptor, ACCEPTOR, None),
+                    None => orb.shared().threads.builder(Purpose::Acceptor, ACCEPTOR, None),
                 };
                 let places = Arc::default();
                 let place = Places::add(&places, acceptor.endpoint().to_string());
@@ -130,10 +121,7 @@ impl Listeners {
                 });
                 started.map_err(OpenError::Threads)?
             };
-            self.open.lock().expect(UNPOISONED).push(Listener {
-                acceptor,
-                thread: Some(thread),
-            });
+            self.open.lock().expect(UNPOISONED).push(Listener { acceptor, thread: Some(thread) });
         }
         Ok(real)
     }
@@ -225,8 +213,7 @@ fn accept(
                 if let Some(properties) = &indispensable
                     && let Err(error) = link.apply(properties)
                 {
-                    orb.shared()
-                        .note(Incident::PagesRefused, || link.peer(), || error.to_string());
+                    orb.shared().note(Incident::PagesRefused, || link.peer(), || error.to_string());
                     // In order, so that its client goes elsewhere.
                     turn_away(Arc::from(link), wire);
                     continue;
@@ -242,16 +229,14 @@ fn accept(
             Err(error) => {
                 if let Some(refused) = NotLetIn::of(&error) {
                     let why = || format!("{} at {}", refused.why, acceptor.endpoint());
-                    orb.shared()
-                        .note(Incident::HandshakeRefused, || refused.peer.clone(), why);
+                    orb.shared().note(Incident::HandshakeRefused, || refused.peer.clone(), why);
                     continue;
                 }
                 // Once for each shortage, however often it is tried again.
                 if !short {
                     short = true;
                     let endpoint = || acceptor.endpoint().to_string();
-                    orb.shared()
-                        .note(Incident::AcceptPaused, endpoint, || error.to_string());
+                    orb.shared().note(Incident::AcceptPaused, endpoint, || error.to_string());
                 }
                 make_room(orb);
                 thread::sleep(SHORTAGE_PAUSE);
@@ -279,8 +264,7 @@ pub(crate) fn welcome(
             Some(subject) => format!("at {endpoint}, with the certificate of {subject}"),
             None => format!("at {endpoint}"),
         };
-        orb.shared()
-            .note(Incident::AccessDenied, || link.peer(), at);
+        orb.shared().note(Incident::AccessDenied, || link.peer(), at);
         return turn_away(link, wire);
     }
     let admitted = match orb.registry().admit(&link, orb.options()) {
@@ -293,14 +277,11 @@ pub(crate) fn welcome(
         }
     };
     if let Some(peer) = &admitted.purged {
-        orb.shared()
-            .note(Incident::Purged, || peer.clone(), String::new);
+        orb.shared().note(Incident::Purged, || peer.clone(), String::new);
     }
     orb.shared().watch.accepted.fetch_add(1, Ordering::Relaxed);
     admitted.status.speak(wire);
-    admitted
-        .status
-        .set_payloads(orb.options().payloads_at(endpoint));
+    admitted.status.set_payloads(orb.options().payloads_at(endpoint));
     let id = admitted.id;
     let taken = match lane {
         Some(lane) => lane.adopt(orb, admitted, Arc::clone(&link)),
@@ -309,8 +290,7 @@ pub(crate) fn welcome(
     if let Err(error) = taken {
         // A lane that is going says so.
         if error.kind() != io::ErrorKind::NotConnected {
-            orb.shared()
-                .note(Incident::NotServed, || link.peer(), || error.to_string());
+            orb.shared().note(Incident::NotServed, || link.peer(), || error.to_string());
         }
         orb.registry().remove(id);
         turn_away(link, wire);

@@ -47,11 +47,7 @@ fn a_lane_borrows_from_the_one_below() {
         };
         let stuck = call(&above, 1);
         gate.until_reached();
-        let others = [
-            (2, call(&above, 2)),
-            (3, call(&above, 3)),
-            (4, call(&below, 4)),
-        ];
+        let others = [(2, call(&above, 2)), (3, call(&above, 3)), (4, call(&below, 4))];
         for (number, caller) in others {
             assert_eq!(caller.join().unwrap(), Ok(number + 1));
         }
@@ -98,10 +94,7 @@ fn a_lane_buffers_what_it_has_room_for() {
             match caller.join().unwrap() {
                 Ok(answer) => assert_eq!((answer, server.ran(number)), (number + 1, 1)),
                 Err(exception) => {
-                    assert_eq!(
-                        (exception, server.ran(number)),
-                        (raise::REQUESTS_BUFFERED, 0)
-                    );
+                    assert_eq!((exception, server.ran(number)), (raise::REQUESTS_BUFFERED, 0));
                     refused += 1;
                 }
             }

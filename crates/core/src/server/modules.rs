@@ -133,22 +133,14 @@ impl DispatchingModules {
             (one, other) => one.or(other).unwrap_or(NEVER),
         };
         let deadline = arrived.saturating_add(relative).min(NEVER);
-        let timing = Timing {
-            deadline,
-            execution: said.worst_case,
-            order: known.order,
-        };
+        let timing = Timing { deadline, execution: said.worst_case, order: known.order };
         if self.admission && arrived + self.before(said.queue) + said.worst_case > deadline {
             if let Some(measured) = &known.measured {
                 measured.refused();
             }
             return Err(raise::NOT_ADMITTED);
         }
-        Ok(Some(Due {
-            row,
-            arrived,
-            timing,
-        }))
+        Ok(Some(Due { row, arrived, timing }))
     }
 
     /// Returns the work that goes before a new request of this queue at worst.
@@ -160,11 +152,7 @@ impl DispatchingModules {
     /// Puts a request into its module, or answers it with TRANSIENT.
     pub(super) fn dispatch(&self, shared: &Shared, request: Detached, due: Due) {
         let (known, said) = self.enforcer.row(due.row);
-        let job = Job {
-            request,
-            row: due.row,
-            arrived: due.arrived,
-        };
+        let job = Job { request, row: due.row, arrived: due.arrived };
         let backlog = &self.backlog[said.queue];
         backlog.fetch_add(said.worst_case, Ordering::Relaxed);
         if let Err(Full(job)) = self.modules[said.queue].dispatch(job, due.timing) {
@@ -201,9 +189,8 @@ fn reservation(enforcer: &Enforcer, level: usize) -> io::Result<Reservation> {
         let share = u128::from(worst_case) * u128::from(period);
         u64::try_from(share.div_ceil(of.into())).unwrap_or(u64::MAX)
     };
-    let runtime = rows().fold(0u64, |sum, row| {
-        sum.saturating_add(part(row.worst_case, row.period))
-    });
+    let runtime =
+        rows().fold(0u64, |sum, row| sum.saturating_add(part(row.worst_case, row.period)));
     if runtime == 0 || runtime > period {
         return Err(io::Error::other(format!(
             "processor time cannot be reserved for dispatching queue {level}: its operations use {runtime} ns of each \
@@ -211,11 +198,7 @@ fn reservation(enforcer: &Enforcer, level: usize) -> io::Result<Reservation> {
         )));
     }
     let period = Duration::from_nanos(period);
-    Ok(Reservation {
-        runtime: Duration::from_nanos(runtime),
-        deadline: period,
-        period,
-    })
+    Ok(Reservation { runtime: Duration::from_nanos(runtime), deadline: period, period })
 }
 
 /// Work of the threads of a module.
@@ -260,17 +243,13 @@ impl Worker {
             let waited = monotonic_nanoseconds().saturating_sub(job.arrived);
             format!("waited for {waited} ns")
         };
-        job.request
-            .shared()
-            .note(Incident::DispatchedLate, name, waited);
+        job.request.shared().note(Incident::DispatchedLate, name, waited);
     }
 }
 
 impl Job {
     fn serve(self) {
-        arrived_at(self.arrived, || {
-            self.request.serve_alone(&Home::Thread(None))
-        });
+        arrived_at(self.arrived, || self.request.serve_alone(&Home::Thread(None)));
     }
 }
 

@@ -122,11 +122,7 @@ impl Owed {
 
     fn new(client: Option<&Arc<Client>>, octets: usize) -> Owed {
         LARGE.fetch_add(1, Ordering::Relaxed);
-        Owed {
-            client: client.cloned(),
-            octets,
-            under_way: false,
-        }
+        Owed { client: client.cloned(), octets, under_way: false }
     }
 
     fn under_way(mut self, octets: usize) -> Owed {

@@ -90,8 +90,7 @@ pub(super) fn follow(orb: &impl Host, home: &Home) {
 
 /// Returns how long a connection's own thread waits before it looks after time-outs.
 pub(super) fn tick(options: &Options) -> Duration {
-    TICK.min(options.stall_timeout)
-        .min(options.idle_timeout.unwrap_or(TICK))
+    TICK.min(options.stall_timeout).min(options.idle_timeout.unwrap_or(TICK))
 }
 
 /// Serves a connection whose thread waits inside an upcall: the work of a takeover thread.

@@ -147,11 +147,7 @@ impl<T> Queue<T> {
         let mut state = self.state();
         state.arrivals += 1;
         let arrival = state.arrivals;
-        let waiting = Waiting {
-            request,
-            octets,
-            arrival,
-        };
+        let waiting = Waiting { request, octets, arrival };
         let rank = urgency.map(|urgency| (urgency, Reverse(arrival)));
         match (rank, yields) {
             (None, false) => state.others.push_back(waiting),
@@ -323,10 +319,7 @@ mod tests {
     #[test]
     fn the_most_urgent_come_first_and_each_in_the_order_of_arrival() {
         let urgency = |importance| {
-            let qos = Qos {
-                importance,
-                ..Qos::default()
-            };
+            let qos = Qos { importance, ..Qos::default() };
             Some(qos.urgency())
         };
         let queue = Queue::new(8, 100).with_urgency();
@@ -349,10 +342,7 @@ mod tests {
     #[test]
     fn those_that_give_way_do_so_when_the_queue_is_full_and_are_served_in_turn_otherwise() {
         let urgency = |importance| {
-            let qos = Qos {
-                importance,
-                ..Qos::default()
-            };
+            let qos = Qos { importance, ..Qos::default() };
             Some(qos.urgency())
         };
         let rest = |queue: &Queue<char>| -> String { std::iter::from_fn(|| queue.pop()).collect() };
@@ -384,13 +374,9 @@ mod tests {
         // By urgency: the oldest of the least urgent ones.
         let full = || {
             let queue = Queue::new(5, 100).with_urgency();
-            for (request, importance, yields) in [
-                ('a', 1, false),
-                ('b', 2, true),
-                ('c', 2, true),
-                ('d', 3, true),
-                ('e', 9, false),
-            ] {
+            for (request, importance, yields) in
+                [('a', 1, false), ('b', 2, true), ('c', 2, true), ('d', 3, true), ('e', 9, false)]
+            {
                 assert!(queue.reserve(1));
                 match yields {
                     true => queue.push_yielding(request, 1, urgency(importance)),

@@ -21,11 +21,7 @@ pub struct RateGroup {
 impl RateGroup {
     /// Threads for what comes once in each `period`.
     pub fn every(period: Duration, threads: usize) -> RateGroup {
-        RateGroup {
-            period,
-            threads,
-            cpu: None,
-        }
+        RateGroup { period, threads, cpu: None }
     }
 
     /// Threads for what comes so many times in a second; 0 is refused when the pool is created.
@@ -72,10 +68,7 @@ impl Threadpool {
             let rank = slower.count() as i32 + 1;
             let priority = i32::from(Priority::MAX.get()) * rank / steps;
             let priority = Priority::new(priority as i16).unwrap_or(Priority::MAX);
-            ThreadpoolLane {
-                cpu: group.cpu,
-                ..ThreadpoolLane::new(priority, group.threads)
-            }
+            ThreadpoolLane { cpu: group.cpu, ..ThreadpoolLane::new(priority, group.threads) }
         };
         let lanes: Vec<_> = groups.iter().map(lane).collect();
         let periods = groups.iter().map(|group| group.period).collect();
@@ -99,11 +92,7 @@ mod tests {
     fn the_shorter_the_period_the_higher_the_priority() {
         let rates = [5, 20, 1, 10].map(|rate| RateGroup::hz(rate, 1));
         let pool = Threadpool::rate_groups(rates);
-        let priorities: Vec<_> = pool
-            .lanes()
-            .iter()
-            .map(|lane| lane.priority.get())
-            .collect();
+        let priorities: Vec<_> = pool.lanes().iter().map(|lane| lane.priority.get()).collect();
         assert_eq!(priorities, [13106, 26213, 6553, 19660]);
     }
 }

@@ -162,12 +162,8 @@ impl Registry {
         let id = state.next_id;
         state.next_id += 1;
         let status = Arc::new(Status::new(self.now(), client));
-        let entry = Entry {
-            link: Arc::clone(link),
-            status: Arc::clone(&status),
-            pool: 0,
-            _place: None,
-        };
+        let entry =
+            Entry { link: Arc::clone(link), status: Arc::clone(&status), pool: 0, _place: None };
         state.links.insert(id, entry);
         Admitted { id, status, purged }
     }
@@ -282,10 +278,7 @@ impl Registry {
     /// The connections whose thread has been in the same request for two looks: who they are, and that request. Notes
     /// whom to ask for next time.
     pub(super) fn long_running(&self, lane: Option<&Arc<Lane>>) -> Look {
-        let mut look = Look {
-            stream: true,
-            ..Look::default()
-        };
+        let mut look = Look { stream: true, ..Look::default() };
         for (id, entry) in &self.lock().links {
             let status = &entry.status;
             if !status.is_watched_by(lane) {
@@ -300,12 +293,7 @@ impl Registry {
             match status.look() {
                 Some((request, true)) => {
                     let (link, status) = (Arc::clone(&entry.link), Arc::clone(status));
-                    look.long.push(LongRunning {
-                        id: *id,
-                        link,
-                        status,
-                        request,
-                    });
+                    look.long.push(LongRunning { id: *id, link, status, request });
                 }
                 Some((_, false)) => look.running = true,
                 None => {}
@@ -423,10 +411,7 @@ mod tests {
     }
 
     fn options(max_connections: usize) -> Options {
-        Options {
-            max_connections,
-            ..Options::default()
-        }
+        Options { max_connections, ..Options::default() }
     }
 
     #[test]
@@ -436,11 +421,7 @@ mod tests {
         let locks = || crate::lock::taken().expect("tests are debug builds");
         let before = locks();
         assert!(!registry.has_ended());
-        assert_eq!(
-            locks(),
-            before,
-            "idle threads of all lanes look on each tick"
-        );
+        assert_eq!(locks(), before, "idle threads of all lanes look on each tick");
         registry.close();
         assert!(registry.has_ended());
     }
@@ -476,10 +457,7 @@ mod tests {
         let order = || {
             let before: Vec<_> = status.iter().map(|each| each.was_told_to_end()).collect();
             registry.purge_at(&mut registry.lock(), 10_000, |_| true)?;
-            status
-                .iter()
-                .zip(before)
-                .position(|(each, before)| each.was_told_to_end() != before)
+            status.iter().zip(before).position(|(each, before)| each.was_told_to_end() != before)
         };
         assert_eq!([order(), order(), order()], [Some(1), Some(2), Some(0)]);
         assert_eq!(order(), None);
@@ -491,11 +469,7 @@ mod tests {
         let (both_ways, _other) = link();
         let status = registry.join(&both_ways).unwrap().status;
         status.idle_since.store(1, Ordering::Relaxed);
-        assert!(
-            registry
-                .purge_at(&mut registry.lock(), 10_000, |_| true)
-                .is_none()
-        );
+        assert!(registry.purge_at(&mut registry.lock(), 10_000, |_| true).is_none());
         assert!(!registry.is_overdue(&status, Some(Duration::ZERO)));
     }
 }

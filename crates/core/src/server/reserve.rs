@@ -58,10 +58,7 @@ pub(super) struct Reserve {
 impl Reserve {
     /// Returns a reserve with a reader, for a lane with a queue.
     pub(super) fn buffering() -> io::Result<Reserve> {
-        Ok(Reserve {
-            reader: Some(reactor::make(ReactorChoice::Epoll)?),
-            ..Reserve::default()
-        })
+        Ok(Reserve { reader: Some(reactor::make(ReactorChoice::Epoll)?), ..Reserve::default() })
     }
 
     /// Whether only threads of the lane itself ever wait at its reactor.
@@ -125,10 +122,7 @@ impl Lane {
         let one_more = |threads| (threads < limit).then_some(threads + 1);
         if limit == 0
             || self.is_over(orb)
-            || self
-                .dynamic
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more)
-                .is_err()
+            || self.dynamic.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_err()
         {
             return false;
         }
@@ -215,11 +209,7 @@ impl Lane {
             return false;
         };
         let waits = |upper: Arc<Lane>| Some((upper.queue.as_ref()?.pop()?, upper));
-        let most_urgent = uppers
-            .iter()
-            .rev()
-            .filter_map(Weak::upgrade)
-            .find_map(waits);
+        let most_urgent = uppers.iter().rev().filter_map(Weak::upgrade).find_map(waits);
         let Some((work, upper)) = most_urgent else {
             return false;
         };
@@ -316,8 +306,7 @@ impl Lane {
                         return self.wake_somebody();
                     }
                     let detail = || format!("a request of {octets} octets");
-                    orb.shared()
-                        .note(Incident::BufferFull, || connection.link.peer(), detail);
+                    orb.shared().note(Incident::BufferFull, || connection.link.peer(), detail);
                     if !connection.refuse_next(orb.options(), raise::REQUESTS_BUFFERED) {
                         return self.end(orb, connection);
                     }

@@ -99,17 +99,13 @@ pub(super) fn serving<R>(
         let dispatched = orb.modules().is_some();
         let budgeted = orb.shared().budgets.is_some();
         let demotes = budgeted && !detached && home.lowest().is_some();
-        context
-            .assigns
-            .set(filtered || dispatched || demotes || home.assigns().is_some());
+        context.assigns.set(filtered || dispatched || demotes || home.assigns().is_some());
         let limited = options.max_requests_per_client.is_some();
         let counted = limited && connection.lines.status.client.is_some();
         context.counted.set(counted);
         context.limited.set(counted || budgeted);
         context.lowest.set(budgeted && home.is_lowest());
-        context
-            .own
-            .set(matches!(home, Home::Thread(_)) && !detached);
+        context.own.set(matches!(home, Home::Thread(_)) && !detached);
         context.served.replace(Some(Served {
             orb: orb.keeper(),
             id: connection.id,
@@ -137,12 +133,10 @@ pub(crate) fn afford(shared: &Shared, octets: usize) -> bool {
 /// Takes over what the values of the request that this thread runs have taken, and `octets` more. `Err`: those do not
 /// fit.
 pub(crate) fn values_of_request(shared: &Shared, octets: usize) -> Result<Option<Values>, ()> {
-    with(
-        |context| match octets <= HEAD || context.afford(shared, octets) {
-            true => Ok(context.values.take()),
-            false => Err(()),
-        },
-    )
+    with(|context| match octets <= HEAD || context.afford(shared, octets) {
+        true => Ok(context.values.take()),
+        false => Err(()),
+    })
 }
 
 /// Called before a thread enlarges the buffer of a large message, to so many octets.
@@ -184,9 +178,7 @@ pub(crate) fn pool() -> Option<u32> {
 pub(super) fn keep(link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink> {
     with(|context| {
         let served = context.served.borrow();
-        let served = served
-            .as_ref()
-            .filter(|served| Arc::ptr_eq(&served.link, link))?;
+        let served = served.as_ref().filter(|served| Arc::ptr_eq(&served.link, link))?;
         let status = &served.lines.status;
         let turn = Arc::clone(status.turns());
         turn.begin(id);
@@ -293,11 +285,7 @@ impl ServingContext {
         self.took.set(true);
         if !affordable {
             let served = self.served.borrow();
-            let peer = || {
-                served
-                    .as_ref()
-                    .map_or_else(String::new, |it| it.link.peer())
-            };
+            let peer = || served.as_ref().map_or_else(String::new, |it| it.link.peer());
             let what = || format!("values that take {octets} octets more were refused");
             shared.note(Incident::TooManyOctets, peer, what);
         }
@@ -321,9 +309,7 @@ impl ServingContext {
         }
         let own_thread = || {
             let served = self.served.borrow();
-            served
-                .as_ref()
-                .is_some_and(|served| matches!(served.home, Home::Thread(_)))
+            served.as_ref().is_some_and(|served| matches!(served.home, Home::Thread(_)))
         };
         if self.request().is_some()
             && own_thread()

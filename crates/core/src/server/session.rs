@@ -65,18 +65,12 @@ impl Session {
     /// Returns the session of a connection whose protocol has these rules for text until others are agreed on.
     #[cold]
     pub(super) fn speaking(dialect: Dialect) -> Session {
-        Session {
-            text: Incoming::of(dialect),
-            ..Session::default()
-        }
+        Session { text: Incoming::of(dialect), ..Session::default() }
     }
 
     /// Returns the session of a connection that this side opened, and over which requests may come.
     pub(super) fn of_our_own() -> Session {
-        Session {
-            opened_here: true,
-            ..Session::default()
-        }
+        Session { opened_here: true, ..Session::default() }
     }
 }
 
@@ -102,10 +96,7 @@ impl Caller<'_> {
     /// Serves the requests of a message stream in order, from the first one on.
     pub(super) fn keep_order(&mut self, contexts: &ServiceContexts<'_>) {
         if !self.session.in_order && is_stream(contexts) {
-            self.set_session(Session {
-                in_order: true,
-                ..*self.session
-            });
+            self.set_session(Session { in_order: true, ..*self.session });
         }
     }
 
@@ -126,10 +117,7 @@ impl Caller<'_> {
             let text = self.session.text.hear(said, giop_minor);
             let text = text.map_err(|_| raise::CODE_SETS_CHANGED)?;
             if text != self.session.text {
-                self.set_session(Session {
-                    text,
-                    ..*self.session
-                });
+                self.set_session(Session { text, ..*self.session });
             }
         }
         self.session.text.dialect(giop_minor)

@@ -65,10 +65,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(super) const UNLIMITED: Limits = Limits {
-        all: usize::MAX,
-        replies: usize::MAX,
-    };
+    pub(super) const UNLIMITED: Limits = Limits { all: usize::MAX, replies: usize::MAX };
 
     pub(crate) fn of(options: &Options) -> Limits {
         Limits {
@@ -234,10 +231,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(crate) fn of(client: Option<&Arc<Client>>) -> Claim {
-        Claim {
-            client: client.cloned(),
-            octets: 0,
-        }
+        Claim { client: client.cloned(), octets: 0 }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -272,10 +266,7 @@ impl Claim {
     /// Gives back all that was taken: so many octets.
     pub(crate) fn release(&mut self) -> usize {
         if let Some(client) = &self.client {
-            client
-                .share
-                .messages
-                .fetch_sub(self.octets, Ordering::SeqCst);
+            client.share.messages.fetch_sub(self.octets, Ordering::SeqCst);
         }
         std::mem::take(&mut self.octets)
     }
@@ -300,11 +291,7 @@ impl Encoding {
     /// Waits for the turn, but not for ever: one that encodes may wait for this one.
     pub(super) fn begin(client: Arc<Client>) -> Encoding {
         let turn = client.share.encodes();
-        Encoding {
-            client,
-            turn,
-            octets: 0,
-        }
+        Encoding { client, turn, octets: 0 }
     }
 
     /// The buffer is about to have so many octets. At the end it counts as a reply, and no more here.
@@ -363,11 +350,7 @@ pub(super) struct Buffer {
 
 impl Buffer {
     pub(super) fn of(client: Option<&Arc<Client>>) -> Buffer {
-        Buffer {
-            client: client.cloned(),
-            octets: 0,
-            covered: SMALL,
-        }
+        Buffer { client: client.cloned(), octets: 0, covered: SMALL }
     }
 
     /// Memory of a lane, which is no client's.
@@ -400,9 +383,7 @@ impl Buffer {
                 && self.client.as_ref().is_none_or(|client| {
                     let limits = Limits::of(options);
                     let (share, most) = (&client.share, limits.part(BUFFERS));
-                    take(&share.buffers, capacity, |before| {
-                        before.saturating_add(capacity) <= most
-                    })
+                    take(&share.buffers, capacity, |before| before.saturating_add(capacity) <= most)
                 });
         if kept && capacity > SMALL {
             self.covered = capacity;
@@ -415,10 +396,7 @@ impl Buffer {
 
     fn release(&mut self) {
         if let Some(client) = &self.client {
-            client
-                .share
-                .buffers
-                .fetch_sub(self.octets, Ordering::SeqCst);
+            client.share.buffers.fetch_sub(self.octets, Ordering::SeqCst);
             owed::freed(self.octets);
         }
         self.octets = 0;
@@ -441,10 +419,7 @@ mod tests {
     #[test]
     fn a_message_that_was_begun_goes_on_and_one_alone_too() {
         let client = Arc::new(Client::default());
-        let limits = Limits {
-            all: 250,
-            ..Limits::UNLIMITED
-        };
+        let limits = Limits { all: 250, ..Limits::UNLIMITED };
         let mut first = Claim::of(Some(&client));
         let mut second = Claim::of(Some(&client));
         assert!(first.grow(500, limits), "alone");
@@ -462,10 +437,7 @@ mod tests {
     #[test]
     fn all_kinds_together_stay_within_the_share() {
         let client = Arc::new(Client::default());
-        let limits = Limits {
-            all: 1000,
-            replies: 800,
-        };
+        let limits = Limits { all: 1000, replies: 800 };
         let share = &client.share;
         let mut claim = Claim::of(Some(&client));
         assert!(claim.grow(400, limits));
@@ -484,10 +456,7 @@ mod tests {
     #[test]
     fn a_reply_is_expected_only_where_values_of_messages_that_are_there_fit() {
         let client = Arc::new(Client::default());
-        let limits = Limits {
-            all: 1000,
-            replies: 1000,
-        };
+        let limits = Limits { all: 1000, replies: 1000 };
         let share = &client.share;
         let mut claim = Claim::of(Some(&client));
         assert!(claim.grow(300, limits));
@@ -503,15 +472,10 @@ mod tests {
     #[test]
     fn buffers_that_are_kept_stay_within_their_part_and_stand_in_nobodys_way() {
         let client = Arc::new(Client::default());
-        let options = Options {
-            max_octets_per_client: Some(16 << 20),
-            ..Options::default()
-        };
+        let options = Options { max_octets_per_client: Some(16 << 20), ..Options::default() };
         let limits = Limits::of(&options);
         let mut buffers: Vec<_> = (0..20).map(|_| Buffer::of(Some(&client))).collect();
-        let kept = buffers
-            .iter_mut()
-            .map(|buffer| buffer.keep(64 << 10, &options));
+        let kept = buffers.iter_mut().map(|buffer| buffer.keep(64 << 10, &options));
         assert_eq!(kept.filter(|kept| *kept).count(), 16);
         assert!(!buffers[0].keep(10 << 20, &options), "above KeptCapacity");
         assert!(!buffers[0].covers(64 << 10));

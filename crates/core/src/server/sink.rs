@@ -104,10 +104,7 @@ impl Sink {
 
     /// Returns the same for interceptors and access rules.
     pub(crate) fn origin(&self) -> Origin<'_> {
-        Origin {
-            link: self.link(),
-            visited: self.status.as_ref().map(|status| &status.visited),
-        }
+        Origin { link: self.link(), visited: self.status.as_ref().map(|status| &status.visited) }
     }
 
     /// Returns where the request came from, for who serves it aside.
@@ -116,10 +113,7 @@ impl Sink {
             Target::Link(link) | Target::Shared(link, _) => Some(link),
             Target::Memory(_) | Target::Mailbox(_) => self.behind.as_ref(),
         };
-        CameOver {
-            link: link.cloned(),
-            status: self.status.clone(),
-        }
+        CameOver { link: link.cloned(), status: self.status.clone() }
     }
 
     pub(crate) fn to_memory(buffer: Vec<u8>) -> Sink {
@@ -155,11 +149,7 @@ impl Sink {
     pub(super) fn of(self, status: &Arc<Status>) -> Sink {
         let mut kept = Buffer::of(status.client.as_ref());
         kept.planned(self.kept.capacity());
-        Sink {
-            status: Some(Arc::clone(status)),
-            kept,
-            ..self
-        }
+        Sink { status: Some(Arc::clone(status)), kept, ..self }
     }
 
     /// Returns the client for whom replies are counted: that of a connection.
@@ -427,10 +417,7 @@ impl Sink {
 /// Returns the number of the request that a finished reply answers.
 fn id_of(reply: &Encoded<'_>, wire: Wire) -> u32 {
     let mut slices = [IoSlice::new(&[]); Encoded::MAX_SLICES];
-    let start: &[u8] = reply
-        .io_slices(&mut slices)
-        .first()
-        .map_or(&[], |slice| slice);
+    let start: &[u8] = reply.io_slices(&mut slices).first().map_or(&[], |slice| slice);
     let context = FrameContext::of(wire);
     let frame = Frame::beginning(start, context.as_ref());
     let parsed = frame.and_then(|frame| Reply::parse(&frame));

@@ -201,9 +201,7 @@ impl Status {
             return Some((u8::from(self.used.load(Ordering::Relaxed)), since));
         }
         let runs = self.running().is_some() || self.under_way() > 0;
-        since(&self.stalls_since)
-            .filter(|_| !runs)
-            .map(|since| (2, since))
+        since(&self.stalls_since).filter(|_| !runs).map(|since| (2, since))
     }
 
     /// Counts one more thread that serves the connection.

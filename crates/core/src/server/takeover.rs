@@ -191,15 +191,9 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>) -> Next {
             }
             continue;
         }
-        let LongRunning {
-            id,
-            link,
-            status,
-            request,
-        } = one;
-        let Some((home, pool)) = status
-            .origin()
-            .and_then(|origin| Some((origin.home.upgrade()?, origin.pool)))
+        let LongRunning { id, link, status, request } = one;
+        let Some((home, pool)) =
+            status.origin().and_then(|origin| Some((origin.home.upgrade()?, origin.pool)))
         else {
             continue;
         };
@@ -220,11 +214,7 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>) -> Next {
         let inbox = inbox.unwrap_or_else(|| status.inbox(&orb.options().limits));
         let session = *status.session.lock().expect(UNPOISONED);
         let payloads = status.payloads(orb.options());
-        let lines = Lines {
-            status,
-            pool,
-            payloads,
-        };
+        let lines = Lines { status, pool, payloads };
         let connection = Connection::of(id, link, inbox, session, lines, false);
         match (taken, buffering) {
             (true, Some(lane)) if !reserved => lane.buffer_taken(orb, connection),

@@ -28,11 +28,7 @@ pub(crate) struct Receiver<T>(Arc<Channel<T>>);
 
 pub(crate) fn channel<T>() -> (Sender<T>, Receiver<T>) {
     let channel = Arc::new(Channel {
-        state: Mutex::new(State {
-            queue: VecDeque::new(),
-            senders: 1,
-            received: true,
-        }),
+        state: Mutex::new(State { queue: VecDeque::new(), senders: 1, received: true }),
         changed: Condvar::new(),
     });
     (Sender(Arc::clone(&channel)), Receiver(channel))
@@ -84,11 +80,7 @@ impl<T> Receiver<T> {
             if state.senders == 0 {
                 return None;
             }
-            state = self
-                .0
-                .changed
-                .wait(state)
-                .expect("no panic while it is held");
+            state = self.0.changed.wait(state).expect("no panic while it is held");
         }
     }
 }

@@ -170,10 +170,7 @@ fn now() -> u64 {
 
 impl Wire {
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Wire {
-            state: Mutex::new(State::default()),
-            changed: Condvar::new(),
-        })
+        Arc::new(Wire { state: Mutex::new(State::default()), changed: Condvar::new() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -299,10 +296,7 @@ impl State {
         let fate = fate.unwrap_or_default();
         let [up, down] = [fate.to_server, fate.to_client].map(|trouble| {
             self.numbered += 1;
-            let pipe = Pipe {
-                trouble,
-                ..Pipe::default()
-            };
+            let pipe = Pipe { trouble, ..Pipe::default() };
             self.pipes.insert(self.numbered, pipe);
             self.numbered
         });
@@ -330,12 +324,7 @@ impl State {
     fn send(&mut self, outgoing: u64, incoming: u64, octets: &[u8]) -> usize {
         let now = now();
         let delay = self.delay();
-        let Weather {
-            piece,
-            pace,
-            window,
-            ..
-        } = self.weather;
+        let Weather { piece, pace, window, .. } = self.weather;
         let pace = pace.as_nanos() as u64;
         let pipe = self.pipe(outgoing);
         let count = octets.len().min(window.saturating_sub(pipe.octets()));
@@ -436,11 +425,7 @@ impl Transport for Network {
             }
             Connect::Silent => Ok(NEVER),
         };
-        Ok(Start::Wait(Box::new(Attempt {
-            network: self.clone(),
-            place: place.to_owned(),
-            done,
-        })))
+        Ok(Start::Wait(Box::new(Attempt { network: self.clone(), place: place.to_owned(), done })))
     }
 }
 
@@ -575,10 +560,7 @@ impl Link for SimulatedLink {
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        let octets: Vec<u8> = slices
-            .iter()
-            .flat_map(|slice| slice.iter().copied())
-            .collect();
+        let octets: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
         let limit = self.limits().write;
         let until = limit.and_then(|limit| self.wire.after(limit));
         let mut written = 0;
@@ -588,10 +570,7 @@ impl Link for SimulatedLink {
             let lost = state.pipe(self.incoming).is_lost(now);
             let delay = state.delay();
             let pipe = state.pipe(self.outgoing);
-            let failed = |kind: io::ErrorKind, written| WriteError {
-                written,
-                error: kind.into(),
-            };
+            let failed = |kind: io::ErrorKind, written| WriteError { written, error: kind.into() };
             if pipe.closed {
                 return Err(failed(io::ErrorKind::NotConnected, written));
             }

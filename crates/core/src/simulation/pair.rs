@@ -39,10 +39,7 @@ pub(super) struct Work {
 
 impl Work {
     pub(super) fn number(number: i64) -> Work {
-        Work {
-            number,
-            ..Work::default()
-        }
+        Work { number, ..Work::default() }
     }
 
     pub(super) fn taking(self, takes: Duration) -> Work {
@@ -50,25 +47,15 @@ impl Work {
     }
 
     pub(super) fn octets(self, there: usize, back: usize) -> Work {
-        Work {
-            there,
-            back,
-            ..self
-        }
+        Work { there, back, ..self }
     }
 
     pub(super) fn later(self) -> Work {
-        Work {
-            later: true,
-            ..self
-        }
+        Work { later: true, ..self }
     }
 
     pub(super) fn stopping(self) -> Work {
-        Work {
-            stops: true,
-            ..self
-        }
+        Work { stops: true, ..self }
     }
 
     pub(super) fn write(&self, e: &mut Encoder<'_>) -> CdrResult<()> {
@@ -91,14 +78,7 @@ impl Work {
         for _ in 0..there {
             d.octet()?;
         }
-        Ok(Work {
-            number,
-            takes: Duration::from_nanos(takes as u64),
-            there,
-            back,
-            later,
-            stops,
-        })
+        Ok(Work { number, takes: Duration::from_nanos(takes as u64), there, back, later, stops })
     }
 
     fn write_answer(&self, e: &mut Encoder<'_>) -> CdrResult<()> {
@@ -227,21 +207,12 @@ impl Server {
         options: Options,
         worker: Arc<Worker>,
     ) -> Server {
-        let mut options = Options {
-            protocols: net.protocols(),
-            ..options
-        };
-        options
-            .listen_on(&format!("mem://{name}"))
-            .expect("a place");
+        let mut options = Options { protocols: net.protocols(), ..options };
+        options.listen_on(&format!("mem://{name}")).expect("a place");
         let orb = Orb::new(options);
         orb.set_adapter(Arc::clone(&worker) as Arc<dyn Adapter>);
         let object = orb.create_reference(TYPE, KEY).expect("an endpoint");
-        Server {
-            orb,
-            worker,
-            object,
-        }
+        Server { orb, worker, object }
     }
 
     /// Returns its object, for calls of `client`.
@@ -272,32 +243,18 @@ impl Pair {
     pub(super) fn with(client: Options, server: Options) -> Pair {
         let net = network();
         let server = Server::start(&net, "server", server);
-        let client = Orb::new(Options {
-            protocols: net.protocols(),
-            ..client
-        });
+        let client = Orb::new(Options { protocols: net.protocols(), ..client });
         let object = server.object(&client);
-        Pair {
-            net,
-            server,
-            client,
-            object,
-        }
+        Pair { net, server, client, object }
     }
 
     /// Shuts both ORBs down. The world sees to it that no link and no thread is left of them.
     pub(super) fn end(self) {
         self.client.shutdown(true).expect("not within a request");
-        self.server
-            .orb
-            .shutdown(true)
-            .expect("not within a request");
+        self.server.orb.shutdown(true).expect("not within a request");
         // Servants that ran on beyond the end are done by then.
         thread::sleep(secs(1000));
-        assert!(
-            self.server.orb.registry().has_ended(),
-            "connections are left"
-        );
+        assert!(self.server.orb.registry().has_ended(), "connections are left");
     }
 }
 
@@ -349,10 +306,7 @@ pub(super) fn assert_true(told: Result<i64, SystemException>, number: i64, ran: 
             CompletionStatus::Maybe => ran <= 1,
         },
     };
-    assert!(
-        possible,
-        "request {number} ran {ran} times, and its caller was told {told:?}"
-    );
+    assert!(possible, "request {number} ran {ran} times, and its caller was told {told:?}");
 }
 
 /// Asserts that a time is about as long as another: to some steps of threads and round trips of the network, and the 64th

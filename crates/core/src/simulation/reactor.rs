@@ -36,22 +36,14 @@ impl SimulatedReactor {
     fn first_ready(&self) -> Option<u64> {
         let armed: Vec<_> = {
             let state = self.state();
-            let armed = state
-                .watched
-                .iter()
-                .filter(|(_, (_, armed))| armed.is_some());
-            armed
-                .map(|(token, (source, _))| (*token, source.clone()))
-                .collect()
+            let armed = state.watched.iter().filter(|(_, (_, armed))| armed.is_some());
+            armed.map(|(token, (source, _))| (*token, source.clone())).collect()
         };
         let ready = |source: &Source| match source {
             Source::Link(link) => link.has_input().unwrap_or(true),
             Source::Reactor(reactor) => reactor.has_report(),
         };
-        armed
-            .into_iter()
-            .find(|(_, source)| ready(source))
-            .map(|(token, _)| token)
+        armed.into_iter().find(|(_, source)| ready(source)).map(|(token, _)| token)
     }
 
     fn has_report(&self) -> bool {

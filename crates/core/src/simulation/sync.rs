@@ -67,10 +67,7 @@ pub(crate) struct Mutex<T> {
 
 impl<T> Mutex<T> {
     pub(crate) const fn new(value: T) -> Self {
-        Mutex {
-            waiting: Waiting::new(),
-            inner: sync::Mutex::new(value),
-        }
+        Mutex { waiting: Waiting::new(), inner: sync::Mutex::new(value) }
     }
 
     pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
@@ -92,10 +89,7 @@ impl<T> Mutex<T> {
     }
 
     fn guard<'a>(&'a self, inner: sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-        MutexGuard {
-            inner: Some(inner),
-            mutex: self,
-        }
+        MutexGuard { inner: Some(inner), mutex: self }
     }
 }
 
@@ -141,17 +135,13 @@ impl<T> RwLock<T> {
     pub(crate) fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let locked = self.waiting.until_free(|| self.inner.try_read());
         let guard = |inner| RwLockReadGuard(Some(inner), &self.waiting);
-        locked
-            .map(guard)
-            .map_err(|poisoned| PoisonError::new(guard(poisoned.into_inner())))
+        locked.map(guard).map_err(|poisoned| PoisonError::new(guard(poisoned.into_inner())))
     }
 
     pub(crate) fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         let locked = self.waiting.until_free(|| self.inner.try_write());
         let guard = |inner| RwLockWriteGuard(Some(inner), &self.waiting);
-        locked
-            .map(guard)
-            .map_err(|poisoned| PoisonError::new(guard(poisoned.into_inner())))
+        locked.map(guard).map_err(|poisoned| PoisonError::new(guard(poisoned.into_inner())))
     }
 }
 

@@ -130,9 +130,9 @@ impl World {
             if let Some(result) = state.result.take() {
                 drop(state);
                 return match world.wire.pipes() {
-                    left @ 1.. if result.is_ok() => Err(format!(
-                        "{left} directions of connections are left, and no thread"
-                    )),
+                    left @ 1.. if result.is_ok() => {
+                        Err(format!("{left} directions of connections are left, and no thread"))
+                    }
                     _ => result,
                 };
             }
@@ -175,10 +175,7 @@ impl World {
         };
         state.threads.insert(id, known);
         drop(state);
-        let here = Here {
-            world: Arc::clone(self),
-            id,
-        };
+        let here = Here { world: Arc::clone(self), id };
         let thread = std::thread::Builder::new().name(name);
         let started = thread.spawn(move || {
             here.clone().await_turn(here.world.state());
@@ -201,9 +198,7 @@ impl World {
                 _ if state.running == Some(*id) => "runs".to_owned(),
                 What::Ready => "could run".to_owned(),
                 What::Waits { until: None, .. } => "waits for ever".to_owned(),
-                What::Waits {
-                    until: Some(until), ..
-                } => {
+                What::Waits { until: Some(until), .. } => {
                     format!("waits until {:?}", Duration::from_nanos(until))
                 }
             };
@@ -223,10 +218,7 @@ impl State {
         loop {
             let now = self.now;
             for known in self.threads.values_mut() {
-                if let What::Waits {
-                    until: Some(until),
-                    late,
-                } = &mut known.what
+                if let What::Waits { until: Some(until), late } = &mut known.what
                     && *until <= now
                 {
                     *late = true;
@@ -262,11 +254,9 @@ impl Here {
         if state.result.is_none() {
             let over = state.last.is_some_and(|last| state.now > last);
             if over {
-                self.world
-                    .fail(&mut state, "threads are left a year after the test's end");
+                self.world.fail(&mut state, "threads are left a year after the test's end");
             } else if state.steps > MOST_STEPS {
-                self.world
-                    .fail(&mut state, "the simulation does not come to its end");
+                self.world.fail(&mut state, "the simulation does not come to its end");
             } else if !state.next() {
                 self.world.fail(&mut state, "all threads wait for ever");
             }

@@ -55,40 +55,20 @@ impl GroupAcceptor {
         })?;
         let socket = multicast::join(place.group, interface).map_err(failed)?;
         let group = oxorb_sys::socket::local_address(&socket).map_err(failed)?;
-        let mut endpoint = Place {
-            group,
-            ..place.clone()
-        }
-        .endpoint(at);
+        let mut endpoint = Place { group, ..place.clone() }.endpoint(at);
         // Judged for each packet, not for the one link.
         let access = std::mem::take(&mut endpoint.access);
-        let limits = Limits {
-            sources: place.sources,
-            kept: place.kept,
-            timeout: place.timeout,
-        };
+        let limits = Limits { sources: place.sources, kept: place.kept, timeout: place.timeout };
         let reassembly = Arc::new(Mutex::new(Reassembly::new(limits)));
         let over = Arc::new(AtomicBool::new(false));
-        let first = Hearer::new(
-            socket,
-            group,
-            access,
-            Arc::clone(&reassembly),
-            Arc::clone(&over),
-        );
+        let first = Hearer::new(socket, group, access, Arc::clone(&reassembly), Arc::clone(&over));
         Ok(Self {
             endpoint,
-            place: Place {
-                access: at.access.clone(),
-                ..place
-            },
+            place: Place { access: at.access.clone(), ..place },
             group,
             interface,
             reassembly,
-            state: Mutex::new(State {
-                first: Some(first),
-                over,
-            }),
+            state: Mutex::new(State { first: Some(first), over }),
             changed: Condvar::new(),
             closed: AtomicBool::new(false),
         })

@@ -9,11 +9,7 @@ use oxorb_transport::{Notation, Part, Transport};
 
 use super::{Groups, Limits, Reassembly, Uipmc};
 
-const LIMITS: Limits = Limits {
-    sources: 2,
-    kept: 2048,
-    timeout: Duration::from_secs(1),
-};
+const LIMITS: Limits = Limits { sources: 2, kept: 2048, timeout: Duration::from_secs(1) };
 
 /// Takes `data` apart into packets, each behind an octet with its source and whether time passes before, and one with its length,
 /// and puts messages together; then reads it as a profile, a URL and an endpoint.
@@ -31,18 +27,11 @@ pub fn groups(data: &[u8]) {
         came += packet.len();
         if let Some(message) = reassembly.take(now, source, packet) {
             assert!(message.len() <= came, "octets that never came");
-            assert_eq!(
-                reassembly.take(now, source, packet),
-                None,
-                "a message twice"
-            );
+            assert_eq!(reassembly.take(now, source, packet), None, "a message twice");
         }
         assert!(reassembly.kept() <= LIMITS.kept);
     }
-    let tagged = TaggedProfile {
-        tag: profile_tag::UIPMC,
-        data: data.to_vec(),
-    };
+    let tagged = TaggedProfile { tag: profile_tag::UIPMC, data: data.to_vec() };
     if let Ok(read) = Uipmc.read(&tagged)
         && !read.addresses.is_empty()
     {
@@ -52,9 +41,7 @@ pub fn groups(data: &[u8]) {
     if let Ok(text) = str::from_utf8(data) {
         if let Ok(located) = Uipmc.locate(text) {
             let printed = Uipmc.print(located.version, &located.address);
-            let again = Uipmc
-                .locate(&printed["miop:".len()..])
-                .expect("it was written");
+            let again = Uipmc.locate(&printed["miop:".len()..]).expect("it was written");
             assert_eq!(again.address, located.address);
         }
         if let Ok(endpoints) = Groups::default().endpoints(Notation::Url, Part::new(text)) {

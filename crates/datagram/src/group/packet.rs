@@ -65,13 +65,7 @@ impl<'p> Packet<'p> {
         let (number, of, is_last) = (long(8), long(12), flags & LAST != 0);
         let fits = of == 0 || number < of && is_last == (number + 1 == of);
         let whole = payload.len() == usize::from(length);
-        (fits && whole).then_some(Packet {
-            id,
-            number,
-            of,
-            is_last,
-            payload,
-        })
+        (fits && whole).then_some(Packet { id, number, of, is_last, payload })
     }
 }
 
@@ -79,11 +73,7 @@ impl<'p> Packet<'p> {
 pub fn header(id: &[u8; SENT_ID], number: u32, of: u32, octets: u16) -> [u8; HEADER] {
     let mut header = [0; HEADER];
     let last = if number + 1 == of { LAST } else { 0 };
-    let order = if cfg!(target_endian = "little") {
-        LITTLE
-    } else {
-        0
-    };
+    let order = if cfg!(target_endian = "little") { LITTLE } else { 0 };
     header[..4].copy_from_slice(&MAGIC);
     header[4] = VERSION;
     header[5] = order | last;
@@ -104,13 +94,8 @@ mod tests {
         let mut datagram = header(b"twelve octet", 2, 3, 5).to_vec();
         datagram.extend(b"hello");
         let packet = Packet::read(&datagram).unwrap();
-        let expected = Packet {
-            id: b"twelve octet",
-            number: 2,
-            of: 3,
-            is_last: true,
-            payload: b"hello",
-        };
+        let expected =
+            Packet { id: b"twelve octet", number: 2, of: 3, is_last: true, payload: b"hello" };
         assert_eq!(packet, expected);
         for cut in 0..datagram.len() {
             assert_eq!(Packet::read(&datagram[..cut]), None, "{cut}");
@@ -133,14 +118,7 @@ mod tests {
     fn contradictions_are_refused() {
         let mut good = header(b"twelve octet", 0, 2, 0).to_vec();
         assert!(Packet::read(&good).is_some());
-        for (at, octet) in [
-            (0, b'm'),
-            (4, 0x11),
-            (5, good[5] | LAST),
-            (6, 1),
-            (16, 253),
-            (8, 2),
-        ] {
+        for (at, octet) in [(0, b'm'), (4, 0x11), (5, good[5] | LAST), (6, 1), (16, 253), (8, 2)] {
             let before = std::mem::replace(&mut good[at], octet);
             // The low octet of a number is the first in this byte order only.
             if cfg!(target_endian = "little") {

@@ -47,11 +47,7 @@ pub(crate) struct Place {
 impl Place {
     /// Reads it out of an endpoint that was made here.
     pub(crate) fn of(endpoint: &Endpoint) -> Option<Place> {
-        let number = |name| {
-            endpoint
-                .option(name)
-                .and_then(|value| value.parse::<usize>().ok())
-        };
+        let number = |name| endpoint.option(name).and_then(|value| value.parse::<usize>().ok());
         let timeout =
             number(TIMEOUT).map(|milliseconds| Duration::from_millis(milliseconds as u64));
         Some(Place {
@@ -100,11 +96,7 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
                 like.options.push((INTERFACE, value.text().to_owned()));
                 continue;
             }
-            SOURCES => (
-                SOURCES,
-                1..=MOST_SOURCES,
-                "an endpoint hears 1 to 4096 sources",
-            ),
+            SOURCES => (SOURCES, 1..=MOST_SOURCES, "an endpoint hears 1 to 4096 sources"),
             MEMORY => (
                 MEMORY,
                 LEAST_MEMORY..=MOST_MEMORY,
@@ -134,10 +126,7 @@ pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
                 "a group is an address of multicast and a port, such as 239.255.0.1:5000 or [ff05::1]:5000",
             )
         })?;
-        endpoints.push(Endpoint {
-            place: group.to_string(),
-            ..like.clone()
-        });
+        endpoints.push(Endpoint { place: group.to_string(), ..like.clone() });
     }
     Ok(endpoints)
 }

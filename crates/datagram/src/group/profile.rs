@@ -25,9 +25,8 @@ impl ProfileKind for Uipmc {
     fn read(&self, profile: &TaggedProfile) -> Result<Profile, Malformed> {
         let read = UipmcProfile::parse(profile)?;
         let named = read.group()?;
-        let ip = read.address.parse().map_err(|_| Malformed::Profile {
-            tag: profile_tag::UIPMC,
-        })?;
+        let ip =
+            read.address.parse().map_err(|_| Malformed::Profile { tag: profile_tag::UIPMC })?;
         let at = std::net::SocketAddr::new(ip, read.port);
         // Nobody elsewhere has this process send to whom it does not mean.
         let addresses = match ip.is_multicast() {
@@ -58,12 +57,7 @@ impl ProfileKind for Uipmc {
                 None => components.push(named.to_component()),
             }
         }
-        UipmcProfile {
-            address,
-            port,
-            components,
-        }
-        .to_profile()
+        UipmcProfile { address, port, components }.to_profile()
     }
 
     fn names_group(&self) -> bool {
@@ -102,11 +96,7 @@ impl ProfileKind for Uipmc {
 
 /// Returns a group as addresses and URLs write it, without the version of the component.
 fn text_of(group: &Group) -> String {
-    let Group {
-        domain,
-        id,
-        version,
-    } = group;
+    let Group { domain, id, version } = group;
     let plain = |octet: u8| octet.is_ascii_alphanumeric() || b"._~".contains(&octet);
     let escaped = domain.bytes().map(|octet| match plain(octet) {
         true => char::from(octet).to_string(),
@@ -160,11 +150,7 @@ mod tests {
         let located = Uipmc.locate("1.0-plant-7/239.255.0.7:5999").unwrap();
         let profile = Profile::new(located.address, located.version, b"");
         let mut named = UipmcProfile::parse(&Uipmc.write(&profile)).unwrap();
-        let nowhere = Group {
-            domain: String::new(),
-            id: 7,
-            version: 0,
-        };
+        let nowhere = Group { domain: String::new(), id: 7, version: 0 };
         named.components = vec![nowhere.to_component()];
         let read = Uipmc.read(&named.to_profile()).unwrap();
         assert_eq!(Uipmc.write(&read), named.to_profile());

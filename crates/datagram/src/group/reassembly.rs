@@ -108,8 +108,7 @@ impl Collection {
             (Some(told), _) => self.of = Some(told),
             (None, _) => {}
         }
-        self.of
-            .is_none_or(|of| highest < Some(of) && of <= MOST_PACKETS)
+        self.of.is_none_or(|of| highest < Some(of) && of <= MOST_PACKETS)
             && packet.number < MOST_PACKETS
     }
 
@@ -160,10 +159,7 @@ impl Reassembly {
             self.end(source, id);
             return Some(packet.payload.to_vec());
         }
-        let at = self
-            .open
-            .iter()
-            .position(|it| it.source == source && it.id == id);
+        let at = self.open.iter().position(|it| it.source == source && it.id == id);
         let at = at.unwrap_or_else(|| self.begin(now, source, id));
         let collection = &mut self.open[at];
         if collection.parts.contains_key(&packet.number) {
@@ -176,9 +172,7 @@ impl Reassembly {
             self.end(source, id);
             return None;
         }
-        collection
-            .parts
-            .insert(packet.number, packet.payload.into());
+        collection.parts.insert(packet.number, packet.payload.into());
         collection.octets += packet.payload.len();
         let is_complete = collection.is_complete();
         self.kept += packet.payload.len() + OVERHEAD;
@@ -186,10 +180,7 @@ impl Reassembly {
             let whole = self.close(at);
             self.end(source, id);
             let mut message = Vec::with_capacity(whole.octets);
-            whole
-                .parts
-                .values()
-                .for_each(|part| message.extend_from_slice(part));
+            whole.parts.values().for_each(|part| message.extend_from_slice(part));
             return Some(message);
         }
         while self.kept > self.limits.kept {
@@ -252,10 +243,7 @@ impl Reassembly {
     }
 
     fn remove(&mut self, source: SocketAddr, id: u64) {
-        let at = self
-            .open
-            .iter()
-            .position(|it| it.source == source && it.id == id);
+        let at = self.open.iter().position(|it| it.source == source && it.id == id);
         if let Some(at) = at {
             self.close(at);
         }

@@ -51,11 +51,7 @@ impl Sender {
             group,
             packet,
             closed: AtomicBool::new(false),
-            state: Mutex::new(State {
-                id,
-                next: 0,
-                joined: Vec::new(),
-            }),
+            state: Mutex::new(State { id, next: 0, joined: Vec::new() }),
         })
     }
 
@@ -130,11 +126,7 @@ impl Sender {
 
 #[cold]
 fn oversized(octets: usize) -> Oversized {
-    Oversized {
-        octets,
-        most: MOST_MESSAGE,
-        advice: "send less at a time to a group",
-    }
+    Oversized { octets, most: MOST_MESSAGE, advice: "send less at a time to a group" }
 }
 
 impl Link for Sender {
@@ -154,9 +146,7 @@ impl Link for Sender {
         }
         let mut joined = std::mem::take(&mut state.joined);
         joined.clear();
-        slices
-            .iter()
-            .for_each(|slice| joined.extend_from_slice(slice));
+        slices.iter().for_each(|slice| joined.extend_from_slice(slice));
         let sent = self.send_all(&mut state, &joined);
         state.joined = joined;
         sent

@@ -6,11 +6,7 @@ use std::time::{Duration, Instant};
 use super::packet::{HEADER, header};
 use super::reassembly::{Limits, MOST_COLLECTIONS, MOST_OF_SOURCE, REMEMBERED, Reassembly};
 
-const LIMITS: Limits = Limits {
-    sources: 4,
-    kept: 100_000,
-    timeout: Duration::from_secs(1),
-};
+const LIMITS: Limits = Limits { sources: 4, kept: 100_000, timeout: Duration::from_secs(1) };
 
 /// A generator of numbers (SplitMix64).
 struct Numbers(u64);
@@ -90,12 +86,7 @@ fn each_message_comes_out_once_in_any_order_with_duplicates_and_loss() {
             assert!(reassembly.kept() <= LIMITS.kept);
         }
         let expected = lost.iter().filter(|lost| !**lost).count();
-        assert_eq!(
-            came.len(),
-            expected,
-            "seed {seed}: {:?}",
-            reassembly.counts()
-        );
+        assert_eq!(came.len(), expected, "seed {seed}: {:?}", reassembly.counts());
         for whole in &came {
             let known = (0..12).any(|number| *whole == message(number, whole.len()));
             assert!(known, "seed {seed}");
@@ -104,14 +95,8 @@ fn each_message_comes_out_once_in_any_order_with_duplicates_and_loss() {
         assert_eq!(reassembly.take(later, source(0), b"nonsense"), None);
         assert_eq!(reassembly.kept(), 0, "seed {seed}");
         assert_eq!(reassembly.counts().malformed, 1);
-        let again = sent
-            .iter()
-            .filter_map(|(from, it)| reassembly.take(later, *from, it));
-        assert_eq!(
-            again.count(),
-            0,
-            "seed {seed}: what is over begins nothing new"
-        );
+        let again = sent.iter().filter_map(|(from, it)| reassembly.take(later, *from, it));
+        assert_eq!(again.count(), 0, "seed {seed}: what is over begins nothing new");
     }
 }
 
@@ -148,20 +133,10 @@ fn packets_that_contradict_each_other_end_their_collection() {
         packet
     };
     // Another count; a packet behind the last; more packets than a message has.
-    for (first, second) in [
-        ((0, 3), (1, 4)),
-        ((5, 9), (2, 3)),
-        ((0, 70_000), (1, 70_000)),
-    ] {
+    for (first, second) in [((0, 3), (1, 4)), ((5, 9), (2, 3)), ((0, 70_000), (1, 70_000))] {
         let mut reassembly = Reassembly::new(LIMITS);
-        assert_eq!(
-            reassembly.take(now, source(0), &packet(first.0, first.1)),
-            None
-        );
-        assert_eq!(
-            reassembly.take(now, source(0), &packet(second.0, second.1)),
-            None
-        );
+        assert_eq!(reassembly.take(now, source(0), &packet(first.0, first.1)), None);
+        assert_eq!(reassembly.take(now, source(0), &packet(second.0, second.1)), None);
         assert_eq!(reassembly.counts().contradictory, 1);
         assert_eq!(reassembly.kept(), 0);
     }
@@ -188,11 +163,7 @@ fn floods_are_kept_within_the_limits_and_leave_room_for_others() {
     // Larger than all that is kept.
     let huge = message(5001, LIMITS.kept);
     let all = packets(5001, &huge, 1400).into_iter();
-    assert_eq!(
-        all.filter_map(|it| reassembly.take(now, source(61), &it))
-            .count(),
-        0
-    );
+    assert_eq!(all.filter_map(|it| reassembly.take(now, source(61), &it)).count(), 0);
 }
 
 #[test]
@@ -205,13 +176,7 @@ fn a_source_is_remembered_for_as_many_messages_as_told() {
         assert!(reassembly.take(now, source(0), &one(number)).is_none());
     }
     assert!(reassembly.take(now, source(0), &one(1)).is_none());
-    assert!(
-        reassembly.take(now, source(0), &one(0)).is_some(),
-        "forgotten by now"
-    );
-    assert!(
-        reassembly.take(now, source(1), &one(1)).is_some(),
-        "ids are a source's own"
-    );
+    assert!(reassembly.take(now, source(0), &one(0)).is_some(), "forgotten by now");
+    assert!(reassembly.take(now, source(1), &one(1)).is_some(), "ids are a source's own");
     assert_eq!(HEADER + 10, one(0).len());
 }

@@ -43,10 +43,7 @@ impl Groups {
                 &usual
             }
         };
-        let Sending {
-            settings,
-            interface,
-        } = sending;
+        let Sending { settings, interface } = sending;
         let socket = multicast::sender(group, *interface, settings.ttl, settings.loopback, dscp)?;
         let sender = Sender::new(socket, group, settings.packet)?;
         Ok(Start::Done(Box::new(sender)))
@@ -111,10 +108,7 @@ impl Transport for Groups {
                 format!("interface={named}: {error}: name an interface of this host, or an address of one")
             })
         });
-        let sending = Sending {
-            settings: settings.clone(),
-            interface: interface.transpose()?,
-        };
+        let sending = Sending { settings: settings.clone(), interface: interface.transpose()? };
         let _ = self.sending.set(sending);
         Ok(())
     }

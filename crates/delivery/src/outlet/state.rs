@@ -94,11 +94,7 @@ pub(super) enum Taken<E> {
 impl<E> State<E> {
     /// `lanes` has one entry for each lane, and a single one without lanes.
     pub(crate) fn new(qos: Qos, lanes: &[Turns], core: Arc<Core>) -> State<E> {
-        let place = |turns: &Turns| Place {
-            turns: *turns,
-            tokens: 0,
-            deadline: u64::MAX,
-        };
+        let place = |turns: &Turns| Place { turns: *turns, tokens: 0, deadline: u64::MAX };
         State {
             lanes: lanes.iter().map(place).collect(),
             queue: Queue::new(&qos, spare(&qos)),
@@ -364,11 +360,7 @@ impl<E> State<E> {
         self.not_before = at;
         let mut superseded = Vec::new();
         while let (Some(event), Some((about, arrival))) = (hand.events.pop(), hand.rest.pop()) {
-            let entry = Entry {
-                event,
-                about,
-                arrival,
-            };
+            let entry = Entry { event, about, arrival };
             match self.queue.put_back(entry) {
                 None => self.core.add(1),
                 Some(entry) => {
@@ -400,11 +392,7 @@ impl<E> State<E> {
             self.drop_queued(Cause::Expired);
             return Pulled::Expired(entry);
         }
-        let entry = if self.suspended {
-            None
-        } else {
-            self.queue.take()
-        };
+        let entry = if self.suspended { None } else { self.queue.take() };
         match entry {
             Some(entry) => {
                 self.core.free(1);
@@ -459,10 +447,7 @@ impl<E> State<E> {
         }
         self.refusing.get_or_insert(cause);
         self.closed = Some(cause);
-        let nothing = Qos {
-            events: 0,
-            ..Qos::default()
-        };
+        let nothing = Qos { events: 0, ..Qos::default() };
         let left = std::mem::replace(&mut self.queue, Queue::new(&nothing, 0));
         self.counts.dropped[cause as usize] += left.len() as u64;
         self.core.free(left.len());
@@ -493,10 +478,7 @@ impl<E> Hand<E> {
 
     fn new(qos: &Qos) -> Hand<E> {
         let most = qos.batch.min(qos.events);
-        Hand {
-            events: Vec::with_capacity(most),
-            rest: Vec::with_capacity(most),
-        }
+        Hand { events: Vec::with_capacity(most), rest: Vec::with_capacity(most) }
     }
 }
 

@@ -53,11 +53,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
     fn turn(&self) -> bool {
         let hand = loop {
             let mut state = self.lock();
-            let now = if state.is_timed() {
-                self.clock.now()
-            } else {
-                0
-            };
+            let now = if state.is_timed() { self.clock.now() } else { 0 };
             let taken = state.take(now);
             let awaited = state.ends_awaited;
             drop(state);
@@ -127,11 +123,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
             self.release(why);
         }
         let mut state = self.lock();
-        let now = if state.is_timed() {
-            self.clock.now()
-        } else {
-            0
-        };
+        let now = if state.is_timed() { self.clock.now() } else { 0 };
         let next = state.next(now);
         let awaited = state.ends_awaited;
         drop(state);
@@ -195,8 +187,7 @@ impl<E: Clone + Send + 'static> Shared<E> {
                 return Err(PullError::Empty);
             }
             let start = start.map(|start| Duration::from_nanos(start.saturating_sub(now)));
-            self.events
-                .wait(seen, start.map_or(left, |start| left.min(start)));
+            self.events.wait(seen, start.map_or(left, |start| left.min(start)));
         }
     }
 }

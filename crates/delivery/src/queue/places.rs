@@ -25,13 +25,7 @@ struct Node<E> {
 
 impl<E> Places<E> {
     pub(super) fn with_capacity(places: usize) -> Places<E> {
-        Places {
-            nodes: Vec::with_capacity(places),
-            free: NONE,
-            len: 0,
-            first: NONE,
-            last: NONE,
-        }
+        Places { nodes: Vec::with_capacity(places), free: NONE, len: 0, first: NONE, last: NONE }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -57,11 +51,7 @@ impl<E> Places<E> {
     /// Adds an entry, which is not in the list yet.
     pub(super) fn add(&mut self, entry: Entry<E>) -> u32 {
         self.len += 1;
-        let node = Node {
-            entry: Some(entry),
-            previous: NONE,
-            next: NONE,
-        };
+        let node = Node { entry: Some(entry), previous: NONE, next: NONE };
         if self.free == NONE {
             self.nodes.push(node);
             return (self.nodes.len() - 1) as u32;

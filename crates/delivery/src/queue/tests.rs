@@ -43,12 +43,7 @@ impl Plain {
 
     fn start(&mut self) {
         let mut due: Vec<usize> = (0..self.waiting.len())
-            .filter(|&at| {
-                self.waiting[at]
-                    .about
-                    .start
-                    .is_some_and(|start| start <= self.now)
-            })
+            .filter(|&at| self.waiting[at].about.start.is_some_and(|start| start <= self.now))
             .collect();
         due.sort_by_key(|&at| (self.waiting[at].about.start, self.waiting[at].number));
         for at in due {
@@ -70,11 +65,7 @@ impl Plain {
             let Some((cause, victim)) = self.in_the_way(number, &about) else {
                 self.next += 1;
                 let ready = self.next;
-                self.waiting.push(Waiting {
-                    number,
-                    ready,
-                    about,
-                });
+                self.waiting.push(Waiting { number, ready, about });
                 return gone;
             };
             gone.push((cause, victim));
@@ -119,18 +110,12 @@ impl Plain {
                 let least = all().min_by_key(|event| rank(&event.about, event.number));
                 let least =
                     least.filter(|event| rank(&event.about, event.number) < rank(about, number));
-                (
-                    Cause::LeastUrgent,
-                    least.map_or(number, |event| event.number),
-                )
+                (Cause::LeastUrgent, least.map_or(number, |event| event.number))
             }
             WhenFull::DropEarliestDeadline => {
                 let first = all().min_by_key(|event| (deadline(&event.about), event.number));
                 let first = first.filter(|event| deadline(&event.about) <= deadline(about));
-                (
-                    Cause::EarliestDeadline,
-                    first.map_or(number, |event| event.number),
-                )
+                (Cause::EarliestDeadline, first.map_or(number, |event| event.number))
             }
         })
     }
@@ -156,20 +141,14 @@ impl Plain {
         }
         self.front -= 1;
         event.ready = self.front;
-        let at = self
-            .waiting
-            .partition_point(|other| other.number < event.number);
+        let at = self.waiting.partition_point(|other| other.number < event.number);
         self.waiting.insert(at, event);
         true
     }
 }
 
 fn qos() -> impl Strategy<Value = Qos> {
-    let order = prop_oneof![
-        Just(Order::Fifo),
-        Just(Order::Priority),
-        Just(Order::Deadline)
-    ];
+    let order = prop_oneof![Just(Order::Fifo), Just(Order::Priority), Just(Order::Deadline)];
     let policy = prop_oneof![
         Just(WhenFull::DropNewest),
         Just(WhenFull::DropOldest),
@@ -195,17 +174,9 @@ fn step() -> impl Strategy<Value = Step> {
         0..4u64,
         0..12u32,
     );
-    let attributes =
-        attributes.prop_map(
-            |(priority, deadline, start, expiry, source, octets)| Attributes {
-                priority,
-                deadline,
-                start,
-                expiry,
-                source,
-                octets,
-            },
-        );
+    let attributes = attributes.prop_map(|(priority, deadline, start, expiry, source, octets)| {
+        Attributes { priority, deadline, start, expiry, source, octets }
+    });
     prop_oneof![
         5 => attributes.prop_map(Step::Offer),
         3 => Just(Step::Take),
@@ -234,13 +205,7 @@ fn offer(queue: &mut Queue<u64>, number: u64, about: Attributes, now: u64) -> Ve
 
 fn run(qos: Qos, steps: Vec<Step>) {
     let mut queue = Queue::new(&qos, 1);
-    let mut plain = Plain {
-        qos,
-        now: 0,
-        waiting: Vec::new(),
-        next: 0,
-        front: 0,
-    };
+    let mut plain = Plain { qos, now: 0, waiting: Vec::new(), next: 0, front: 0 };
     let mut taken: Option<(Entry<u64>, Waiting)> = None;
     let mut number = 0;
     for step in steps {
@@ -288,10 +253,7 @@ fn run(qos: Qos, steps: Vec<Step>) {
                 assert_eq!(expired, expected);
             }
         }
-        assert_eq!(
-            (queue.len(), queue.octets()),
-            (plain.waiting.len(), plain.octets())
-        );
+        assert_eq!((queue.len(), queue.octets()), (plain.waiting.len(), plain.octets()));
         let held = plain.waiting.iter().filter(|event| Plain::is_held(event));
         assert_eq!(queue.ready(), plain.waiting.len() - held.count());
     }
@@ -309,16 +271,9 @@ proptest! {
 
 #[test]
 fn the_least_urgent_is_the_newest_of_the_lowest_priority() {
-    let qos = Qos {
-        events: 2,
-        when_full: WhenFull::DropLeastUrgent,
-        ..Qos::default()
-    };
+    let qos = Qos { events: 2, when_full: WhenFull::DropLeastUrgent, ..Qos::default() };
     let mut queue = Queue::new(&qos, 0);
-    let about = |priority| Attributes {
-        priority,
-        ..Attributes::default()
-    };
+    let about = |priority| Attributes { priority, ..Attributes::default() };
     assert_eq!(offer(&mut queue, 0, about(1), 0), []);
     assert_eq!(offer(&mut queue, 1, about(1), 0), []);
     assert_eq!(offer(&mut queue, 2, about(1), 0), [(Cause::LeastUrgent, 2)]);
@@ -328,15 +283,9 @@ fn the_least_urgent_is_the_newest_of_the_lowest_priority() {
 
 #[test]
 fn an_event_larger_than_the_queue_drops_no_other() {
-    let qos = Qos {
-        octets: 10,
-        ..Qos::default()
-    };
+    let qos = Qos { octets: 10, ..Qos::default() };
     let mut queue = Queue::new(&qos, 0);
-    let about = |octets| Attributes {
-        octets,
-        ..Attributes::default()
-    };
+    let about = |octets| Attributes { octets, ..Attributes::default() };
     assert_eq!(offer(&mut queue, 0, about(10), 0), []);
     assert_eq!(offer(&mut queue, 1, about(11), 0), [(Cause::TooLarge, 1)]);
     assert_eq!(offer(&mut queue, 2, about(10), 0), [(Cause::Oldest, 0)]);

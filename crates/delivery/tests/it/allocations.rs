@@ -39,10 +39,7 @@ fn about(number: u64) -> Attributes {
 }
 
 fn plans() -> [Plan; 4] {
-    let by_laxity = LanePlan {
-        dispatching: Dispatching::Laxity,
-        ..LanePlan::new("laxity")
-    };
+    let by_laxity = LanePlan { dispatching: Dispatching::Laxity, ..LanePlan::new("laxity") };
     let plans = [
         Plan::reactive(),
         Plan::pool(2),
@@ -65,33 +62,27 @@ fn nothing_is_allocated_once_warm() {
         return;
     }
     let event: Arc<[u8]> = Arc::from(*b"8 octets");
-    for (plan, order) in plans().into_iter().zip([
-        Order::Fifo,
-        Order::Priority,
-        Order::Deadline,
-        Order::Deadline,
-    ]) {
+    for (plan, order) in
+        plans().into_iter().zip([Order::Fifo, Order::Priority, Order::Deadline, Order::Deadline])
+    {
         let dispatcher = Dispatcher::start(plan).unwrap();
         let done = Arc::new(AtomicU64::new(0));
-        let outlets: Vec<_> = [
-            WhenFull::DropOldest,
-            WhenFull::DropLeastUrgent,
-            WhenFull::DropEarliestDeadline,
-        ]
-        .into_iter()
-        .enumerate()
-        .map(|(number, when_full)| {
-            let qos = Qos {
-                order,
-                when_full,
-                batch: 1 + number,
-                lane: number % dispatcher.plan().lanes.len().max(1),
-                ..Qos::default()
-            };
-            let sink = Arc::new(Counter(Arc::clone(&done)));
-            dispatcher.connect(sink, qos).unwrap()
-        })
-        .collect();
+        let outlets: Vec<_> =
+            [WhenFull::DropOldest, WhenFull::DropLeastUrgent, WhenFull::DropEarliestDeadline]
+                .into_iter()
+                .enumerate()
+                .map(|(number, when_full)| {
+                    let qos = Qos {
+                        order,
+                        when_full,
+                        batch: 1 + number,
+                        lane: number % dispatcher.plan().lanes.len().max(1),
+                        ..Qos::default()
+                    };
+                    let sink = Arc::new(Counter(Arc::clone(&done)));
+                    dispatcher.connect(sink, qos).unwrap()
+                })
+                .collect();
         let mut offered = 0;
         let mut run = |events: u64| {
             for number in 0..events {
@@ -141,12 +132,7 @@ fn pulling_and_dropping_allocate_nothing(event: &Arc<[u8]>) {
         WhenFull::DropEarliestDeadline,
         WhenFull::KeepLatest,
     ] {
-        let qos = Qos {
-            events: 16,
-            order: Order::Priority,
-            when_full,
-            ..Qos::default()
-        };
+        let qos = Qos { events: 16, order: Order::Priority, when_full, ..Qos::default() };
         let outlet = dispatcher.connect_pull(qos).unwrap();
         let run = |events: u64| {
             for number in 0..events {

@@ -10,10 +10,7 @@ use oxorb_delivery::*;
 use crate::common::{LONG, PLAIN, Recorder, receive};
 
 fn plans() -> [Plan; 4] {
-    let by_deadline = LanePlan {
-        dispatching: Dispatching::Deadline,
-        ..LanePlan::new("deadline")
-    };
+    let by_deadline = LanePlan { dispatching: Dispatching::Deadline, ..LanePlan::new("deadline") };
     [
         Plan::reactive(),
         Plan::pool(3),
@@ -31,11 +28,7 @@ fn each_suppliers_order_is_kept_and_every_event_is_accounted_for() {
         let consumers: Vec<_> = (0..5)
             .map(|number| {
                 let (sink, told) = Recorder::new();
-                let qos = Qos {
-                    events: 4096,
-                    batch: 1 + number,
-                    ..Qos::default()
-                };
+                let qos = Qos { events: 4096, batch: 1 + number, ..Qos::default() };
                 (dispatcher.connect(sink, qos).unwrap(), told)
             })
             .collect();
@@ -77,10 +70,7 @@ fn a_stuck_consumer_delays_no_other_and_costs_no_more_than_its_queue() {
     plan.stuck_after = Duration::from_millis(5);
     let dispatcher = Dispatcher::start(plan).unwrap();
     let (stuck, held, release) = Recorder::blocking();
-    let qos = Qos {
-        events: 10,
-        ..Qos::default()
-    };
+    let qos = Qos { events: 10, ..Qos::default() };
     let stuck = dispatcher.connect(stuck, qos).unwrap();
     let (lively, told) = Recorder::new();
     let lively = dispatcher.connect(lively, Qos::default()).unwrap();
@@ -104,10 +94,7 @@ fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
     const FULL: usize = 1_000;
     const FEW: usize = 20;
     const CONSUMERS: usize = 4;
-    let lane = LanePlan {
-        spares: 0,
-        ..LanePlan::new("one")
-    };
+    let lane = LanePlan { spares: 0, ..LanePlan::new("one") };
     let dispatcher = Dispatcher::start(Plan::lanes([lane])).unwrap();
     // The lane is held until all events wait.
     let (gate, held, open) = Recorder::blocking();
@@ -122,10 +109,7 @@ fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
             order.extend(events.iter().map(|_| consumer));
             Outcome::Delivered
         });
-        let qos = Qos {
-            events: FULL,
-            ..Qos::default()
-        };
+        let qos = Qos { events: FULL, ..Qos::default() };
         dispatcher.connect(sink, qos).unwrap()
     };
     let consumers: Vec<_> = (0..CONSUMERS).map(connect).collect();
@@ -154,18 +138,12 @@ fn a_full_queue_takes_no_more_than_its_share_of_a_lane() {
 /// The lane of one priority knows nothing of another's.
 #[test]
 fn a_lane_whose_threads_are_stuck_delays_no_other_lane() {
-    let low = LanePlan {
-        spares: 0,
-        ..LanePlan::new("low")
-    };
+    let low = LanePlan { spares: 0, ..LanePlan::new("low") };
     let dispatcher = Dispatcher::start(Plan::lanes([low, LanePlan::new("high")])).unwrap();
     let (stuck, held, _release) = Recorder::blocking();
     let stuck = dispatcher.connect(stuck, Qos::default()).unwrap();
     let (high, told) = Recorder::new();
-    let qos = Qos {
-        lane: 1,
-        ..Qos::default()
-    };
+    let qos = Qos { lane: 1, ..Qos::default() };
     let high = dispatcher.connect(high, qos).unwrap();
     stuck.offer(&0, &PLAIN);
     receive(&held, 1);
@@ -181,12 +159,7 @@ fn a_lane_whose_threads_are_stuck_delays_no_other_lane() {
 fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     let dispatcher = Dispatcher::start(Plan::pool(1)).unwrap();
     let (slow, held, release) = Recorder::blocking();
-    let qos = Qos {
-        events: 1,
-        wait: LONG,
-        when_full: WhenFull::DropNewest,
-        ..Qos::default()
-    };
+    let qos = Qos { events: 1, wait: LONG, when_full: WhenFull::DropNewest, ..Qos::default() };
     let slow = dispatcher.connect(slow, qos.clone()).unwrap();
     slow.offer(&0, &PLAIN);
     receive(&held, 1);
@@ -199,10 +172,7 @@ fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
     release.send(()).unwrap();
     assert_eq!(receive(&held, 2), [1, 2]);
     // Now it holds 2 for ever, and 3 waits.
-    let short = Qos {
-        wait: Duration::from_millis(20),
-        ..qos
-    };
+    let short = Qos { wait: Duration::from_millis(20), ..qos };
     slow.set_qos(short);
     slow.offer(&3, &PLAIN);
     let before = slow.counts().waits;
@@ -211,10 +181,7 @@ fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
         assert_eq!(offered, Offered::Dropped(Cause::Newest));
     }
     let counts = slow.counts();
-    assert_eq!(
-        (counts.waits - before, counts.dropped(Cause::Newest)),
-        (1, 996)
-    );
+    assert_eq!((counts.waits - before, counts.dropped(Cause::Newest)), (1, 996));
     assert!(counts.is_balanced());
     drop(release);
 }
@@ -222,10 +189,7 @@ fn a_supplier_waits_for_room_and_for_a_dead_consumer_once() {
 /// A consumer that moves gets what waits from the other lane, in order, while its old lane is held by another consumer.
 #[test]
 fn a_consumer_moves_to_another_lane_with_its_queue() {
-    let lane = |name: &str| LanePlan {
-        spares: 0,
-        ..LanePlan::new(name)
-    };
+    let lane = |name: &str| LanePlan { spares: 0, ..LanePlan::new(name) };
     let plan = Plan::lanes([lane("low"), lane("high")]);
     let dispatcher = Dispatcher::start(plan).unwrap();
     let (holder, held, release) = Recorder::blocking();
@@ -243,19 +207,10 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
     receive(&held, 1);
     (0..10).for_each(|event| assert_eq!(moved.offer(&event, &PLAIN), Offered::Taken));
     assert_eq!(moved.counts().waiting, 10);
-    let to = |lane| Qos {
-        lane,
-        ..moved.qos()
-    };
+    let to = |lane| Qos { lane, ..moved.qos() };
     moved.set_qos(to(1));
     assert_eq!(receive(&told, 10), (0..10).collect::<Vec<_>>());
-    assert!(
-        threads
-            .lock()
-            .unwrap()
-            .iter()
-            .all(|name| name.contains("high"))
-    );
+    assert!(threads.lock().unwrap().iter().all(|name| name.contains("high")));
     // A lane that does not exist is the lane before.
     moved.set_qos(to(7));
     assert_eq!(moved.qos().lane, 1);
@@ -275,17 +230,11 @@ fn a_consumer_moves_to_another_lane_with_its_queue() {
 #[test]
 fn moves_between_lanes_keep_every_suppliers_order() {
     const EACH: u64 = 2_000;
-    let by_deadline = LanePlan {
-        dispatching: Dispatching::Deadline,
-        ..LanePlan::new("deadline")
-    };
+    let by_deadline = LanePlan { dispatching: Dispatching::Deadline, ..LanePlan::new("deadline") };
     let plan = Plan::lanes([LanePlan::new("low"), LanePlan::new("high"), by_deadline]);
     let dispatcher = Dispatcher::start(plan).unwrap();
     let (sink, told) = Recorder::new();
-    let qos = Qos {
-        events: 8_192,
-        ..Qos::default()
-    };
+    let qos = Qos { events: 8_192, ..Qos::default() };
     let outlet = dispatcher.connect(sink, qos.clone()).unwrap();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -294,10 +243,7 @@ fn moves_between_lanes_keep_every_suppliers_order() {
                 let outlet = &outlet;
                 scope.spawn(move || {
                     for number in 0..EACH {
-                        let about = Attributes {
-                            deadline: Some(u64::MAX / 4 - number),
-                            ..PLAIN
-                        };
+                        let about = Attributes { deadline: Some(u64::MAX / 4 - number), ..PLAIN };
                         outlet.offer(&(supplier << 32 | number), &about);
                     }
                 })
@@ -308,10 +254,7 @@ fn moves_between_lanes_keep_every_suppliers_order() {
                 if over.load(Ordering::SeqCst) {
                     return;
                 }
-                let qos = Qos {
-                    lane,
-                    ..qos.clone()
-                };
+                let qos = Qos { lane, ..qos.clone() };
                 outlet.set_qos(qos);
                 thread::yield_now();
             }
@@ -334,11 +277,7 @@ fn moves_between_lanes_keep_every_suppliers_order() {
 fn others_have_the_event_before_one_is_waited_for() {
     let dispatcher = Dispatcher::start(Plan::pool(2)).unwrap();
     let (full, held, release) = Recorder::blocking();
-    let waiting = Qos {
-        events: 1,
-        wait: LONG,
-        ..Qos::default()
-    };
+    let waiting = Qos { events: 1, wait: LONG, ..Qos::default() };
     let full = dispatcher.connect(full, waiting).unwrap();
     let (other, told) = Recorder::new();
     let other = dispatcher.connect(other, Qos::default()).unwrap();
@@ -359,10 +298,7 @@ fn others_have_the_event_before_one_is_waited_for() {
 fn a_consumer_that_fails_too_often_or_is_gone_is_released() {
     for plan in plans() {
         let dispatcher = Dispatcher::start(plan).unwrap();
-        let qos = Qos {
-            failures: 3,
-            ..Qos::default()
-        };
+        let qos = Qos { failures: 3, ..Qos::default() };
         let (failing, told) = Recorder::answering(|events| match events {
             [1] => Outcome::Delivered,
             [2] => panic!("a test of panics"),
@@ -417,10 +353,7 @@ fn events_that_are_to_be_retried_come_again_in_order() {
                 0..3 => Outcome::Retry(Duration::from_millis(1)),
                 _ => Outcome::Delivered,
             });
-        let qos = Qos {
-            batch: 2,
-            ..Qos::default()
-        };
+        let qos = Qos { batch: 2, ..Qos::default() };
         let outlet = dispatcher.connect(sink, qos).unwrap();
         outlet.suspend();
         (0..4).for_each(|event| {
@@ -445,10 +378,7 @@ fn a_consumer_that_takes_events_later_has_not_failed() {
                 0..5 => Outcome::Later(Duration::from_millis(1)),
                 _ => Outcome::Delivered,
             });
-        let qos = Qos {
-            failures: 2,
-            ..Qos::default()
-        };
+        let qos = Qos { failures: 2, ..Qos::default() };
         let outlet = dispatcher.connect(sink, qos).unwrap();
         (0..2).for_each(|event| {
             outlet.offer(&event, &PLAIN);
@@ -495,10 +425,7 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
             outlet.offer(&event, &PLAIN);
         });
         assert!(outlet.drain(LONG));
-        assert_eq!(
-            outlet.offer(&100, &PLAIN),
-            Offered::Dropped(Cause::Detached)
-        );
+        assert_eq!(outlet.offer(&100, &PLAIN), Offered::Dropped(Cause::Detached));
         assert_eq!(told.try_iter().flatten().count(), 100);
         // One that cannot be drained is given up when the time is over.
         let (sink, _told) = Recorder::new();
@@ -507,10 +434,7 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
         outlet.offer(&0, &PLAIN);
         assert!(!dispatcher.shut_down(Duration::from_millis(5)));
         assert_eq!(sink.dropped(), [(Cause::Shutdown, 0)]);
-        assert!(matches!(
-            dispatcher.connect_pull(Qos::default()),
-            Err(ConnectError::ShutDown)
-        ));
+        assert!(matches!(dispatcher.connect_pull(Qos::default()), Err(ConnectError::ShutDown)));
         assert!(dispatcher.counts().is_balanced() && dispatcher.counts().offered == 102);
     }
 }
@@ -537,25 +461,16 @@ fn a_lane_by_deadline_takes_the_most_urgent_outlet_and_drops_late_events() {
     let mut outlets = Vec::new();
     let mut sinks = Vec::new();
     // The last becomes the most urgent one by an event that comes while its turn waits already.
-    for (number, deadlines) in [vec![60], vec![30], vec![0], vec![90, 10]]
-        .into_iter()
-        .enumerate()
-    {
+    for (number, deadlines) in [vec![60], vec![30], vec![0], vec![90, 10]].into_iter().enumerate() {
         let tell = order.clone();
         let (sink, _) = Recorder::answering(move |events| {
             tell.send((number, events.to_vec())).unwrap();
             Outcome::Delivered
         });
-        let qos = Qos {
-            order: Order::Deadline,
-            ..Qos::default()
-        };
+        let qos = Qos { order: Order::Deadline, ..Qos::default() };
         let outlet = dispatcher.connect(sink.clone(), qos).unwrap();
         for seconds in deadlines {
-            let about = Attributes {
-                deadline: Some(now + seconds * second),
-                ..PLAIN
-            };
+            let about = Attributes { deadline: Some(now + seconds * second), ..PLAIN };
             outlet.offer(&seconds, &about);
         }
         outlets.push(outlet);
@@ -616,19 +531,10 @@ fn what_cannot_be_connected_is_refused_with_the_limit() {
     plan.outlets = 1;
     let dispatcher: Dispatcher<u64> = Dispatcher::start(plan).unwrap();
     let refused = |qos: Qos| dispatcher.connect_pull(qos).unwrap_err().to_string();
-    let zero = Qos {
-        batch: 0,
-        ..Qos::default()
-    };
+    let zero = Qos { batch: 0, ..Qos::default() };
     assert_eq!(refused(zero.clone()), "Qos::batch is 0 and counts from 1");
-    let lane = Qos {
-        lane: 7,
-        ..Qos::default()
-    };
-    assert_eq!(
-        refused(lane),
-        "there is no lane 7: the dispatcher has 1, counted from 0"
-    );
+    let lane = Qos { lane: 7, ..Qos::default() };
+    assert_eq!(refused(lane), "there is no lane 7: the dispatcher has 1, counted from 0");
     let outlet = dispatcher.connect_pull(Qos::default()).unwrap();
     assert!(refused(Qos::default()).starts_with("all 1 outlets"));
     outlet.set_qos(zero);
@@ -642,11 +548,7 @@ fn what_cannot_be_connected_is_refused_with_the_limit() {
 fn a_new_quality_of_service_keeps_the_order_of_what_is_tried_again() {
     let dispatcher = Dispatcher::start(Plan::pool(1)).unwrap();
     let outlet: Arc<OnceLock<Outlet<u64>>> = Arc::default();
-    let ordered = |events| Qos {
-        events,
-        order: Order::Priority,
-        ..Qos::default()
-    };
+    let ordered = |events| Qos { events, order: Order::Priority, ..Qos::default() };
     let (of_sink, again) = (Arc::clone(&outlet), AtomicBool::new(true));
     let (sink, told) = Recorder::answering(move |events| {
         if events[0] == 5 && again.swap(false, Ordering::Relaxed) {

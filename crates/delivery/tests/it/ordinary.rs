@@ -14,10 +14,7 @@ fn timers_of_an_urgent_thread_run_in_sched_other() {
     if !require_realtime() {
         return;
     }
-    let urgent = Schedule {
-        class: Class::Fifo,
-        priority: 3,
-    };
+    let urgent = Schedule { class: Class::Fifo, priority: 3 };
     let seen = std::thread::spawn(move || {
         schedule::set_current(urgent).unwrap();
         let (tell, told) = mpsc::channel();

@@ -23,11 +23,7 @@ impl World {
         let mut plan = Plan::reactive();
         plan.clock = clock.clone();
         plan.timers = Some(timers.clone());
-        World {
-            clock,
-            timers,
-            dispatcher: Dispatcher::start(plan).unwrap(),
-        }
+        World { clock, timers, dispatcher: Dispatcher::start(plan).unwrap() }
     }
 
     fn pass(&self, ms: u64) {
@@ -41,11 +37,7 @@ impl World {
 fn a_batch_is_delivered_when_it_is_full_or_its_time_is_over() {
     let world = World::new();
     let (sink, told) = Recorder::new();
-    let qos = Qos {
-        batch: 3,
-        pacing: Duration::from_millis(10),
-        ..Qos::default()
-    };
+    let qos = Qos { batch: 3, pacing: Duration::from_millis(10), ..Qos::default() };
     let outlet = world.dispatcher.connect(sink, qos).unwrap();
     let offer = |events: std::ops::Range<u64>| {
         events.for_each(|event| {
@@ -73,10 +65,7 @@ fn a_batch_is_delivered_when_it_is_full_or_its_time_is_over() {
 fn an_event_is_delivered_from_its_start_to_its_expiry_and_no_longer() {
     let world = World::new();
     let (sink, told) = Recorder::new();
-    let outlet = world
-        .dispatcher
-        .connect(sink.clone(), Qos::default())
-        .unwrap();
+    let outlet = world.dispatcher.connect(sink.clone(), Qos::default()).unwrap();
     let about = |start: u64, expiry: u64| Attributes {
         start: Some(start * MS),
         expiry: Some(expiry * MS),
@@ -144,28 +133,13 @@ fn timers_fire_in_order_until_they_are_stopped_and_no_more_than_there_may_be() {
         let next = timers.run_due();
         (fired.lock().unwrap().drain(..).collect::<Vec<_>>(), next)
     };
-    let (a, b, c) = (
-        timer('a').unwrap(),
-        timer('b').unwrap(),
-        timer('c').unwrap(),
-    );
-    assert!(
-        timer('d')
-            .unwrap_err()
-            .to_string()
-            .starts_with("all 3 timers")
-    );
+    let (a, b, c) = (timer('a').unwrap(), timer('b').unwrap(), timer('c').unwrap());
+    assert!(timer('d').unwrap_err().to_string().starts_with("all 3 timers"));
     a.at(20 * MS);
     b.after(Duration::from_millis(10));
     c.every(Duration::from_millis(15));
     assert_eq!(pass(9), (vec![], Some(10 * MS)));
-    assert_eq!(
-        pass(11),
-        (
-            vec![('b', 10, 0), ('c', 15, 0), ('a', 20, 0)],
-            Some(30 * MS)
-        )
-    );
+    assert_eq!(pass(11), (vec![('b', 10, 0), ('c', 15, 0), ('a', 20, 0)], Some(30 * MS)));
     // Armed again before it fires: the earlier moment is forgotten.
     b.at(25 * MS);
     b.at(90 * MS);
@@ -208,10 +182,7 @@ fn a_peer_is_lost_when_it_does_not_answer_as_often_as_it_may() {
         fn ping(&self, limit: Duration) -> Ping {
             assert_eq!(limit, Control::TIMEOUT);
             let number = self.1.fetch_add(1, Ordering::Relaxed);
-            self.0
-                .get(number as usize)
-                .copied()
-                .unwrap_or(Ping::NoAnswer)
+            self.0.get(number as usize).copied().unwrap_or(Ping::NoAnswer)
         }
         fn lost(&self) {
             self.2.send(self.1.load(Ordering::Relaxed)).unwrap();
@@ -220,10 +191,7 @@ fn a_peer_is_lost_when_it_does_not_answer_as_often_as_it_may() {
     let control = Control::start(Duration::from_millis(1), Control::TIMEOUT, 1).unwrap();
     for (answers, pings) in [
         (vec![], 2),
-        (
-            vec![Ping::NoAnswer, Ping::Alive, Ping::NoAnswer, Ping::Alive],
-            6,
-        ),
+        (vec![Ping::NoAnswer, Ping::Alive, Ping::NoAnswer, Ping::Alive], 6),
         (vec![Ping::Alive, Ping::Gone], 2),
     ] {
         let (tell, told) = mpsc::channel();
@@ -236,11 +204,7 @@ fn a_peer_is_lost_when_it_does_not_answer_as_often_as_it_may() {
 
 #[test]
 fn a_supplier_beyond_its_rate_is_counted_refused_or_delayed() {
-    let rate = |beyond| Rate {
-        period: Duration::from_millis(10),
-        burst: 3,
-        beyond,
-    };
+    let rate = |beyond| Rate { period: Duration::from_millis(10), burst: 3, beyond };
     // 100 times the rate for a second.
     let judge = |meter: &Meter| {
         let mut passed = 0;
@@ -259,13 +223,7 @@ fn a_supplier_beyond_its_rate_is_counted_refused_or_delayed() {
     let first: Vec<_> = (0..6).map(|_| delayed.admit(0)).collect();
     let wait = |ms| Verdict::Wait(Duration::from_millis(ms));
     let pass = Verdict::Pass;
-    assert_eq!(
-        first,
-        [pass, pass, pass, wait(10), Verdict::Refuse, Verdict::Refuse]
-    );
-    let none = Meter::new(Rate {
-        period: Duration::ZERO,
-        ..rate(Beyond::Refuse)
-    });
+    assert_eq!(first, [pass, pass, pass, wait(10), Verdict::Refuse, Verdict::Refuse]);
+    let none = Meter::new(Rate { period: Duration::ZERO, ..rate(Beyond::Refuse) });
     assert_eq!(judge(&none), 10_000);
 }

@@ -50,25 +50,11 @@ pub fn assign(plan: &Plan, resources: &ServerResources) -> Result<Assigned, Erro
         let timing = timing::analyse(&jobs);
         let missed = timing.chains.iter().filter(|chain| !chain.meets());
         // A critical deadline outweighs all others.
-        let cost = missed
-            .map(|chain| {
-                if chain.is_critical {
-                    timing.chains.len() + 1
-                } else {
-                    1
-                }
-            })
-            .sum();
+        let cost =
+            missed.map(|chain| if chain.is_critical { timing.chains.len() + 1 } else { 1 }).sum();
         if best.as_ref().is_none_or(|(least, _)| cost < *least) {
             let order = order.to_owned();
-            best = Some((
-                cost,
-                Assigned {
-                    resources,
-                    order,
-                    timing,
-                },
-            ));
+            best = Some((cost, Assigned { resources, order, timing }));
         }
         Ok(cost == 0)
     };
@@ -124,12 +110,7 @@ fn orders(jobs: &Jobs<'_>) -> Result<Vec<(&'static str, Ranks)>, Error> {
                 .cloned()
                 .collect()
         };
-        by_criticality.extend(
-            by_deadline
-                .iter()
-                .map(of_level)
-                .filter(|rank| !rank.is_empty()),
-        );
+        by_criticality.extend(by_deadline.iter().map(of_level).filter(|rank| !rank.is_empty()));
     }
     Ok(vec![
         ("by deadline", by_deadline),
@@ -150,10 +131,7 @@ fn levels(jobs: &Jobs<'_>, deadlines: &[Nanos], strategy: &Strategy) -> Result<R
             worst_case: job.wcet,
             period: job.period,
             threads: 1,
-            constraints: Constraints {
-                deadline: Some(deadlines[at]),
-                ..Constraints::default()
-            },
+            constraints: Constraints { deadline: Some(deadlines[at]), ..Constraints::default() },
             ..Characteristics::default()
         };
         repository.set(handle, said).map_err(told)?;
@@ -202,16 +180,9 @@ fn raise(
         let written = write(resources, &ranks);
         let jobs = Jobs::of(plan, &written).map_err(|findings| Error { findings })?;
         let timing = timing::analyse(&jobs);
-        let late = timing
-            .chains
-            .iter()
-            .zip(&jobs.jobs)
-            .filter(|(chain, _)| !chain.meets());
+        let late = timing.chains.iter().zip(&jobs.jobs).filter(|(chain, _)| !chain.meets());
         let worst = late.max_by_key(|(chain, _)| {
-            (
-                chain.is_critical,
-                chain.response.unwrap_or(Nanos::MAX) / chain.deadline.max(1),
-            )
+            (chain.is_critical, chain.response.unwrap_or(Nanos::MAX) / chain.deadline.max(1))
         });
         let Some((_, job)) = worst else { return Ok(()) };
         let name = job.instance.name.clone();
@@ -238,26 +209,17 @@ fn write(resources: &ServerResources, ranks: &[Vec<String>]) -> ServerResources 
     let configs = written.orb_configs.get_or_insert_default();
     let is_ours = |id: &Id| {
         id.0 == POOL
-            || id
-                .0
-                .strip_prefix("assigned-")
-                .is_some_and(|rest| rest.parse::<i16>().is_ok())
+            || id.0.strip_prefix("assigned-").is_some_and(|rest| rest.parse::<i16>().is_ok())
     };
     configs.policy_set.retain(|set| !is_ours(&set.id));
     let pools = configs.resources.get_or_insert_default();
-    pools
-        .threadpool_with_lanes
-        .retain(|pool| !is_ours(&pool.id));
+    pools.threadpool_with_lanes.retain(|pool| !is_ours(&pool.id));
     let mut lanes = Vec::new();
     let mut sets: HashMap<&str, String> = HashMap::new();
     for (rank, names) in ranks.iter().enumerate() {
         let priority = Priority(((rank + 1) * 32_767 / (ranks.len() + 1)) as i16);
         let id = format!("assigned-{}", priority.0);
-        lanes.push(Lane {
-            static_threads: names.len() as u32,
-            priority,
-            ..Lane::default()
-        });
+        lanes.push(Lane { static_threads: names.len() as u32, priority, ..Lane::default() });
         configs.policy_set.push(PolicySet {
             id: Id(id.clone()),
             priority_model: Some(PriorityModel {

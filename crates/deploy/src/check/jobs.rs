@@ -108,12 +108,8 @@ impl<'p> Jobs<'p> {
         plan: &'p Plan,
         resources: &'p ServerResources,
     ) -> Result<Jobs<'p>, Vec<Finding>> {
-        let places: HashMap<&str, usize> = plan
-            .instance
-            .iter()
-            .enumerate()
-            .map(|(at, one)| (&*one.id.0, at))
-            .collect();
+        let places: HashMap<&str, usize> =
+            plan.instance.iter().enumerate().map(|(at, one)| (&*one.id.0, at)).collect();
         let nodes = plan.nodes();
         let node_at = nodes.iter().enumerate().map(|(at, node)| (*node, at));
         let mut maker = Maker {
@@ -171,11 +167,7 @@ impl<'p> Jobs<'p> {
         let is_wrong = |finding: &Finding| finding.severity == Severity::Error;
         match maker.findings.iter().any(is_wrong) {
             true => Err(maker.findings),
-            false => Ok(Jobs {
-                jobs: maker.jobs,
-                nodes: maker.nodes,
-                findings: maker.findings,
-            }),
+            false => Ok(Jobs { jobs: maker.jobs, nodes: maker.nodes, findings: maker.findings }),
         }
     }
 }
@@ -238,10 +230,9 @@ impl<'p> Maker<'p> {
                 "work of {:?} without a port has neither period nor rateFrom",
                 instance.name
             )),
-            (Some(_), Some(_)) => Err(format!(
-                "work of {:?} has both period and rateFrom",
-                instance.name
-            )),
+            (Some(_), Some(_)) => {
+                Err(format!("work of {:?} has both period and rateFrom", instance.name))
+            }
         };
         let period = match period {
             Ok(period) => period,
@@ -304,9 +295,8 @@ impl<'p> Maker<'p> {
                 caller_job.importance = caller_job.importance.max(importance.unwrap_or(Level::Low));
                 caller_job.wcet = caller_job.wcet.saturating_add(work.wcet.0);
                 caller_job.deadline = caller_job.deadline.min(deadline);
-                caller_job.blocking = caller_job
-                    .blocking
-                    .max(work.blocking.map_or(0, |time| time.0));
+                caller_job.blocking =
+                    caller_job.blocking.max(work.blocking.map_or(0, |time| time.0));
                 caller
             }
             None => {
@@ -393,11 +383,8 @@ impl<'p> Maker<'p> {
             }
         }
         for (port, is_event) in wrong {
-            let kind = if is_event {
-                "a connected source of events"
-            } else {
-                "a connected receptacle"
-            };
+            let kind =
+                if is_event { "a connected source of events" } else { "a connected receptacle" };
             let of_kind = self.uses[at].iter();
             let of_kind = of_kind.filter(|(_, kind)| kind.is_event() == is_event);
             let cure = format!("it has {}", listed(of_kind.map(|(port, _)| *port)));
@@ -431,31 +418,21 @@ impl<'p> Maker<'p> {
                 .iter()
                 .chain([&to])
                 .map(|(at, port)| format!("{}.{port}", self.plan.instance[*at].name));
-            let what = format!(
-                "connections make a ring: {}",
-                names.collect::<Vec<_>>().join(" -> ")
-            );
+            let what =
+                format!("connections make a ring: {}", names.collect::<Vec<_>>().join(" -> "));
             let cure = "say with emits and calls what a work sets going, or take one of the connections away";
             if self.told.insert((to.0, format!("ring {}", to.1))) {
-                self.findings
-                    .push(Finding::error(connection.place, what).cure(cure));
+                self.findings.push(Finding::error(connection.place, what).cure(cure));
             }
             return;
         }
         let attachment = self.lookup.attachment(&target.name);
         let work = attachment.and_then(|one| {
-            Some((
-                one,
-                one.work
-                    .iter()
-                    .find(|work| work.port.as_deref() == Some(to.1))?,
-            ))
+            Some((one, one.work.iter().find(|work| work.port.as_deref() == Some(to.1))?))
         });
         let Some((attachment, work)) = work else {
             if self.told.insert((to.0, to.1.to_owned())) {
-                let place = attachment
-                    .map(|attachment| attachment.place)
-                    .unwrap_or_default();
+                let place = attachment.map(|attachment| attachment.place).unwrap_or_default();
                 let what = format!(
                     "nothing says how long {}.{} takes, which {} sets going",
                     target.name, to.1, self.jobs[from].name
@@ -472,28 +449,19 @@ impl<'p> Maker<'p> {
         let said = self.lookup.connection(&connection.name);
         if crosses
             && said.is_none()
-            && self
-                .told
-                .insert((usize::MAX, format!("delay {}", connection.name)))
+            && self.told.insert((usize::MAX, format!("delay {}", connection.name)))
         {
             let what = format!(
                 "connection {:?} crosses nodes, and its messages are taken to be there at once",
                 connection.name
             );
-            let cure = format!(
-                "add [[connection]] name = {:?}, delay = \"...\"",
-                connection.name
-            );
+            let cure = format!("add [[connection]] name = {:?}, delay = \"...\"", connection.name);
             self.say(Finding::warning(Place::default(), what).cure(cure));
         }
         let delay = said.filter(|_| crosses).map_or(0, |timing| timing.delay.0);
         self.path.push(to);
         let make = |maker: &mut Self, parent: usize, is_call: bool, delay: Nanos| {
-            let origin = Some(Origin {
-                from,
-                parent,
-                is_call,
-            });
+            let origin = Some(Origin { from, parent, is_call });
             maker.job(to.0, attachment, work, origin, period, delay);
         };
         match how {
@@ -533,16 +501,12 @@ impl<'p> Maker<'p> {
                 let hertz = |period: Period| SECOND as f64 / period.0 as f64;
                 let name = format!("{}.{port}", instance.name);
                 if rate == 0.0 {
-                    let what = format!(
-                        "nothing calls {name}, so its {} count nowhere",
-                        Show(work.wcet.0)
-                    );
+                    let what =
+                        format!("nothing calls {name}, so its {} count nowhere", Show(work.wcet.0));
                     findings.push(Finding::warning(work.place, what));
                 }
-                if let Some(least) = work
-                    .least_rate
-                    .map(hertz)
-                    .filter(|least| rate < least * (1.0 - 1e-6))
+                if let Some(least) =
+                    work.least_rate.map(hertz).filter(|least| rate < least * (1.0 - 1e-6))
                 {
                     let what = format!(
                         "{name} has to be called {least:.3} times a second at least, and is called {rate:.3} times"
@@ -552,10 +516,8 @@ impl<'p> Maker<'p> {
                             .cure("raise the rate of what calls it, or connect it"),
                     );
                 }
-                if let Some(most) = work
-                    .most_rate
-                    .map(hertz)
-                    .filter(|most| rate > most * (1.0 + 1e-6))
+                if let Some(most) =
+                    work.most_rate.map(hertz).filter(|most| rate > most * (1.0 + 1e-6))
                 {
                     let what = format!(
                         "{name} may be called {most:.3} times a second, and is called {rate:.3} times"
@@ -574,20 +536,14 @@ impl<'p> Maker<'p> {
 fn rate(instance: &Instance, attribute: &str) -> Result<Nanos, String> {
     let property = instance.property(attribute);
     let property = property.ok_or_else(|| {
-        format!(
-            "the plan gives {:?} no attribute {attribute:?} for its rate",
-            instance.name
-        )
+        format!("the plan gives {:?} no attribute {attribute:?} for its rate", instance.name)
     })?;
-    let hertz = property
-        .value
-        .as_number()
-        .filter(|hertz| *hertz >= 1e-6 && *hertz <= SECOND as f64);
+    let hertz =
+        property.value.as_number().filter(|hertz| *hertz >= 1e-6 && *hertz <= SECOND as f64);
     match hertz {
         Some(hertz) => Ok((SECOND as f64 / hertz) as Nanos),
-        None => Err(format!(
-            "attribute {attribute:?} of {:?} is no rate in Hz above 0",
-            instance.name
-        )),
+        None => {
+            Err(format!("attribute {attribute:?} of {:?} is no rate in Hz above 0", instance.name))
+        }
     }
 }

@@ -25,10 +25,7 @@ pub(super) enum Accepts {
     /// Priority of its own, whatever the client's.
     Declared(i16),
     /// The client's; with lanes, those only.
-    Propagated {
-        default: i16,
-        lanes: Option<Rc<BTreeSet<i16>>>,
-    },
+    Propagated { default: i16, lanes: Option<Rc<BTreeSet<i16>>> },
     /// Absence of a priority: an ordinary server.
     Ordinary(Option<i16>),
 }
@@ -42,24 +39,15 @@ impl<'r> Lookup<'r> {
             connections: HashMap::new(),
         };
         for attachment in &resources.instance {
-            found
-                .attachments
-                .entry(&attachment.name)
-                .or_insert(attachment);
+            found.attachments.entry(&attachment.name).or_insert(attachment);
         }
         for connection in &resources.connection {
-            found
-                .connections
-                .entry(&connection.name)
-                .or_insert(connection);
+            found.connections.entry(&connection.name).or_insert(connection);
         }
         if let Some(configs) = &resources.orb_configs {
             let pools = Pools::of(configs.resources.as_ref());
             for set in &configs.policy_set {
-                found
-                    .sets
-                    .entry(&set.id.0)
-                    .or_insert_with(|| (set, pools.accepts(set)));
+                found.sets.entry(&set.id.0).or_insert_with(|| (set, pools.accepts(set)));
             }
         }
         found
@@ -108,10 +96,7 @@ struct Pools<'r> {
 
 impl<'r> Pools<'r> {
     fn of(resources: Option<&'r Resources>) -> Pools<'r> {
-        let mut pools = Pools {
-            plain: HashMap::new(),
-            lanes: HashMap::new(),
-        };
+        let mut pools = Pools { plain: HashMap::new(), lanes: HashMap::new() };
         let Some(resources) = resources else {
             return pools;
         };
@@ -120,10 +105,7 @@ impl<'r> Pools<'r> {
         }
         for pool in &resources.threadpool_with_lanes {
             let lanes = || pool.lane.iter().map(|lane| lane.priority.0).collect();
-            pools
-                .lanes
-                .entry(&pool.id.0)
-                .or_insert_with(|| Rc::new(lanes()));
+            pools.lanes.entry(&pool.id.0).or_insert_with(|| Rc::new(lanes()));
         }
         pools
     }

@@ -45,9 +45,7 @@ pub struct Report {
 impl Report {
     /// Reports whether nothing forbids deployment.
     pub fn is_good(&self) -> bool {
-        self.findings
-            .iter()
-            .all(|finding| finding.severity != Severity::Error)
+        self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
 }
 
@@ -63,13 +61,8 @@ pub fn check(input: &Input<'_>) -> Report {
     let mut timing = None;
     if let Some(resources) = input.resources {
         findings.extend(policies::check(input.plan, resources));
-        let is_sound = findings
-            .iter()
-            .all(|finding| finding.severity != Severity::Error);
-        let has_work = resources
-            .instance
-            .iter()
-            .any(|instance| !instance.work.is_empty());
+        let is_sound = findings.iter().all(|finding| finding.severity != Severity::Error);
+        let has_work = resources.instance.iter().any(|instance| !instance.work.is_empty());
         if is_sound && has_work {
             match jobs::Jobs::of(input.plan, resources) {
                 Ok(jobs) => {
@@ -122,10 +115,7 @@ mod tests {
             );
         }
         let read = |text: &str| Document::read(text, Format::Toml, &Limits::default()).unwrap();
-        (
-            read(&plan).into_plan().unwrap(),
-            read(&resources).into_resources().unwrap(),
-        )
+        (read(&plan).into_plan().unwrap(), read(&resources).into_resources().unwrap())
     }
 
     /// Returns how many items searches compare while a plan is checked and its priorities are chosen.
@@ -154,10 +144,7 @@ mod tests {
         let (plan, resources) = documents(20);
         let before = search::compared();
         let found = |instance| resources.attachment(instance).is_some();
-        assert!(
-            plan.instance.iter().all(|one| found(&one.name)),
-            "what is counted"
-        );
+        assert!(plan.instance.iter().all(|one| found(&one.name)), "what is counted");
         assert_eq!(search::compared() - before, 40 * 41 / 2);
     }
 }

@@ -25,21 +25,16 @@ pub(super) fn check(plan: &Plan, resources: &ServerResources) -> Vec<Finding> {
     if !checked.findings.iter().any(is_wrong) {
         checked.connections(plan, resources);
     }
-    let Checked {
-        findings, in_plan, ..
-    } = checked;
-    let findings = findings
-        .into_iter()
-        .map(|finding| finding.within(Source::Rtcad));
+    let Checked { findings, in_plan, .. } = checked;
+    let findings = findings.into_iter().map(|finding| finding.within(Source::Rtcad));
     findings.chain(in_plan).collect()
 }
 
 /// Returns the policy set of an instance: that of its attachment, else that of its deployed resource. Linear in the
 /// document; [`Lookup::set_of`] finds many.
 pub fn set_of<'r>(instance: &Instance, resources: &'r ServerResources) -> Option<&'r PolicySet> {
-    let attached = resources
-        .attachment(&instance.name)
-        .and_then(|attachment| attachment.policy_set.as_ref());
+    let attached =
+        resources.attachment(&instance.name).and_then(|attachment| attachment.policy_set.as_ref());
     match attached {
         Some(to) => resources.policy_set(&to.id),
         None => resources.policy_set(deployed_policy(instance)?.0),
@@ -48,13 +43,8 @@ pub fn set_of<'r>(instance: &Instance, resources: &'r ServerResources) -> Option
 
 /// The policy set that a plan itself names, as CIAO's plans do.
 pub(super) fn deployed_policy(instance: &Instance) -> Option<(&str, Place)> {
-    let properties = instance
-        .deployed_resource
-        .iter()
-        .flat_map(|resource| &resource.property);
-    let found = properties
-        .into_iter()
-        .find(|property| property.name == INSTANCE_POLICY)?;
+    let properties = instance.deployed_resource.iter().flat_map(|resource| &resource.property);
+    let found = properties.into_iter().find(|property| property.name == INSTANCE_POLICY)?;
     Some((found.value.as_text()?, found.place))
 }
 
@@ -180,24 +170,11 @@ impl<'c> Checked<'c> {
             );
         }
         let mut seen = HashSet::new();
-        for Lane {
-            static_threads,
-            dynamic_threads,
-            priority,
-            place,
-        } in &pool.lane
-        {
+        for Lane { static_threads, dynamic_threads, priority, place } in &pool.lane {
             let name = format!("{} at priority {}", pool.id.0, priority.0);
-            self.threads(
-                &name,
-                static_threads.saturating_add(*dynamic_threads),
-                *place,
-            );
+            self.threads(&name, static_threads.saturating_add(*dynamic_threads), *place);
             if !seen.insert(priority.0) {
-                let what = format!(
-                    "pool {:?} has two lanes of priority {}",
-                    pool.id.0, priority.0
-                );
+                let what = format!("pool {:?} has two lanes of priority {}", pool.id.0, priority.0);
                 self.wrong(*place, what, "make them one");
             }
         }
@@ -205,11 +182,7 @@ impl<'c> Checked<'c> {
 
     fn banded(&mut self, bands: &ConnectionBands) -> Bands {
         if bands.band.is_empty() {
-            self.wrong(
-                bands.place,
-                format!("{:?} has no band", bands.id.0),
-                "give it one",
-            );
+            self.wrong(bands.place, format!("{:?} has no band", bands.id.0), "give it one");
         }
         let mut taken = Bands::new();
         for band in &bands.band {
@@ -223,10 +196,7 @@ impl<'c> Checked<'c> {
                 continue;
             }
             let before = taken.range(..=high).next_back();
-            match before
-                .filter(|(_, end)| **end >= low)
-                .map(|(other, end)| (*other, *end))
-            {
+            match before.filter(|(_, end)| **end >= low).map(|(other, end)| (*other, *end)) {
                 None => drop(taken.insert(low, high)),
                 Some((other, end)) => {
                     let what = format!("bands {low} to {high} and {other} to {end} overlap");
@@ -247,10 +217,7 @@ impl<'c> Checked<'c> {
         {
             self.wrong(
                 to.place,
-                format!(
-                    "policy set {id:?} is about pool {:?}, which is not there",
-                    to.id
-                ),
+                format!("policy set {id:?} is about pool {:?}, which is not there", to.id),
                 "declare it in resources",
             );
         }
@@ -275,19 +242,11 @@ impl<'c> Checked<'c> {
                 model.server_priority.0,
                 named(lanes)
             );
-            self.wrong(
-                model.place,
-                what,
-                "add a lane of that priority, or declare one of those",
-            );
+            self.wrong(model.place, what, "add a lane of that priority, or declare one of those");
         }
         if model.is_none() && lanes.is_some() {
             let what = format!("policy set {id:?} has lanes and no priority model");
-            self.wrong(
-                set.place,
-                what,
-                "add a priorityModel, which says the lane of a request",
-            );
+            self.wrong(set.place, what, "add a priorityModel, which says the lane of a request");
         }
         let Some(to) = &set.priority_banded_connection else {
             return;
@@ -295,10 +254,7 @@ impl<'c> Checked<'c> {
         let Some((_, bands)) = self.bands.get(&*to.id) else {
             self.wrong(
                 to.place,
-                format!(
-                    "policy set {id:?} is about bands {:?}, which are not there",
-                    to.id
-                ),
+                format!("policy set {id:?} is about bands {:?}, which are not there", to.id),
                 "declare them in resources",
             );
             return;
@@ -310,10 +266,8 @@ impl<'c> Checked<'c> {
         let outside = asked.into_iter().filter(|&one| !is_in(bands, one));
         let outside: Vec<i16> = outside.take(MOST_NAMED).collect();
         for priority in outside {
-            let what = format!(
-                "priority {priority} of policy set {id:?} is in no band of {:?}",
-                to.id
-            );
+            let what =
+                format!("priority {priority} of policy set {id:?} is in no band of {:?}", to.id);
             self.wrong(
                 to.place,
                 what,
@@ -325,20 +279,10 @@ impl<'c> Checked<'c> {
     fn attachments(&mut self, plan: &Plan, resources: &ServerResources) {
         let instances: HashSet<&str> = plan.instance.iter().map(|one| &*one.name).collect();
         let connections: HashSet<&str> = plan.connection.iter().map(|one| &*one.name).collect();
-        let cure = format!(
-            "it has {}",
-            listed(plan.instance.iter().map(|one| &*one.name))
-        );
+        let cure = format!("it has {}", listed(plan.instance.iter().map(|one| &*one.name)));
         let mut seen: HashMap<&str, Place> = HashMap::new();
         let mut used: HashSet<String> = HashSet::new();
-        for Attachment {
-            name,
-            policy_set,
-            receptacle_policy,
-            place,
-            ..
-        } in &resources.instance
-        {
+        for Attachment { name, policy_set, receptacle_policy, place, .. } in &resources.instance {
             if let Some(first) = seen.insert(name, *place) {
                 self.wrong(
                     *place,
@@ -397,20 +341,13 @@ impl<'c> Checked<'c> {
         let instances: HashMap<&str, &Instance> =
             plan.instance.iter().map(|one| (&*one.id.0, one)).collect();
         let lookup = Lookup::of(resources);
-        let of = |id: &str| {
-            instances
-                .get(id)
-                .map(|instance| (*instance, lookup.accepts(instance)))
-        };
+        let of = |id: &str| instances.get(id).map(|instance| (*instance, lookup.accepts(instance)));
         for connection in plan.connection.iter().filter(|one| !too_many_pairs(one)) {
             let (mut no_lane, mut no_band) = (false, false);
-            let (providers, users): (Vec<_>, Vec<_>) = connection
-                .internal_endpoint
-                .iter()
-                .partition(|end| end.kind.provides());
-            for (user, provider) in users
-                .iter()
-                .flat_map(|user| providers.iter().map(move |provider| (user, provider)))
+            let (providers, users): (Vec<_>, Vec<_>) =
+                connection.internal_endpoint.iter().partition(|end| end.kind.provides());
+            for (user, provider) in
+                users.iter().flat_map(|user| providers.iter().map(move |provider| (user, provider)))
             {
                 let (Some((client, own)), Some((server, theirs))) =
                     (of(&user.instance.id), of(&provider.instance.id))
@@ -423,12 +360,8 @@ impl<'c> Checked<'c> {
                     }
                     Accepts::Propagated { .. } | Accepts::Ordinary(None) => None,
                 };
-                if let (
-                    Some(priority),
-                    Accepts::Propagated {
-                        lanes: Some(lanes), ..
-                    },
-                ) = (own, &theirs)
+                if let (Some(priority), Accepts::Propagated { lanes: Some(lanes), .. }) =
+                    (own, &theirs)
                     && !lanes.contains(&priority)
                     && !std::mem::replace(&mut no_lane, true)
                 {
@@ -451,12 +384,8 @@ impl<'c> Checked<'c> {
                 let bands = lookup
                     .attachment(&client.name)
                     .and_then(|attachment| attachment.receptacle_policy.as_ref());
-                let bands = bands.and_then(|to| {
-                    lookup
-                        .policy_set(&to.id)?
-                        .priority_banded_connection
-                        .as_ref()
-                });
+                let bands = bands
+                    .and_then(|to| lookup.policy_set(&to.id)?.priority_banded_connection.as_ref());
                 let bands = bands.and_then(|to| self.bands.get(&*to.id));
                 let asked = match theirs {
                     Accepts::Declared(priority) => Some(priority),

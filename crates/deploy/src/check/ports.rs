@@ -39,11 +39,8 @@ const FACTORY: &str = "component factory";
 
 pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let implementations: HashMap<&str, &Implementation> = plan
-        .implementation
-        .iter()
-        .map(|it| (&*it.id.0, it))
-        .collect();
+    let implementations: HashMap<&str, &Implementation> =
+        plan.implementation.iter().map(|it| (&*it.id.0, it)).collect();
     let factories = factories(components);
     let mut types: HashMap<&str, (&Instance, &ComponentType)> = HashMap::new();
     for instance in &plan.instance {
@@ -88,20 +85,16 @@ pub(super) fn check(plan: &Plan, components: &Components) -> Vec<Finding> {
                 Some(port) => ends.push((end, full, port)),
             }
         }
-        let (providers, users): (Vec<_>, Vec<_>) = ends
-            .into_iter()
-            .partition(|(_, _, port)| port.kind.provides());
+        let (providers, users): (Vec<_>, Vec<_>) =
+            ends.into_iter().partition(|(_, _, port)| port.kind.provides());
         if too_many_pairs(connection) {
             continue;
         }
         'pairs: for (user, user_name, wants) in &users {
             for (_, provider_name, has) in &providers {
                 // A facet has to be all that the receptacle wants; an event all that the sink wants.
-                let (given, wanted) = if wants.kind.is_event() {
-                    (wants, has)
-                } else {
-                    (has, wants)
-                };
+                let (given, wanted) =
+                    if wants.kind.is_event() { (wants, has) } else { (has, wants) };
                 if !given.is_also.contains(&wanted.type_name) && wanted.type_name != "Object" {
                     let what = format!(
                         "{user_name} is of type {}, and {provider_name} of type {}",
@@ -138,9 +131,7 @@ fn factories(components: &Components) -> Factories<'_> {
     let mut all = Factories::new();
     for (name, found) in components {
         let known = all.entry(name.replace("::", "_"));
-        known
-            .and_modify(|known| *known = None)
-            .or_insert(Some((name, found)));
+        known.and_modify(|known| *known = None).or_insert(Some((name, found)));
     }
     all
 }
@@ -151,10 +142,7 @@ fn type_among<'c>(
     factories: &Factories<'c>,
 ) -> Result<Found<'c>, Finding> {
     let said = |name: &str| {
-        let found = implementation
-            .exec_parameter
-            .iter()
-            .find(|property| property.name == name);
+        let found = implementation.exec_parameter.iter().find(|property| property.name == name);
         found.and_then(|property| Some((property, property.value.as_text()?)))
     };
     if let Some((property, name)) = said(TYPE) {
@@ -175,9 +163,7 @@ fn type_among<'c>(
     let Some((_, factory)) = said(FACTORY) else {
         return Ok(None);
     };
-    let flat = factory
-        .strip_prefix("create_")
-        .and_then(|rest| rest.strip_suffix("_Impl"));
+    let flat = factory.strip_prefix("create_").and_then(|rest| rest.strip_suffix("_Impl"));
     Ok(flat.and_then(|flat| *factories.get(flat)?))
 }
 
@@ -186,11 +172,7 @@ fn attributes(instance: &Instance, type_name: &str, found: &ComponentType) -> Ve
     // Settings of engines have dots; CIAO's oldest one has none.
     let is_setting =
         |property: &Property| property.name.contains('.') || property.name == "ComponentIOR";
-    for property in instance
-        .config_property
-        .iter()
-        .filter(|property| !is_setting(property))
-    {
+    for property in instance.config_property.iter().filter(|property| !is_setting(property)) {
         match found.attributes.get(&property.name) {
             None => {
                 let what = format!(

@@ -22,20 +22,16 @@ pub(super) fn check(input: &Input<'_>) -> Vec<Finding> {
 }
 
 fn placed(input: &Input<'_>, findings: &mut Vec<Finding>) {
-    let known: Option<BTreeSet<&str>> = input
-        .domain
-        .map(|domain| domain.node.iter().map(|node| &*node.name).collect());
-    let cure = known
-        .as_ref()
-        .map(|known| format!("it has {}", listed(known.iter().copied())));
+    let known: Option<BTreeSet<&str>> =
+        input.domain.map(|domain| domain.node.iter().map(|node| &*node.name).collect());
+    let cure = known.as_ref().map(|known| format!("it has {}", listed(known.iter().copied())));
     for instance in &input.plan.instance {
         let node = instance.node.as_deref().unwrap_or_default();
         if node.trim().is_empty() {
             let what = format!("instance {:?} is on no node", instance.name);
             findings.push(Finding::error(instance.place, what).cure("give it a node"));
-        } else if let Some(cure) = cure
-            .as_ref()
-            .filter(|_| known.as_ref().is_some_and(|known| !known.contains(node)))
+        } else if let Some(cure) =
+            cure.as_ref().filter(|_| known.as_ref().is_some_and(|known| !known.contains(node)))
         {
             let what = format!(
                 "instance {:?} is on node {node:?}, which the domain does not have",
@@ -48,25 +44,14 @@ fn placed(input: &Input<'_>, findings: &mut Vec<Finding>) {
 
 fn artifacts(plan: &Plan, findings: &mut Vec<Finding>) {
     for artifact in &plan.artifact {
-        if artifact
-            .location
-            .iter()
-            .all(|location| location.trim().is_empty())
-        {
+        if artifact.location.iter().all(|location| location.trim().is_empty()) {
             let what = format!("artifact {:?} is found nowhere", artifact.name);
             findings.push(Finding::error(artifact.place, what).cure("give it a location"));
         }
     }
-    let used: HashSet<&str> = plan
-        .instance
-        .iter()
-        .map(|instance| &*instance.implementation.id)
-        .collect();
-    for implementation in plan
-        .implementation
-        .iter()
-        .filter(|it| !used.contains(&*it.id.0))
-    {
+    let used: HashSet<&str> =
+        plan.instance.iter().map(|instance| &*instance.implementation.id).collect();
+    for implementation in plan.implementation.iter().filter(|it| !used.contains(&*it.id.0)) {
         let what = format!("no instance is of implementation {:?}", implementation.name);
         findings.push(Finding::warning(implementation.place, what));
     }
@@ -81,9 +66,7 @@ fn connections(plan: &Plan, findings: &mut Vec<Finding>) {
     let instances: HashMap<&str, &Instance> =
         plan.instance.iter().map(|one| (&*one.id.0, one)).collect();
     let name = |end: &Endpoint| {
-        let instance = instances
-            .get(&*end.instance.id)
-            .map_or("", |instance| &*instance.name);
+        let instance = instances.get(&*end.instance.id).map_or("", |instance| &*instance.name);
         format!("{instance}.{}", end.port_name)
     };
     let mut kinds: HashMap<(&str, &str), PortKind> = HashMap::new();
@@ -91,10 +74,7 @@ fn connections(plan: &Plan, findings: &mut Vec<Finding>) {
     let mut names = HashMap::new();
     for connection in &plan.connection {
         if let Some(first) = names.insert(&*connection.name, connection.place) {
-            let what = format!(
-                "connection {:?} is there twice, first at {first}",
-                connection.name
-            );
+            let what = format!("connection {:?} is there twice, first at {first}", connection.name);
             findings
                 .push(Finding::error(connection.place, what).cure("give one of them another name"));
         }
@@ -114,11 +94,7 @@ fn connections(plan: &Plan, findings: &mut Vec<Finding>) {
             if end.provider.is_some_and(|said| said != end.kind.provides())
                 && end.kind != PortKind::MirrorPort
             {
-                let what = format!(
-                    "a {} never has provider {}",
-                    end.kind.text(),
-                    end.provides()
-                );
+                let what = format!("a {} never has provider {}", end.kind.text(), end.provides());
                 findings.push(
                     Finding::error(end.place, what).cure("leave provider out: the kind tells it"),
                 );
@@ -163,10 +139,7 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
         };
         let cure =
             "one end is a Facet or an EventConsumer, the other a receptacle or a source of events";
-        wrong(
-            format!("each end of connection {:?} {both}", connection.name),
-            cure,
-        );
+        wrong(format!("each end of connection {:?} {both}", connection.name), cure);
     }
     if too_many_pairs(connection) {
         wrong(
@@ -180,9 +153,8 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
         );
         return findings;
     }
-    for (provider, user) in providers
-        .iter()
-        .flat_map(|&one| users.iter().map(move |&other| (one, other)))
+    for (provider, user) in
+        providers.iter().flat_map(|&one| users.iter().map(move |&other| (one, other)))
     {
         let extended =
             |end: &Endpoint| matches!(end.kind, PortKind::ExtendedPort | PortKind::MirrorPort);
@@ -209,10 +181,7 @@ fn localities(plan: &Plan, findings: &mut Vec<Finding>) {
         plan.instance.iter().map(|one| (&*one.id.0, one)).collect();
     let mut together: HashMap<&str, usize> = HashMap::new();
     let of_kind = |kind| {
-        plan.locality_constraint
-            .iter()
-            .enumerate()
-            .filter(move |(_, one)| one.constraint == kind)
+        plan.locality_constraint.iter().enumerate().filter(move |(_, one)| one.constraint == kind)
     };
     for (at, constraint) in of_kind(LocalityKind::SameProcess) {
         let mut first: Option<&Instance> = None;
@@ -230,10 +199,7 @@ fn localities(plan: &Plan, findings: &mut Vec<Finding>) {
                 );
             }
             first = first.or(Some(instance));
-            if together
-                .insert(&to.id, at)
-                .is_some_and(|before| before != at)
-            {
+            if together.insert(&to.id, at).is_some_and(|before| before != at) {
                 let what = format!("{:?} shares two processes", instance.name);
                 findings.push(Finding::error(to.place, what).cure("list it in one constraint"));
             }

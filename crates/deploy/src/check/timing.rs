@@ -46,8 +46,7 @@ pub struct Chain {
 impl Chain {
     /// Reports whether the deadline is proved.
     pub fn meets(&self) -> bool {
-        self.response
-            .is_some_and(|response| response <= self.deadline)
+        self.response.is_some_and(|response| response <= self.deadline)
     }
 }
 
@@ -72,9 +71,7 @@ impl Timing {
 
     /// Reports whether every critical deadline is proved.
     pub fn is_safe(&self) -> bool {
-        self.chains
-            .iter()
-            .all(|chain| chain.meets() || !chain.is_critical)
+        self.chains.iter().all(|chain| chain.meets() || !chain.is_critical)
     }
 
     /// Returns a finding for each deadline that is not proved.
@@ -86,10 +83,7 @@ impl Timing {
 
 impl Chain {
     fn finding(&self) -> Finding {
-        let (last, path) = (
-            self.steps.last().map_or("", String::as_str),
-            self.steps.join(" -> "),
-        );
+        let (last, path) = (self.steps.last().map_or("", String::as_str), self.steps.join(" -> "));
         let mut what = format!("on node {:?}, chain {path} ", self.node);
         let _ = match self.response {
             Some(response) => write!(
@@ -142,10 +136,8 @@ struct Shape {
 
 impl Shape {
     fn of(all: &[Job<'_>]) -> Shape {
-        let mut shape = Shape {
-            children: vec![Vec::new(); all.len()],
-            root: (0..all.len()).collect(),
-        };
+        let mut shape =
+            Shape { children: vec![Vec::new(); all.len()], root: (0..all.len()).collect() };
         for (at, job) in all.iter().enumerate() {
             if let Some(parent) = job.parent {
                 shape.children[parent].push(at);
@@ -158,9 +150,7 @@ impl Shape {
     /// Adds a job and all below it.
     fn below(&self, at: usize, into: &mut Vec<usize>) {
         into.push(at);
-        self.children[at]
-            .iter()
-            .for_each(|&child| self.below(child, into));
+        self.children[at].iter().for_each(|&child| self.below(child, into));
     }
 }
 
@@ -198,10 +188,7 @@ impl Segment {
         }
         let (mut elsewhere, mut next) = (Vec::new(), 0);
         while next < parts.len() {
-            for &child in shape.children[parts[next]]
-                .iter()
-                .filter(|&&child| all[child].is_call)
-            {
+            for &child in shape.children[parts[next]].iter().filter(|&&child| all[child].is_call) {
                 if is_part[child] || before[child] {
                     continue;
                 }
@@ -216,20 +203,14 @@ impl Segment {
             next += 1;
         }
         let mut later = Vec::new();
-        for &child in shape.children[at]
-            .iter()
-            .filter(|&&child| !all[child].is_call)
-        {
+        for &child in shape.children[at].iter().filter(|&&child| !all[child].is_call) {
             shape.below(child, &mut later);
         }
         let mut is_later = vec![false; all.len()];
         later.iter().for_each(|&job| is_later[job] = true);
         let priority = parts.iter().map(|&part| all[part].priority).min().flatten();
-        let priority = if parts.iter().any(|&part| all[part].priority.is_none()) {
-            None
-        } else {
-            priority
-        };
+        let priority =
+            if parts.iter().any(|&part| all[part].priority.is_none()) { None } else { priority };
         let is_beside = |&other: &usize| {
             shape.root[other] == shape.root[at]
                 && all[other].node == node
@@ -252,9 +233,7 @@ impl Segment {
 pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
     let all = &jobs.jobs;
     let shape = Shape::of(all);
-    let segments: Vec<Segment> = (0..all.len())
-        .map(|at| Segment::of(at, all, &shape))
-        .collect();
+    let segments: Vec<Segment> = (0..all.len()).map(|at| Segment::of(at, all, &shape)).collect();
     let start = |job: &Job<'_>| State {
         arrival: Some(job.jitter),
         alone: job.wcet,
@@ -285,20 +264,12 @@ pub(super) fn analyse(jobs: &Jobs<'_>) -> Timing {
             });
             let alone = verdict.as_ref().and_then(|(_, verdict)| verdict.response);
             let begun = released(segments[at].top, &states);
-            let mut response = begun
-                .zip(alone)
-                .map(|(begun, alone)| begun.saturating_add(alone));
+            let mut response = begun.zip(alone).map(|(begun, alone)| begun.saturating_add(alone));
             if let (Some(found), Some(caller)) = (response, caller) {
                 // The caller ends later than its call.
-                response = states[caller]
-                    .response
-                    .map(|caller| caller.min(found))
-                    .or(Some(found));
+                response = states[caller].response.map(|caller| caller.min(found)).or(Some(found));
             }
-            states[at].alone = alone
-                .unwrap_or(job.period)
-                .min(job.period)
-                .max(states[at].alone);
+            states[at].alone = alone.unwrap_or(job.period).min(job.period).max(states[at].alone);
             let is_known = states[at].response.is_some() && round < MOST_ROUNDS;
             states[at].response = response.filter(|&response| is_known && response <= job.period);
             verdicts[at] = verdict;
@@ -318,15 +289,11 @@ fn overrun(all: &[Job<'_>], segments: &[Segment], shape: &Shape, states: &mut [S
     for (at, job) in all.iter().enumerate() {
         if states[at].response.is_none() {
             let known = most.entry((shape.root[at], job.node));
-            known
-                .and_modify(|known| *known = (*known).max(job.priority))
-                .or_insert(job.priority);
+            known.and_modify(|known| *known = (*known).max(job.priority)).or_insert(job.priority);
         }
     }
     for (at, job) in all.iter().enumerate() {
-        if most
-            .get(&(shape.root[at], job.node))
-            .is_some_and(|late| segments[at].priority <= *late)
+        if most.get(&(shape.root[at], job.node)).is_some_and(|late| segments[at].priority <= *late)
         {
             states[at].response = None;
         }
@@ -363,16 +330,11 @@ fn competition(
         tasks.push(task);
     }
     let sum = |jobs: &[usize], of: fn(&Job<'_>) -> Nanos| -> Nanos {
-        jobs.iter()
-            .fold(0, |sum, &job| sum.saturating_add(of(&all[job])))
+        jobs.iter().fold(0, |sum, &job| sum.saturating_add(of(&all[job])))
     };
     let work =
         sum(&segment.parts, |job| job.wcet).saturating_add(sum(&segment.beside, |job| job.wcet));
-    let mut task = Task::periodic(
-        &own.name,
-        work.saturating_add(states[at].suspended),
-        own.period,
-    );
+    let mut task = Task::periodic(&own.name, work.saturating_add(states[at].suspended), own.period);
     task.blocking = sum(&segment.parts, |job| job.blocking);
     tasks.push(task);
     Some(TaskSet::fixed_priority(tasks))
@@ -394,20 +356,14 @@ fn report(jobs: &Jobs<'_>, states: &[State], verdicts: &[Option<(TaskSet, Verdic
             .filter(|(_, verdict)| verdict.response.is_some() && states[at].response.is_some());
         Chain {
             steps,
-            node: jobs
-                .nodes
-                .get(job.node)
-                .copied()
-                .unwrap_or_default()
-                .to_owned(),
+            node: jobs.nodes.get(job.node).copied().unwrap_or_default().to_owned(),
             priority: job.priority,
             period: job.period,
             deadline: job.deadline,
             response: states[at].response,
             is_critical: !marks_critical || job.level >= Level::High,
-            because: because.map_or(String::new(), |(set, verdict)| {
-                verdict.reasons(set).to_string()
-            }),
+            because: because
+                .map_or(String::new(), |(set, verdict)| verdict.reasons(set).to_string()),
             place: job.place,
         }
     });

@@ -18,11 +18,7 @@ described! {
 impl Property {
     /// A property of a value.
     pub fn of(name: impl Into<String>, value: Any) -> Property {
-        Property {
-            name: name.into(),
-            value,
-            ..Property::default()
-        }
+        Property { name: name.into(), value, ..Property::default() }
     }
 }
 
@@ -115,18 +111,12 @@ spelled! {
 impl PortKind {
     /// Reports whether the port has the reference that a connection hands over.
     pub fn provides(self) -> bool {
-        matches!(
-            self,
-            PortKind::Facet | PortKind::EventConsumer | PortKind::ExtendedPort
-        )
+        matches!(self, PortKind::Facet | PortKind::EventConsumer | PortKind::ExtendedPort)
     }
 
     /// Reports whether events pass it.
     pub fn is_event(self) -> bool {
-        matches!(
-            self,
-            PortKind::EventEmitter | PortKind::EventPublisher | PortKind::EventConsumer
-        )
+        matches!(self, PortKind::EventEmitter | PortKind::EventPublisher | PortKind::EventConsumer)
     }
 }
 

@@ -100,37 +100,22 @@ impl Domain {
     /// All that is wrong, each with its place.
     pub fn check_references(&self) -> Result<(), Error> {
         let mut seen = Ids::default();
-        self.node
-            .iter()
-            .for_each(|it| seen.declare(&it.id, "node", it.place));
-        self.interconnect
-            .iter()
-            .for_each(|it| seen.declare(&it.id, "interconnect", it.place));
-        self.bridge
-            .iter()
-            .for_each(|it| seen.declare(&it.id, "bridge", it.place));
+        self.node.iter().for_each(|it| seen.declare(&it.id, "node", it.place));
+        self.interconnect.iter().for_each(|it| seen.declare(&it.id, "interconnect", it.place));
+        self.bridge.iter().for_each(|it| seen.declare(&it.id, "bridge", it.place));
         self.shared_resource
             .iter()
             .for_each(|it| seen.declare(&it.id, "shared resource", it.place));
         for node in &self.node {
-            node.connection
-                .iter()
-                .for_each(|to| seen.demand(to, "interconnect"));
-            node.shared_resource
-                .iter()
-                .for_each(|to| seen.demand(to, "shared resource"));
+            node.connection.iter().for_each(|to| seen.demand(to, "interconnect"));
+            node.shared_resource.iter().for_each(|to| seen.demand(to, "shared resource"));
         }
         for link in &self.interconnect {
-            link.connection
-                .iter()
-                .for_each(|to| seen.demand(to, "bridge"));
+            link.connection.iter().for_each(|to| seen.demand(to, "bridge"));
             link.connect.iter().for_each(|to| seen.demand(to, "node"));
         }
         for bridge in &self.bridge {
-            bridge
-                .connect
-                .iter()
-                .for_each(|to| seen.demand(to, "interconnect"));
+            bridge.connect.iter().for_each(|to| seen.demand(to, "interconnect"));
         }
         for shared in &self.shared_resource {
             shared.node.iter().for_each(|to| seen.demand(to, "node"));

@@ -25,10 +25,7 @@ pub enum Link<T> {
 
 impl<T> Default for Link<T> {
     fn default() -> Link<T> {
-        Link::At {
-            href: String::new(),
-            place: Place::default(),
-        }
+        Link::At { href: String::new(), place: Place::default() }
     }
 }
 
@@ -38,10 +35,7 @@ impl<T: Item> Item for Link<T> {
             return T::read(element).map(|found| Link::Here(Box::new(found)));
         };
         match element.children.iter().find(|child| child.name != "href") {
-            None => Ok(Link::At {
-                href: plain(href)?.to_owned(),
-                place: element.place,
-            }),
+            None => Ok(Link::At { href: plain(href)?.to_owned(), place: element.place }),
             Some(other) => Err(Error::at(
                 other.place,
                 format!(
@@ -57,9 +51,7 @@ impl<T: Item> Item for Link<T> {
             Link::Here(found) => found.write(name),
             Link::At { href, place } => {
                 let mut element = Element::new(name);
-                element
-                    .children
-                    .push(Element::text("href", href).at(*place).attribute());
+                element.children.push(Element::text("href", href).at(*place).attribute());
                 element
             }
         }

@@ -70,10 +70,7 @@ described! {
 impl Instance {
     /// Returns the value of a property by name, the last one if there are several.
     pub fn property(&self, name: &str) -> Option<&Property> {
-        self.config_property
-            .iter()
-            .rev()
-            .find(|property| property.name == name)
+        self.config_property.iter().rev().find(|property| property.name == name)
     }
 }
 
@@ -304,11 +301,7 @@ impl Plan {
     pub fn nodes(&self) -> Vec<&str> {
         let mut nodes = Vec::new();
         let mut seen = std::collections::HashSet::new();
-        for node in self
-            .instance
-            .iter()
-            .filter_map(|instance| instance.node.as_deref())
-        {
+        for node in self.instance.iter().filter_map(|instance| instance.node.as_deref()) {
             if !node.is_empty() && seen.insert(node) {
                 nodes.push(node);
             }
@@ -323,61 +316,36 @@ impl Plan {
     /// All that is wrong, each with its place.
     pub fn check_references(&self) -> Result<(), Error> {
         let mut seen = Ids::default();
-        let implementations = self
-            .implementation
-            .iter()
-            .map(|it| (&it.id, "implementation", it.place));
-        let instances = self
-            .instance
-            .iter()
-            .map(|it| (&it.id, "instance", it.place));
-        let artifacts = self
-            .artifact
-            .iter()
-            .map(|it| (&it.id, "artifact", it.place));
+        let implementations =
+            self.implementation.iter().map(|it| (&it.id, "implementation", it.place));
+        let instances = self.instance.iter().map(|it| (&it.id, "instance", it.place));
+        let artifacts = self.artifact.iter().map(|it| (&it.id, "artifact", it.place));
         for (id, kind, place) in implementations.chain(instances).chain(artifacts) {
             seen.declare(id, kind, place);
         }
         let mut names = HashMap::new();
         for instance in &self.instance {
             if let Some(first) = names.insert(&instance.name, instance.place) {
-                let what = format!(
-                    "instance {:?} is there twice, first at {first}",
-                    instance.name
-                );
+                let what = format!("instance {:?} is there twice, first at {first}", instance.name);
                 seen.findings.push(
                     Finding::error(instance.place, what).cure("give one of them another name"),
                 );
             }
         }
         for implementation in &self.implementation {
-            implementation
-                .artifact
-                .iter()
-                .for_each(|to| seen.demand(to, "artifact"));
+            implementation.artifact.iter().for_each(|to| seen.demand(to, "artifact"));
         }
         for instance in &self.instance {
             seen.demand(&instance.implementation, "implementation");
         }
-        for endpoint in self
-            .connection
-            .iter()
-            .flat_map(|connection| &connection.internal_endpoint)
+        for endpoint in self.connection.iter().flat_map(|connection| &connection.internal_endpoint)
         {
             seen.demand(&endpoint.instance, "instance");
         }
-        for reference in self
-            .external_property
-            .iter()
-            .flat_map(|property| &property.delegates_to)
-        {
+        for reference in self.external_property.iter().flat_map(|property| &property.delegates_to) {
             seen.demand(&reference.instance, "instance");
         }
-        for to in self
-            .locality_constraint
-            .iter()
-            .flat_map(|one| &one.constrained_instance)
-        {
+        for to in self.locality_constraint.iter().flat_map(|one| &one.constrained_instance) {
             seen.demand(to, "instance");
         }
         Error::unless_none(seen.findings)
@@ -403,10 +371,9 @@ impl<'d> Ids<'d> {
     pub(crate) fn demand(&mut self, to: &Ref, kind: &'static str) {
         let wrong = match self.known.get(to.id.as_str()) {
             Some((found, _)) if *found == kind => return,
-            Some((found, at)) => format!(
-                "{:?} is an {found}, at {at}, and not the {kind} that is meant",
-                to.id
-            ),
+            Some((found, at)) => {
+                format!("{:?} is an {found}, at {at}, and not the {kind} that is meant", to.id)
+            }
             None => format!("no {kind} has the id {:?}", to.id),
         };
         self.findings.push(Finding::error(to.place, wrong));

@@ -46,10 +46,7 @@ pub struct TextRef {
 impl TextRef {
     /// Refers to an id.
     pub fn to(id: impl Into<String>) -> TextRef {
-        TextRef {
-            id: id.into(),
-            place: Place::default(),
-        }
+        TextRef { id: id.into(), place: Place::default() }
     }
 }
 
@@ -71,15 +68,12 @@ pub struct Time(pub Nanos);
 impl Item for Time {
     fn read(element: &Element) -> Result<Time, Error> {
         let time = time::parse(plain(element)?);
-        time.map(Time)
-            .map_err(|error| Error::at(element.place, error.to_string()))
+        time.map(Time).map_err(|error| Error::at(element.place, error.to_string()))
     }
 
     fn write(&self, name: &str) -> Element {
         let units = [(SECOND, "s"), (MILLISECOND, "ms"), (MICROSECOND, "us")];
-        let whole = units
-            .iter()
-            .find(|(scale, _)| self.0 > 0 && self.0.is_multiple_of(*scale));
+        let whole = units.iter().find(|(scale, _)| self.0 > 0 && self.0.is_multiple_of(*scale));
         let (scale, unit) = whole.copied().unwrap_or((1, "ns"));
         Element::text(name, format!("{} {unit}", self.0 / scale))
     }
@@ -93,10 +87,7 @@ impl Item for Period {
     fn read(element: &Element) -> Result<Period, Error> {
         let text = plain(element)?;
         match time::parse_period(text) {
-            Ok(0) => Err(Error::at(
-                element.place,
-                format!("{:?} is no period", clip(text)),
-            )),
+            Ok(0) => Err(Error::at(element.place, format!("{:?} is no period", clip(text)))),
             Ok(period) => Ok(Period(period)),
             Err(error) => Err(Error::at(element.place, error.to_string())),
         }

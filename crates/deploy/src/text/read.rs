@@ -16,19 +16,9 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|error| {
         let place = lines.place(error.span().map_or(0, |span| span.start));
-        Error::at(
-            place,
-            format!(
-                "no well-formed TOML: {}",
-                error.message().replace('\n', ", ")
-            ),
-        )
+        Error::at(place, format!("no well-formed TOML: {}", error.message().replace('\n', ", ")))
     })?;
-    let mut reader = Reader {
-        lines,
-        limits: *limits,
-        seen: 0,
-    };
+    let mut reader = Reader { lines, limits: *limits, seen: 0 };
     let table = table.into_inner();
     let kind = table.iter().find(|(key, _)| key.get_ref().as_ref() == KIND);
     let kind = match kind {
@@ -55,10 +45,7 @@ struct Lines<'t> {
 impl<'t> Lines<'t> {
     fn of(text: &'t str) -> Lines<'t> {
         let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
-        Lines {
-            text,
-            starts: std::iter::once(0).chain(breaks).collect(),
-        }
+        Lines { text, starts: std::iter::once(0).chain(breaks).collect() }
     }
 
     fn place(&self, offset: usize) -> Place {
@@ -66,13 +53,12 @@ impl<'t> Lines<'t> {
         let start = self.starts[line - 1];
         // A line of megabytes would cost its length for each element in it.
         let end = offset.min(start + 4096);
-        let column = self.text.as_bytes().get(start..end).map_or(0, |part| {
-            part.iter().filter(|&&octet| octet & 0xc0 != 0x80).count()
-        });
-        Place {
-            line: line as u32,
-            column: column as u32 + 1,
-        }
+        let column = self
+            .text
+            .as_bytes()
+            .get(start..end)
+            .map_or(0, |part| part.iter().filter(|&&octet| octet & 0xc0 != 0x80).count());
+        Place { line: line as u32, column: column as u32 + 1 }
     }
 }
 
@@ -151,9 +137,7 @@ impl Reader<'_> {
             let place = self.lines.place(key.span().start);
             self.limits.count(&mut self.seen, depth + 4, place)?;
             let mut property = Element::new(name).at(place);
-            property
-                .children
-                .push(Element::text("name", key.get_ref().as_ref()).at(place));
+            property.children.push(Element::text("name", key.get_ref().as_ref()).at(place));
             let mut any = Element::new("value").at(place);
             self.any(value, place, &mut any, depth + 2)?;
             property.children.push(any);
@@ -180,9 +164,7 @@ impl Reader<'_> {
             }
             DeValue::Table(table) => {
                 let mut keys = in_order(table).into_iter();
-                let first = keys
-                    .next()
-                    .map(|(key, value)| (Basic::named(key.get_ref()), value));
+                let first = keys.next().map(|(key, value)| (Basic::named(key.get_ref()), value));
                 return match (first, keys.next()) {
                     (Some((Some(basic), value)), None) => {
                         simple(basic, text(value.get_ref(), place)?, place, into);
@@ -214,18 +196,12 @@ impl Reader<'_> {
             match text.rsplit_once('.') {
                 Some((instance, port)) if !instance.is_empty() && !port.is_empty() => {
                     let mut endpoint = Element::new("internalEndpoint").at(place);
-                    endpoint
-                        .children
-                        .push(Element::text("portName", port).at(place));
+                    endpoint.children.push(Element::text("portName", port).at(place));
                     endpoint
                         .children
                         .push(Element::text("provider", kind.provides().to_string()).at(place));
-                    endpoint
-                        .children
-                        .push(Element::text("kind", kind.text()).at(place));
-                    endpoint
-                        .children
-                        .push(Element::text("instance", instance).at(place));
+                    endpoint.children.push(Element::text("kind", kind.text()).at(place));
+                    endpoint.children.push(Element::text("instance", instance).at(place));
                     Ok(endpoint)
                 }
                 _ => {
@@ -241,10 +217,7 @@ impl Reader<'_> {
         let items: Vec<(&DeValue<'_>, Place)> = match value {
             DeValue::Array(items) => {
                 let place = |item: &Spanned<DeValue<'_>>| self.lines.place(item.span().start);
-                items
-                    .iter()
-                    .map(|item| (item.get_ref(), place(item)))
-                    .collect()
+                items.iter().map(|item| (item.get_ref(), place(item))).collect()
             }
             one => vec![(one, place)],
         };
@@ -259,12 +232,9 @@ impl Reader<'_> {
 /// Fills an element with a value of a basic type.
 fn simple(basic: Basic, text: String, place: Place, into: &mut Element) {
     let mut kind = Element::new("type").at(place);
-    kind.children
-        .push(Element::text("kind", format!("tk_{}", basic.name())).at(place));
+    kind.children.push(Element::text("kind", format!("tk_{}", basic.name())).at(place));
     let mut value = Element::new("value").at(place);
-    value
-        .children
-        .push(Element::text(basic.name(), text).at(place));
+    value.children.push(Element::text(basic.name(), text).at(place));
     into.children.extend([kind, value]);
 }
 
@@ -293,20 +263,15 @@ fn text(value: &DeValue<'_>, place: Place) -> Result<String, Error> {
             }
             let read = i64::from_str_radix(&digits, number.radix());
             let read = read.map_err(|_| {
-                Error::at(
-                    place,
-                    format!("{:?} is no number of 64 bits", clip(&digits)),
-                )
+                Error::at(place, format!("{:?} is no number of 64 bits", clip(&digits)))
             })?;
             Ok(read.to_string())
         }
-        DeValue::Datetime(_) => Err(Error::at(
-            place,
-            "nothing here is a date: write it as a string",
-        )),
-        DeValue::Array(_) | DeValue::Table(_) => Err(Error::at(
-            place,
-            "expected one value, and no array or table",
-        )),
+        DeValue::Datetime(_) => {
+            Err(Error::at(place, "nothing here is a date: write it as a string"))
+        }
+        DeValue::Array(_) | DeValue::Table(_) => {
+            Err(Error::at(place, "expected one value, and no array or table"))
+        }
     }
 }

@@ -50,10 +50,7 @@ fn groups(element: &Element) -> Vec<Group<'_>> {
         // The schema writes elements of one name together.
         match groups.last_mut().filter(|last| last.name == child.name) {
             Some(last) => last.items.push(child),
-            None => groups.push(Group {
-                name: &child.name,
-                items: vec![child],
-            }),
+            None => groups.push(Group { name: &child.name, items: vec![child] }),
         }
     }
     groups
@@ -172,9 +169,7 @@ fn short_any(element: &Element) -> Option<String> {
 
 /// Reports whether a text that Rust wrote for a number is a float of TOML.
 fn is_toml_float(text: &str) -> bool {
-    let is_number = text
-        .chars()
-        .all(|c| c.is_ascii_digit() || "+-.e".contains(c));
+    let is_number = text.chars().all(|c| c.is_ascii_digit() || "+-.e".contains(c));
     is_number && text.contains(['.', 'e'])
 }
 
@@ -188,9 +183,7 @@ fn endpoints(parent: &Element, group: &Group<'_>) -> Option<Vec<(&'static str, S
         let [port, provider, kind, instance] = item.children.as_slice() else {
             return None;
         };
-        let port_kind = PortKind::ALL
-            .iter()
-            .find(|known| known.text() == kind.text)?;
+        let port_kind = PortKind::ALL.iter().find(|known| known.text() == kind.text)?;
         let names = [&*port.name, &*provider.name, &*kind.name, &*instance.name];
         let instance = reference(instance)?;
         if names != ["portName", "provider", "kind", "instance"]
@@ -218,10 +211,8 @@ fn endpoints(parent: &Element, group: &Group<'_>) -> Option<Vec<(&'static str, S
 /// Elements of one name as one value.
 fn inline(group: &Group<'_>) -> String {
     if let Some(entries) = short_properties(group) {
-        let entries: Vec<String> = entries
-            .into_iter()
-            .map(|(name, value)| format!("{} = {value}", key(name)))
-            .collect();
+        let entries: Vec<String> =
+            entries.into_iter().map(|(name, value)| format!("{} = {value}", key(name))).collect();
         return format!("{{ {} }}", entries.join(", "));
     }
     let is_property = PROPERTIES.contains(&group.name);
@@ -248,11 +239,9 @@ fn body(element: &Element) -> String {
     let mut parts = Vec::new();
     for group in groups(element) {
         match endpoints(element, &group) {
-            Some(short) => parts.extend(
-                short
-                    .into_iter()
-                    .map(|(kind, ends)| format!("{kind} = {ends}")),
-            ),
+            Some(short) => {
+                parts.extend(short.into_iter().map(|(kind, ends)| format!("{kind} = {ends}")))
+            }
             None => parts.push(format!("{} = {}", key(group.name), inline(&group))),
         }
     }
@@ -276,10 +265,8 @@ fn leaf_text(element: &Element) -> String {
 }
 
 fn key(name: &str) -> String {
-    let is_bare = !name.is_empty()
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let is_bare =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
     match is_bare {
         true => name.to_owned(),
         false => quoted(name),

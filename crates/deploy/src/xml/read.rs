@@ -15,13 +15,8 @@ const MOST_ATTRIBUTES: usize = 64;
 pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
     limits.admit(text)?;
     let mut reader = Reader::from_str(text);
-    let mut tree = Tree {
-        at: Cursor::new(text),
-        limits: *limits,
-        seen: 0,
-        open: Vec::new(),
-        root: None,
-    };
+    let mut tree =
+        Tree { at: Cursor::new(text), limits: *limits, seen: 0, open: Vec::new(), root: None };
     loop {
         let place = tree.at.place(reader.buffer_position() as usize);
         let event = reader.read_event().map_err(|error| {
@@ -71,8 +66,7 @@ pub(crate) fn read(text: &str, limits: &Limits) -> Result<Element, Error> {
         let what = format!("<{}> is not closed", open.name);
         return Err(Error::at(open.place, what));
     }
-    tree.root
-        .ok_or_else(|| Error::plain("the document has no element"))
+    tree.root.ok_or_else(|| Error::plain("the document has no element"))
 }
 
 fn wrong(place: Place, error: impl std::fmt::Display) -> Error {
@@ -112,11 +106,7 @@ struct Cursor<'t> {
 
 impl<'t> Cursor<'t> {
     fn new(text: &'t str) -> Cursor<'t> {
-        Cursor {
-            text,
-            offset: 0,
-            place: Place { line: 1, column: 1 },
-        }
+        Cursor { text, offset: 0, place: Place { line: 1, column: 1 } }
     }
 
     fn place(&mut self, offset: usize) -> Place {
@@ -146,13 +136,9 @@ struct Tree<'t> {
 impl Tree<'_> {
     fn start(&mut self, start: &BytesStart<'_>, place: Place) -> Result<(), Error> {
         if self.open.is_empty() && self.root.is_some() {
-            return Err(Error::at(
-                place,
-                "a document has one root element, and this is a second",
-            ));
+            return Err(Error::at(place, "a document has one root element, and this is a second"));
         }
-        self.limits
-            .count(&mut self.seen, self.open.len() + 1, place)?;
+        self.limits.count(&mut self.seen, self.open.len() + 1, place)?;
         let name = utf8(start.local_name().as_ref(), place)?;
         let mut element = Element::new(&name).at(place);
         for (at, attribute) in start.attributes().enumerate() {
@@ -163,8 +149,7 @@ impl Tree<'_> {
                 return Err(Error::at(place, what));
             }
             let attribute = attribute.map_err(|error| wrong(place, error))?;
-            self.limits
-                .count(&mut self.seen, self.open.len() + 2, place)?;
+            self.limits.count(&mut self.seen, self.open.len() + 2, place)?;
             let full = utf8(attribute.key.as_ref(), place)?;
             if is_noise(&full) {
                 continue;
@@ -214,8 +199,6 @@ fn utf8(octets: &[u8], place: Place) -> Result<String, Error> {
 /// Reports whether an attribute tells of the schema and not of the plan.
 fn is_noise(name: &str) -> bool {
     name == "xmlns"
-        || ["xmlns:", "xsi:", "xml:"]
-            .iter()
-            .any(|prefix| name.starts_with(prefix))
+        || ["xmlns:", "xsi:", "xml:"].iter().any(|prefix| name.starts_with(prefix))
         || name == "xmi:version"
 }

@@ -41,10 +41,8 @@ impl Writer {
 
     /// Writes what follows the name of an element.
     fn inside(&mut self, element: &Element, tag: &str, depth: usize) -> Result<(), Error> {
-        let (attributes, children): (Vec<&Element>, Vec<&Element>) = element
-            .children
-            .iter()
-            .partition(|child| child.is_attribute);
+        let (attributes, children): (Vec<&Element>, Vec<&Element>) =
+            element.children.iter().partition(|child| child.is_attribute);
         for attribute in attributes {
             self.out.push(' ');
             if self.xmi && ["id", "idref"].contains(&&*attribute.name) {
@@ -98,10 +96,8 @@ fn escape(text: &str, is_attribute: bool, out: &mut String) -> Result<(), Error>
             '\t' if is_attribute => out.push_str("&#9;"),
             legal if is_legal(legal) => out.push(legal),
             other => {
-                let what = format!(
-                    "XML cannot hold the character U+{:04X} of {text:?}",
-                    u32::from(other)
-                );
+                let what =
+                    format!("XML cannot hold the character U+{:04X} of {text:?}", u32::from(other));
                 return Err(Error::plain(what));
             }
         }

@@ -38,11 +38,8 @@ fn domain() -> Domain {
 
 /// What `avionics.idl` declares.
 fn components() -> Components {
-    let port = |kind, name: &str| Port {
-        kind,
-        type_name: name.into(),
-        is_also: [name.to_owned()].into(),
-    };
+    let port =
+        |kind, name: &str| Port { kind, type_name: name.into(), is_also: [name.to_owned()].into() };
     let component =
         |ports: &[(&str, PortKind, &str)], attributes: &[(&str, Basic)]| ComponentType {
             ports: ports
@@ -58,10 +55,7 @@ fn components() -> Components {
     [
         (
             "Avionics::RateGenerator",
-            component(
-                &[("pulse", EventPublisher, "Avionics::Tick")],
-                &[("hertz", Basic::ULong)],
-            ),
+            component(&[("pulse", EventPublisher, "Avionics::Tick")], &[("hertz", Basic::ULong)]),
         ),
         (
             "Avionics::Sensor",
@@ -118,31 +112,19 @@ fn both_plans_are_good() {
 fn structure_is_checked_with_places() {
     let base = text("collision.toml");
     let cases = [
-        (
-            "node = \"cockpit\"\n",
-            "",
-            "instance \"rate\" is on no node; give it a node",
-        ),
+        ("node = \"cockpit\"\n", "", "instance \"rate\" is on no node; give it a node"),
         (
             "node = \"cockpit\"",
             "node = \"cargo\"",
             "is on node \"cargo\", which the domain does not have; it has cockpit, nose",
         ),
-        (
-            "location = \"libavionics.so\"\n",
-            "",
-            "artifact \"avionics\" is found nowhere",
-        ),
+        ("location = \"libavionics.so\"\n", "", "artifact \"avionics\" is found nowhere"),
         (
             "EventConsumer = \"gps.refresh\"",
             "Facet = \"gps.location\"",
             "joins rate.pulse, a EventPublisher, with gps.location, a Facet",
         ),
-        (
-            "EventConsumer = \"gps.refresh\"\n",
-            "",
-            "connection \"pulse\" has less than two ends",
-        ),
+        ("EventConsumer = \"gps.refresh\"\n", "", "connection \"pulse\" has less than two ends"),
         (
             "EventConsumer = \"gps.refresh\"",
             "EventPublisher = \"gps.ready\"",
@@ -208,12 +190,7 @@ fn types_of_both_ends_are_compared() {
     display.ports.get_mut("source").unwrap().type_name = "Avionics::Place".into();
     let plan = plan(&text("avionics.toml"));
     let checked = |components: &Components| {
-        check(&Input {
-            plan: &plan,
-            resources: None,
-            domain: None,
-            components: Some(components),
-        })
+        check(&Input { plan: &plan, resources: None, domain: None, components: Some(components) })
     };
     let report = checked(&components);
     assert!(
@@ -223,12 +200,7 @@ fn types_of_both_ends_are_compared() {
     );
     // A facet of a derived interface will do.
     let sensor = components.get_mut("Avionics::Sensor").unwrap();
-    sensor
-        .ports
-        .get_mut("location")
-        .unwrap()
-        .is_also
-        .insert("Avionics::Place".into());
+    sensor.ports.get_mut("location").unwrap().is_also.insert("Avionics::Place".into());
     assert_eq!(told(&checked(&components)), "");
 }
 
@@ -246,11 +218,7 @@ fn policies_have_to_go_together() {
             "threadpool = \"pool\"",
             "is about pool \"pool\", which is not there",
         ),
-        (
-            "priority = 20 }",
-            "priority = 10 }",
-            "pool \"lanes\" has two lanes of priority 10",
-        ),
+        ("priority = 20 }", "priority = 10 }", "pool \"lanes\" has two lanes of priority 10"),
         (
             "static_threads = 2, dynamic_threads = 0, priority = 20",
             "static_threads = 0, dynamic_threads = 0, priority = 20",
@@ -266,16 +234,8 @@ fn policies_have_to_go_together() {
             "name = \"sonar\"",
             "the plan has no instance \"sonar\"; it has rate, gps",
         ),
-        (
-            "name = \"radar\"",
-            "name = \"warning\"",
-            "instance \"warning\" is there twice",
-        ),
-        (
-            "id = \"collision\"",
-            "id = \"navigation\"",
-            "id \"navigation\" is there twice",
-        ),
+        ("name = \"radar\"", "name = \"warning\"", "instance \"warning\" is there twice"),
+        ("id = \"collision\"", "id = \"navigation\"", "id \"navigation\" is there twice"),
         (
             "max_buffered_requests = 0",
             "max_buffered_requests = 5",
@@ -310,10 +270,7 @@ fn policies_have_to_go_together() {
         let told = told(&report);
         assert!(told.contains(wanted), "{to}: {told}");
         assert_eq!(told.is_empty(), wanted.is_empty(), "{to}: {told}");
-        assert!(
-            report.findings.iter().all(|finding| finding.place.line > 0),
-            "{told}"
-        );
+        assert!(report.findings.iter().all(|finding| finding.place.line > 0), "{told}");
     }
 }
 
@@ -349,20 +306,10 @@ fn rates_between_connected_ports_are_constraints() {
             "5",
             "gps.refresh has to be called 10.000 times a second at least, and is called 5.000 times",
         ),
-        (
-            "50",
-            "gps.refresh may be called 40.000 times a second, and is called 50.000 times",
-        ),
-        (
-            "0",
-            "attribute \"hertz\" of \"rate\" is no rate in Hz above 0",
-        ),
+        ("50", "gps.refresh may be called 40.000 times a second, and is called 50.000 times"),
+        ("0", "attribute \"hertz\" of \"rate\" is no rate in Hz above 0"),
     ] {
-        let plan = swap(
-            &plan,
-            "hertz = { ulong = 20 }",
-            &format!("hertz = {{ ulong = {hertz} }}"),
-        );
+        let plan = swap(&plan, "hertz = { ulong = 20 }", &format!("hertz = {{ ulong = {hertz} }}"));
         let report = checked(&plan, Some(&base));
         assert!(told(&report).contains(wanted), "{hertz}: {}", told(&report));
         assert!(!report.is_good());
@@ -400,9 +347,7 @@ fn rings_are_told_at_their_connection() {
 /// A chain by its last step.
 fn response(report: &Report, last: &str) -> Option<u64> {
     let chains = &report.timing.as_ref().expect("it was analysed").chains;
-    let chain = chains
-        .iter()
-        .find(|chain| chain.steps.last().is_some_and(|step| step == last));
+    let chain = chains.iter().find(|chain| chain.steps.last().is_some_and(|step| step == last));
     chain.expect("the chain is there").response
 }
 
@@ -419,11 +364,7 @@ fn the_urgent_subsystem_is_in_time_and_the_other_may_be_late() {
     assert!((share - 0.578_75).abs() < 1e-6, "{share}");
 
     // Twice the rate overloads the node: navigation is late, the warning display is not (A19.7, A19.8).
-    let busy = swap(
-        &text("collision.toml"),
-        "hertz = { ulong = 20 }",
-        "hertz = { ulong = 40 }",
-    );
+    let busy = swap(&text("collision.toml"), "hertz = { ulong = 20 }", "hertz = { ulong = 40 }");
     let report = checked(&busy, Some(&text("collision-rt.toml")));
     assert!(report.is_good(), "{}", told(&report));
     assert_eq!(response(&report, "warning.update"), Some(warning));
@@ -445,11 +386,8 @@ fn the_urgent_subsystem_is_in_time_and_the_other_may_be_late() {
 
 #[test]
 fn the_analysis_chooses_priorities_that_serve() {
-    let plan = plan(&swap(
-        &text("collision.toml"),
-        "hertz = { ulong = 20 }",
-        "hertz = { ulong = 30 }",
-    ));
+    let plan =
+        plan(&swap(&text("collision.toml"), "hertz = { ulong = 20 }", "hertz = { ulong = 30 }"));
     // Against the rates and the deadlines: the urgent ones are the least urgent lane.
     let wrong = resources(
         &text("collision-rt.toml")
@@ -471,12 +409,7 @@ fn the_analysis_chooses_priorities_that_serve() {
     assert_eq!(read, document, "{written}");
     let report = check(&input(&read.into_resources().unwrap()));
     assert!(report.is_good(), "{}", told(&report));
-    assert!(
-        report
-            .findings
-            .iter()
-            .all(|finding| finding.severity != Severity::Error)
-    );
+    assert!(report.findings.iter().all(|finding| finding.severity != Severity::Error));
 }
 
 #[test]
@@ -655,12 +588,7 @@ fn a_connection_joins_a_bounded_number_of_pairs() {
     let rt = declared(&[], "");
     // One finding, though each of 1000 pairs is wrong.
     let report = plain(&ends(20, 50), &rt);
-    assert_eq!(
-        told(&report).matches("joins a.e").count(),
-        1,
-        "{}",
-        told(&report)
-    );
+    assert_eq!(told(&report).matches("joins a.e").count(), 1, "{}", told(&report));
     let report = plain(&ends(2_000, 2_000), &rt);
     let told = told(&report);
     assert!(
@@ -675,9 +603,7 @@ fn a_connection_joins_a_bounded_number_of_pairs() {
 #[test]
 fn cures_list_ten_names() {
     let names: Vec<String> = (0..2_000).map(|at| format!("instance{at}")).collect();
-    let rest: String = (0..2_000)
-        .map(|at| format!("[[instance]]\nname = \"x{at}\"\n"))
-        .collect();
+    let rest: String = (0..2_000).map(|at| format!("[[instance]]\nname = \"x{at}\"\n")).collect();
     let told = told(&plain(&one_node(&names, ""), &declared(&[], &rest)));
     assert!(
         told.contains("the plan has no instance \"x0\"; it has instance0, instance1"),

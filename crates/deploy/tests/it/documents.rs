@@ -62,36 +62,18 @@ fn harbour() -> Plan {
 fn a_plan_of_ciao_means_what_it_says() {
     let plan = harbour();
     assert_eq!(plan.label.as_deref(), Some("Harbour_1"));
-    assert_eq!(
-        (
-            plan.implementation.len(),
-            plan.instance.len(),
-            plan.connection.len()
-        ),
-        (2, 2, 2)
-    );
+    assert_eq!((plan.implementation.len(), plan.instance.len(), plan.connection.len()), (2, 2, 2));
     let pilot = plan.instance_named("Pilot").unwrap();
     assert_eq!(plan.implementation_at(&pilot.implementation), Some(0));
-    let name = pilot
-        .property("edu.vanderbilt.dre.DAnCE.RegisterNaming")
-        .unwrap();
+    let name = pilot.property("edu.vanderbilt.dre.DAnCE.RegisterNaming").unwrap();
     assert_eq!(name.value.as_text(), Some("Harbour/Pilot & Co \u{263a}"));
     let berth = &pilot.property("berth").unwrap().value.data;
-    assert_eq!(
-        *berth,
-        Data::Struct(vec![Data::Integer(-7), Data::Enum("Starboard".into())])
-    );
+    assert_eq!(*berth, Data::Struct(vec![Data::Integer(-7), Data::Enum("Starboard".into())]));
     let soundings = &pilot.property("soundings").unwrap().value.data;
-    assert_eq!(
-        *soundings,
-        Data::Sequence(vec![Data::Double(1.5), Data::Double(1000.0)])
-    );
+    assert_eq!(*soundings, Data::Sequence(vec![Data::Double(1.5), Data::Double(1000.0)]));
     let ends = &plan.connection[0].internal_endpoint;
     assert_eq!((ends[0].provides(), ends[1].provides()), (false, true));
-    assert_eq!(
-        plan.locality_constraint[0].constrained_instance[1].id,
-        "PilotInstance"
-    );
+    assert_eq!(plan.locality_constraint[0].constrained_instance[1].id, "PilotInstance");
     assert_eq!(plan.nodes(), ["Pier_1"]);
 }
 
@@ -101,15 +83,9 @@ fn arrays_bounds_and_values_without_data_mean_what_they_say() {
     let buoy = plan.instance_named("Buoy").unwrap();
     let data = |name: &str| buoy.property(name).unwrap().value.data.clone();
     let text = |text: &str| Data::Text(text.to_owned());
-    assert_eq!(
-        data("colours"),
-        Data::Sequence(vec![text("green"), text("red")])
-    );
+    assert_eq!(data("colours"), Data::Sequence(vec![text("green"), text("red")]));
     let row = |numbers: [i64; 3]| Data::Sequence(numbers.map(Data::Integer).into());
-    assert_eq!(
-        data("grid"),
-        Data::Sequence(vec![row([1, 2, 3]), row([4, 5, 6])])
-    );
+    assert_eq!(data("grid"), Data::Sequence(vec![row([1, 2, 3]), row([4, 5, 6])]));
     let pair = Data::Sequence(vec![text("flash"), text("dark")]);
     assert_eq!(data("pairs"), Data::Sequence(vec![pair]));
     assert_eq!(data("nothing"), Data::Sequence(Vec::new()));
@@ -126,10 +102,7 @@ fn resources_of_ciao_mean_what_they_say() {
     assert_eq!(set.priority_model.as_ref().unwrap().server_priority.0, 200);
     assert_eq!(set.threadpool.as_ref().unwrap().id, "LANES");
     let xml = Document::from(resources).write(Format::Xml).unwrap();
-    assert!(
-        xml.contains("<priorityModel server_priority=\"200\">"),
-        "{xml}"
-    );
+    assert!(xml.contains("<priorityModel server_priority=\"200\">"), "{xml}");
     assert!(xml.contains("<threadpool id=\"LOW\">"), "{xml}");
     assert!(xml.contains("<threadpool>LANES</threadpool>"), "{xml}");
 }
@@ -149,10 +122,7 @@ fn toml_is_short_where_people_write() {
     assert!(!text.contains("idref") && !text.contains("tk_"), "{text}");
     let text = harbour();
     let text = Document::from(text).write(Format::Toml).unwrap();
-    assert!(
-        text.contains("berth = { type = { kind = \"tk_struct\""),
-        "{text}"
-    );
+    assert!(text.contains("berth = { type = { kind = \"tk_struct\""), "{text}");
 }
 
 /// A plan of one instance, with `inside` put into it.
@@ -172,18 +142,9 @@ fn what_the_schema_does_not_have_is_refused_by_name_and_place() {
             "<colour>red</colour>",
             "4:1: error: <instance> has no <colour>; it may have id, name, node",
         ),
-        (
-            "<name>B</name>",
-            "4:1: error: <instance> has one <name>, and this is a second",
-        ),
-        (
-            "plain words",
-            "3:1: error: <instance> holds elements and no text, as \"plain words\"",
-        ),
-        (
-            "<source><deep/></source>",
-            "4:9: error: <source> holds text, and no <deep>",
-        ),
+        ("<name>B</name>", "4:1: error: <instance> has one <name>, and this is a second"),
+        ("plain words", "3:1: error: <instance> holds elements and no text, as \"plain words\""),
+        ("<source><deep/></source>", "4:9: error: <source> holds text, and no <deep>"),
         (
             "<configProperty><name>x</name></configProperty>",
             "4:1: error: <configProperty> lacks its <value>",
@@ -204,54 +165,19 @@ fn property(kind: &str, value: &str) -> String {
 #[test]
 fn values_that_their_types_do_not_have_are_refused() {
     let cases = [
-        (
-            "tk_short",
-            "<short>32768</short>",
-            "32768 is no <short>, which is from -32768 to 32767",
-        ),
-        (
-            "tk_short",
-            "<long>1</long>",
-            "a value of this type holds <short>, and no <long>",
-        ),
+        ("tk_short", "<short>32768</short>", "32768 is no <short>, which is from -32768 to 32767"),
+        ("tk_short", "<long>1</long>", "a value of this type holds <short>, and no <long>"),
         ("tk_char", "", "the value lacks its <char>"),
-        (
-            "tk_octet",
-            "<octet>1</octet><octet>2</octet>",
-            "this is a second",
-        ),
-        (
-            "tk_boolean",
-            "<boolean>yes</boolean>",
-            "<boolean> is true or false, and not \"yes\"",
-        ),
-        (
-            "tk_double",
-            "<double>fast</double>",
-            "\"fast\" is no number",
-        ),
-        (
-            "tk_char",
-            "<char>ab</char>",
-            "<char> holds one character, and this has 2",
-        ),
-        (
-            "tk_union",
-            "",
-            "\"tk_union\" is no kind of type that a plan may hold",
-        ),
-        (
-            "tk_struct",
-            "",
-            "a type of kind tk_struct needs its <struct>",
-        ),
+        ("tk_octet", "<octet>1</octet><octet>2</octet>", "this is a second"),
+        ("tk_boolean", "<boolean>yes</boolean>", "<boolean> is true or false, and not \"yes\""),
+        ("tk_double", "<double>fast</double>", "\"fast\" is no number"),
+        ("tk_char", "<char>ab</char>", "<char> holds one character, and this has 2"),
+        ("tk_union", "", "\"tk_union\" is no kind of type that a plan may hold"),
+        ("tk_struct", "", "a type of kind tk_struct needs its <struct>"),
     ];
     for (kind, value, wanted) in cases {
         let found = refused(&property(kind, value), Format::Xml);
-        assert!(
-            found.starts_with("4:") && found.contains(wanted),
-            "{kind} {value}: {found}"
-        );
+        assert!(found.starts_with("4:") && found.contains(wanted), "{kind} {value}: {found}");
     }
 }
 
@@ -264,24 +190,15 @@ fn arrays_and_bounded_strings_are_as_long_as_their_types_say() {
         refused(&text.replacen(from, to, 1), Format::Xml)
     };
     let long = text("<string>green</string>", "<string>yellow</string>");
-    assert!(
-        long.ends_with("<string> has 6 characters, and 5 are the limit"),
-        "{long}"
-    );
+    assert!(long.ends_with("<string> has 6 characters, and 5 are the limit"), "{long}");
     let short = text("<element><string>red</string></element>", "");
-    assert!(
-        short.ends_with("1 elements are in an array of 2"),
-        "{short}"
-    );
+    assert!(short.ends_with("1 elements are in an array of 2"), "{short}");
     let endless = text("<length>2</length>", "");
     assert!(endless.ends_with("<array> lacks its <length>"), "{endless}");
     let none = text("<length>2</length>", "<length>0</length>");
     assert!(none.ends_with("<length> is 1 at least"), "{none}");
     let bound = text("<bound>5</bound>", "<length>5</length>");
-    assert!(
-        bound.contains("<boundedString> has no <length>; it may have bound"),
-        "{bound}"
-    );
+    assert!(bound.contains("<boundedString> has no <length>; it may have bound"), "{bound}");
 }
 
 #[test]
@@ -297,18 +214,9 @@ fn references_and_names_are_checked() {
             "[[instance]]\nname = \"B\"\nimplementation = \"J\"",
             "no implementation has the id \"J\"",
         ),
-        (
-            "[[instance]]\nname = \"B\"\nimplementation = \"A\"",
-            "\"A\" is an instance, at 3:",
-        ),
-        (
-            "[[artifact]]\nname = \"I\"",
-            "id \"I\" is there twice, first at 1:",
-        ),
-        (
-            "[[connection]]\nname = \"c\"\nFacet = \"X.port\"",
-            "no instance has the id \"X\"",
-        ),
+        ("[[instance]]\nname = \"B\"\nimplementation = \"A\"", "\"A\" is an instance, at 3:"),
+        ("[[artifact]]\nname = \"I\"", "id \"I\" is there twice, first at 1:"),
+        ("[[connection]]\nname = \"c\"\nFacet = \"X.port\"", "no instance has the id \"X\""),
         (
             "[[connection]]\nname = \"c\"\nFacet = \"port\"",
             "Facet of a connection is \"instance.port\", and not \"port\"",
@@ -331,12 +239,7 @@ fn references_and_names_are_checked() {
     for (more, wanted) in cases {
         let found = refused(&format!("{base}{more}\n"), Format::Toml);
         assert!(found.contains(wanted), "{more}: {found}");
-        let line: u32 = found
-            .split(':')
-            .next()
-            .unwrap()
-            .parse()
-            .expect("it begins with its line");
+        let line: u32 = found.split(':').next().unwrap().parse().expect("it begins with its line");
         assert!(line >= 7, "{more}: {found}");
     }
 }
@@ -356,21 +259,10 @@ fn entities_are_not_expanded_and_nothing_is_fetched() {
 
 #[test]
 fn sizes_are_bounded() {
-    let limits = Limits {
-        octets: 100_000,
-        elements: 1_000,
-        depth: 20,
-    };
-    let read = |text: &str, format| {
-        Document::read(text, format, &limits)
-            .unwrap_err()
-            .to_string()
-    };
+    let limits = Limits { octets: 100_000, elements: 1_000, depth: 20 };
+    let read = |text: &str, format| Document::read(text, format, &limits).unwrap_err().to_string();
     let long = format!("<Deployment:DeploymentPlan>{}", " ".repeat(100_000));
-    assert!(
-        read(&long, Format::Xml).contains("100000 is the limit"),
-        "octets"
-    );
+    assert!(read(&long, Format::Xml).contains("100000 is the limit"), "octets");
     let many = format!("<Deployment:DeploymentPlan>{}", "<label/>".repeat(1_001));
     assert!(read(&many, Format::Xml).contains("more than 1000 elements"));
     let many = format!("source = [{}]", "\"\",".repeat(1_001));
@@ -386,10 +278,7 @@ fn sizes_are_bounded() {
 #[test]
 fn other_roots_and_broken_text_are_refused() {
     for (text, wanted) in [
-        (
-            "<html/>",
-            "1:1: error: <html> is no document; there are DeploymentPlan, Domain",
-        ),
+        ("<html/>", "1:1: error: <html> is no document; there are DeploymentPlan, Domain"),
         ("", "the document has no element"),
         ("<a><b></a>", "no well-formed XML"),
         ("<a>", "<a> is not closed"),
@@ -403,10 +292,7 @@ fn other_roots_and_broken_text_are_refused() {
     assert!(refused("document = \"Letter\"", Format::Toml).contains("<Letter> is no document"));
     let domain = parse("<Deployment:domain/>", Format::Xml).unwrap();
     let refused = domain.into_plan().unwrap_err().to_string();
-    assert_eq!(
-        refused,
-        "error: expected a plan, and this is a document of kind Domain"
-    );
+    assert_eq!(refused, "error: expected a plan, and this is a document of kind Domain");
 }
 
 /// The TOML document that a page shows.
@@ -415,10 +301,7 @@ fn only_example(page: &str) -> &str {
     let [example] = blocks.as_slice() else {
         panic!("{} examples", blocks.len());
     };
-    example
-        .split("```")
-        .next()
-        .expect("split gives one part at least")
+    example.split("```").next().expect("split gives one part at least")
 }
 
 #[test]
@@ -426,10 +309,7 @@ fn documents_of_the_pages_are_good() {
     let plan = only_example(include_str!("../../../../docs/deployment.md"));
     let resources = only_example(include_str!("../../../../docs/rtcad.md"));
     let plan = parse(plan, Format::Toml).unwrap().into_plan().unwrap();
-    let resources = parse(resources, Format::Toml)
-        .unwrap()
-        .into_resources()
-        .unwrap();
+    let resources = parse(resources, Format::Toml).unwrap().into_resources().unwrap();
     let report = oxorb_deploy::check::check(&oxorb_deploy::check::Input {
         plan: &plan,
         resources: Some(&resources),
@@ -459,10 +339,7 @@ fn an_element_has_a_bounded_number_of_attributes() {
     assert!(parse(&text(64), Format::Xml).is_ok());
     for count in [65, 50_000] {
         let told = refused(&text(count), Format::Xml);
-        assert_eq!(
-            told,
-            "1:1: error: <DeploymentPlan> has more than 64 attributes, the limit"
-        );
+        assert_eq!(told, "1:1: error: <DeploymentPlan> has more than 64 attributes, the limit");
     }
 }
 
@@ -497,14 +374,8 @@ fn a_value_has_one_type_one_value_and_no_text() {
             format!("JUNK{kind}{value}"),
             "2:1: error: <value> has the text \"JUNK\" beside <type> and <value>",
         ),
-        (
-            format!("{kind}{value}{value}"),
-            "2:70: error: <value> has a second <value>",
-        ),
-        (
-            format!("{kind}{kind}{value}"),
-            "2:41: error: <value> has a second <type>",
-        ),
+        (format!("{kind}{value}{value}"), "2:70: error: <value> has a second <value>"),
+        (format!("{kind}{kind}{value}"), "2:41: error: <value> has a second <type>"),
     ] {
         assert_eq!(refused(&text(&inside), Format::Xml), wanted);
     }
@@ -516,10 +387,7 @@ fn rates_are_written_as_periods() {
         work = [{ port = \"u\", wcet = \"1 ms\", leastRate = \"3 Hz\" }]\n";
     let first = parse(text, Format::Toml).unwrap();
     let written = first.write(Format::Toml).unwrap();
-    assert!(
-        written.contains("leastRate = \"333333333 ns\""),
-        "{written}"
-    );
+    assert!(written.contains("leastRate = \"333333333 ns\""), "{written}");
     assert_eq!(parse(&written, Format::Toml).unwrap(), first);
 }
 

@@ -26,10 +26,8 @@ fn nothing_is_allocated_from_dispatch_to_run() {
         .unwrap();
         let run = |from: u64, to: u64| {
             for number in from..to {
-                let timing = Timing {
-                    deadline: u64::MAX / 2 - number * 31 % 17,
-                    ..Timing::default()
-                };
+                let timing =
+                    Timing { deadline: u64::MAX / 2 - number * 31 % 17, ..Timing::default() };
                 module.dispatch(number, timing).unwrap();
                 if number % 100 == 99 {
                     while done.load(Ordering::Relaxed) <= number {

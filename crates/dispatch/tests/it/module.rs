@@ -37,19 +37,11 @@ fn held(plan: Plan) -> Held {
     .unwrap();
     module.dispatch(0, at(3600 * SECOND, 0, 0)).unwrap();
     has_begun.recv_timeout(SOON).unwrap();
-    Held {
-        module,
-        open,
-        order,
-    }
+    Held { module, open, order }
 }
 
 fn at(from_now: u64, execution: u64, order: u32) -> Timing {
-    Timing {
-        deadline: monotonic_nanoseconds() + from_now,
-        execution,
-        order,
-    }
+    Timing { deadline: monotonic_nanoseconds() + from_now, execution, order }
 }
 
 impl Held {
@@ -88,11 +80,7 @@ fn requests_leave_in_the_order_of_the_strategy() {
                 held.module.dispatch(number as u32 + 1, timing).unwrap();
             }
             let order = held.release(4);
-            assert_eq!(
-                order,
-                expected.map(Taken::Due),
-                "{dispatching} in {storage:?}"
-            );
+            assert_eq!(order, expected.map(Taken::Due), "{dispatching} in {storage:?}");
         }
     }
 }
@@ -148,10 +136,7 @@ fn no_request_is_slept_through() {
             std::thread::spawn(move || {
                 start.wait();
                 for number in 0..EACH {
-                    let timing = Timing {
-                        order: number,
-                        ..Timing::default()
-                    };
+                    let timing = Timing { order: number, ..Timing::default() };
                     while module.dispatch(sender * EACH + number, timing).is_err() {
                         std::thread::yield_now();
                     }
@@ -196,10 +181,7 @@ fn threads_have_the_priority_of_their_module() {
     if !require_realtime() {
         return;
     }
-    let wanted = Schedule {
-        class: Class::Fifo,
-        priority: 3,
-    };
+    let wanted = Schedule { class: Class::Fifo, priority: 3 };
     let mut urgent = plan(Dispatching::Static, Storage::Heap);
     urgent.scheduling = Threads::At(wanted);
     let (tell, told) = mpsc::channel();
@@ -238,10 +220,7 @@ fn threads_have_the_time_that_their_module_reserves() {
     assert_eq!(told.recv_timeout(SOON), Ok(true));
     let threads = registry.threads();
     assert_eq!(threads[0].actual.scheduling, Scheduling::Reserved(asked));
-    assert_eq!(
-        threads[0].configured.scheduling,
-        Scheduling::Reserved(asked)
-    );
+    assert_eq!(threads[0].configured.scheduling, Scheduling::Reserved(asked));
 }
 
 #[test]
@@ -265,9 +244,7 @@ fn a_plan_that_cannot_be_kept_is_refused() {
 fn stopping_gives_back_what_waits_and_ends_the_threads() {
     let held = held(plan(Dispatching::Deadline, Storage::List));
     for number in 1..=3 {
-        held.module
-            .dispatch(number, at(SECOND * 60 * u64::from(number), 0, 0))
-            .unwrap();
+        held.module.dispatch(number, at(SECOND * 60 * u64::from(number), 0, 0)).unwrap();
     }
     assert_eq!(held.module.stop(), [1, 2, 3]);
     assert_eq!(held.module.dispatch(4, Timing::default()), Err(Full(4)));

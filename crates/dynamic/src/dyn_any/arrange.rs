@@ -46,9 +46,7 @@ pub(super) fn arrange(ty: TypeRef<'_>, value: &mut Dynamic) {
                 let octets = octets.collect::<Result<_, _>>().unwrap_or_default();
                 *value = Dynamic::Octets(octets);
             } else if has_forms(element) {
-                elements
-                    .iter_mut()
-                    .for_each(|value| arrange(element, value));
+                elements.iter_mut().for_each(|value| arrange(element, value));
             }
         }
         (Shape::Named(kind), Dynamic::Null) if kind != TcKind::AbstractInterface => {

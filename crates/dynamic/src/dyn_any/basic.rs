@@ -102,10 +102,7 @@ impl DynAny<'_> {
             Shape::Sequence { element, .. } | Shape::Array { element, .. } => element,
             _ => return false,
         };
-        !matches!(
-            content.resolved().shape(),
-            Shape::Sequence { .. } | Shape::Array { .. }
-        )
+        !matches!(content.resolved().shape(), Shape::Sequence { .. } | Shape::Array { .. })
     }
 
     /// The current component, or this one if its type has none.

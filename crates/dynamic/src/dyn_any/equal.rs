@@ -37,10 +37,7 @@ impl Same {
             (Dynamic::Sequence(left), Dynamic::Sequence(right))
             | (Dynamic::Array(left), Dynamic::Array(right)) => {
                 left.len() == right.len()
-                    && left
-                        .iter()
-                        .zip(right)
-                        .all(|(left, right)| self.values(left, right))
+                    && left.iter().zip(right).all(|(left, right)| self.values(left, right))
             }
             (Dynamic::Float(left), Dynamic::Float(right)) => {
                 left == right || left.is_nan() && right.is_nan()
@@ -61,9 +58,6 @@ impl Same {
 
     fn fields(&mut self, left: &[Field], right: &[Field]) -> bool {
         left.len() == right.len()
-            && left
-                .iter()
-                .zip(right)
-                .all(|(left, right)| self.values(&left.value, &right.value))
+            && left.iter().zip(right).all(|(left, right)| self.values(&left.value, &right.value))
     }
 }

@@ -148,11 +148,7 @@ fn check_type(ty: &TypeCode) -> Result<()> {
 
 impl<'v> DynAny<'v> {
     fn at(ty: TypeCode, place: Place<'v>) -> Self {
-        let mut made = DynAny {
-            ty,
-            place,
-            position: None,
-        };
+        let mut made = DynAny { ty, place, position: None };
         made.rewind();
         made
     }
@@ -255,10 +251,7 @@ impl<'v> DynAny<'v> {
     /// [`DynAnyError::TypeMismatch`] if the type has no components.
     pub fn current_component(&mut self) -> Result<Option<DynAny<'_>>> {
         if !self.can_have_components() {
-            return Err(DynAnyError::mismatch(
-                "a type with components",
-                self.ty.as_ref(),
-            ));
+            return Err(DynAnyError::mismatch("a type with components", self.ty.as_ref()));
         }
         Ok(self.position().and_then(|at| self.component(at)))
     }
@@ -270,10 +263,9 @@ impl<'v> DynAny<'v> {
         let union = self.ty.resolved();
         let value = self.place.value_mut()?;
         let place = match value {
-            union_value @ Dynamic::Union(_) if is_discriminator => Place::Discriminator {
-                ty: union,
-                union: union_value,
-            },
+            union_value @ Dynamic::Union(_) if is_discriminator => {
+                Place::Discriminator { ty: union, union: union_value }
+            }
             Dynamic::Octets(octets) => Place::Octet(octets.get_mut(index)?),
             value => Place::Part(value.element_mut(index)?),
         };
@@ -332,11 +324,7 @@ impl<'v> DynAny<'v> {
     }
 
     fn reborrow(&mut self) -> DynAny<'_> {
-        DynAny {
-            ty: self.ty.clone(),
-            place: self.place.reborrow(),
-            position: self.position,
-        }
+        DynAny { ty: self.ty.clone(), place: self.place.reborrow(), position: self.position }
     }
 }
 

@@ -57,10 +57,7 @@ impl Place<'_> {
             Self::Own(value) => Place::Part(value),
             Self::Part(value) => Place::Part(value),
             Self::Octet(octet) => Place::Octet(octet),
-            Self::Discriminator { ty, union } => Place::Discriminator {
-                ty: ty.clone(),
-                union,
-            },
+            Self::Discriminator { ty, union } => Place::Discriminator { ty: ty.clone(), union },
         }
     }
 }

@@ -37,10 +37,7 @@ impl<'v> DynAny<'v> {
 
     fn elements(&mut self) -> Vec<DynAny<'_>> {
         let element = self.ty.resolved();
-        let element = element
-            .as_ref()
-            .content()
-            .map(|element| element.to_type_code());
+        let element = element.as_ref().content().map(|element| element.to_type_code());
         let element = element.unwrap_or_default();
         let each = |place| DynAny::at(element.clone(), place);
         match self.place.value_mut() {
@@ -105,8 +102,7 @@ macro_rules! elements {
             /// type does not allow so many. Then nothing is changed.
             pub fn set_elements(&mut self, elements: &[Any]) -> Result<()> {
                 let given = elements.iter();
-                self.0
-                    .set_all(given.map(|any| Ok((any.type_code(), any.dynamic()?))))
+                self.0.set_all(given.map(|any| Ok((any.type_code(), any.dynamic()?))))
             }
 
             /// All elements, to be changed in place (`get_elements_as_dyn_any`).
@@ -121,8 +117,7 @@ macro_rules! elements {
             /// As [`set_elements`](Self::set_elements).
             pub fn set_elements_as_dyn_any(&mut self, elements: &[DynAny<'_>]) -> Result<()> {
                 let given = elements.iter();
-                self.0
-                    .set_all(given.map(|one| Ok((&one.ty, one.value().into_owned()))))
+                self.0.set_all(given.map(|one| Ok((&one.ty, one.value().into_owned()))))
             }
         }
 

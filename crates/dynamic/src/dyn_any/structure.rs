@@ -17,10 +17,7 @@ impl<'v> DynAny<'v> {
     pub fn as_struct(&mut self) -> Result<DynStruct<'_, 'v>> {
         match self.kind() {
             TcKind::Struct | TcKind::Except => Ok(DynStruct(self)),
-            _ => Err(DynAnyError::mismatch(
-                "a struct or exception",
-                self.ty.as_ref(),
-            )),
+            _ => Err(DynAnyError::mismatch("a struct or exception", self.ty.as_ref())),
         }
     }
 }
@@ -92,9 +89,8 @@ impl DynAny<'_> {
     }
 
     pub(super) fn parts(&mut self) -> Vec<(String, DynAny<'_>)> {
-        let types: Vec<_> = (0..self.component_count())
-            .filter_map(|at| self.component_type(at))
-            .collect();
+        let types: Vec<_> =
+            (0..self.component_count()).filter_map(|at| self.component_type(at)).collect();
         let Some(value) = self.place.value_mut() else {
             return Vec::new(); // never: what has members has a place for them
         };
@@ -107,9 +103,7 @@ impl DynAny<'_> {
 
     pub(super) fn parts_as_any(&mut self) -> Result<Vec<(String, Any)>> {
         let parts = self.parts().into_iter();
-        parts
-            .map(|(name, part)| Ok((name, part.to_any()?)))
-            .collect()
+        parts.map(|(name, part)| Ok((name, part.to_any()?))).collect()
     }
 
     pub(super) fn set_parts_as_any<N: AsRef<str>>(&mut self, members: &[(N, Any)]) -> Result<()> {
@@ -144,10 +138,7 @@ impl DynAny<'_> {
 
     fn current_index(&self) -> Result<usize> {
         if !self.can_have_components() {
-            return Err(DynAnyError::mismatch(
-                "a type with members",
-                self.ty.as_ref(),
-            ));
+            return Err(DynAnyError::mismatch("a type with members", self.ty.as_ref()));
         }
         self.position().ok_or_else(DynAnyError::no_current)
     }

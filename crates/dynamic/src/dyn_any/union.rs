@@ -59,10 +59,7 @@ impl DynUnion<'_, '_> {
     pub fn set_to_no_active_member(&mut self) -> Result<()> {
         let ty = self.0.ty.resolved();
         if has_default(&ty) {
-            return Err(DynAnyError::mismatch(
-                "a union without a default",
-                ty.as_ref(),
-            ));
+            return Err(DynAnyError::mismatch("a union without a default", ty.as_ref()));
         }
         self.select_unused(&ty)
     }
@@ -137,13 +134,7 @@ impl DynUnion<'_, '_> {
 }
 
 fn has_default(ty: &TypeCode) -> bool {
-    matches!(
-        ty.shape(),
-        Shape::Union {
-            default: Some(_),
-            ..
-        }
-    )
+    matches!(ty.shape(), Shape::Union { default: Some(_), .. })
 }
 
 fn no_member() -> DynAnyError {

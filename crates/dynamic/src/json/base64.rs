@@ -5,9 +5,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 pub(super) fn encode(octets: &[u8]) -> String {
     let mut text = String::with_capacity(octets.len().div_ceil(3) * 4);
     for chunk in octets.chunks(3) {
-        let bits = chunk
-            .iter()
-            .fold(0u32, |bits, &octet| bits << 8 | u32::from(octet))
+        let bits = chunk.iter().fold(0u32, |bits, &octet| bits << 8 | u32::from(octet))
             << (8 * (3 - chunk.len()));
         for at in 0..4 {
             if at <= chunk.len() {

@@ -59,9 +59,9 @@ pub trait Names {
     fn find_object(&self, text: &str) -> Result<Ior, String> {
         match parse_reference(text) {
             Ok(Url::Ior(ior)) => Ok(ior),
-            Ok(Url::Corbaloc(corbaloc)) => corbaloc
-                .to_ior()
-                .ok_or_else(|| "it has no address that can be used".to_owned()),
+            Ok(Url::Corbaloc(corbaloc)) => {
+                corbaloc.to_ior().ok_or_else(|| "it has no address that can be used".to_owned())
+            }
             Ok(_) => Err("only IOR: and corbaloc: references can be given here".to_owned()),
             Err(error) => Err(error.to_string()),
         }
@@ -89,10 +89,7 @@ pub struct JsonError {
 
 impl JsonError {
     pub(crate) fn new(what: impl Into<String>) -> Self {
-        JsonError {
-            path: String::new(),
-            what: what.into(),
-        }
+        JsonError { path: String::new(), what: what.into() }
     }
 
     /// Returns the error as seen from what the part belongs to: `args[0]` and `.name` or `[3]`.

@@ -78,22 +78,10 @@ mod tests {
 
     #[test]
     fn every_long_double_comes_back() {
-        let exact = [
-            0.0,
-            -0.0,
-            1.5,
-            -1e300,
-            5e-324,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-        ];
+        let exact = [0.0, -0.0, 1.5, -1e300, 5e-324, f64::INFINITY, f64::NEG_INFINITY];
         for number in exact {
             let value = LongDouble::from(number);
-            assert_eq!(
-                read_long_double(&show_long_double(value)),
-                Some(value),
-                "{number}"
-            );
+            assert_eq!(read_long_double(&show_long_double(value)), Some(value), "{number}");
         }
         let third = 0x3ffd_5555_5555_5555_5555_5555_5555_5555;
         let largest = 0xfffe_ffff_ffff_ffff_ffff_ffff_ffff_ffff;
@@ -111,17 +99,7 @@ mod tests {
 
     #[test]
     fn what_is_no_number() {
-        for text in [
-            "",
-            "x",
-            "inf",
-            "nan",
-            "0x",
-            "0x1p",
-            "0x2.0p0",
-            "0x1.p99999",
-            "0x1.+1p0",
-        ] {
+        for text in ["", "x", "inf", "nan", "0x", "0x1p", "0x2.0p0", "0x1.p99999", "0x1.+1p0"] {
             assert_eq!(read_long_double(text), None, "{text}");
         }
     }

@@ -28,20 +28,14 @@ pub struct Reader<'n> {
 
 impl fmt::Debug for Reader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Reader")
-            .field("keys", &self.keys)
-            .finish_non_exhaustive()
+        f.debug_struct("Reader").field("keys", &self.keys).finish_non_exhaustive()
     }
 }
 
 impl<'n> Reader<'n> {
     /// Names as in [`from_json`].
     pub fn new(names: &'n dyn Names) -> Self {
-        Self {
-            names,
-            keys: HashMap::new(),
-            filled: 0,
-        }
+        Self { names, keys: HashMap::new(), filled: 0 }
     }
 
     /// The next value of the message.
@@ -141,10 +135,9 @@ fn read_simple(json: &Value, kind: TcKind, names: &mut Reader<'_>) -> Result<Dyn
             };
             Dynamic::Longdouble(value.ok_or_else(|| JsonError::new("this is no number"))?)
         }
-        TcKind::Boolean => Dynamic::Boolean(
-            json.as_bool()
-                .ok_or_else(|| unlike("true or false", json))?,
-        ),
+        TcKind::Boolean => {
+            Dynamic::Boolean(json.as_bool().ok_or_else(|| unlike("true or false", json))?)
+        }
         TcKind::Char => Dynamic::Char(character(json)?),
         TcKind::Wchar => Dynamic::Wchar(character(json)?),
         TcKind::TypeCode => Dynamic::TypeCode(type_from_json(json, names.names)?),
@@ -200,9 +193,8 @@ fn read_union(
     let chosen =
         read(chosen, discriminator, names).map_err(|error| error.within("discriminator"))?;
     let member = chosen.label().and_then(|label| ty.select(label));
-    if let Some(name) = object
-        .keys()
-        .find(|name| !["discriminator", "member"].contains(&name.as_str()))
+    if let Some(name) =
+        object.keys().find(|name| !["discriminator", "member"].contains(&name.as_str()))
     {
         return Err(JsonError::new(format!(
             "a union has a discriminator and a member, and nothing called {name}"
@@ -214,10 +206,8 @@ fn read_union(
             return Err(JsonError::new("the discriminator selects no member").within("member"));
         }
         (Some(member), None) => {
-            let missing = format!(
-                "the discriminator selects {}, but there is no member",
-                member.name
-            );
+            let missing =
+                format!("the discriminator selects {}, but there is no member", member.name);
             let value = names.left_out(ty, member, &missing)?;
             let name = member.name.clone();
             Some(Field { name, value })
@@ -229,11 +219,7 @@ fn read_union(
         }
     };
     let named = chosen.label().is_some_and(|label| ty.is_named(label));
-    Ok(Dynamic::Union(Box::new(Selected {
-        discriminator: chosen,
-        member,
-        named,
-    })))
+    Ok(Dynamic::Union(Box::new(Selected { discriminator: chosen, member, named })))
 }
 
 fn read_union_by_name(
@@ -270,18 +256,12 @@ fn read_union_by_name(
 
 fn enumerator(json: &Value, ty: TypeRef<'_>) -> Result<Dynamic, JsonError> {
     let known = ty.enumerators();
-    let name = json
-        .as_str()
-        .ok_or_else(|| unlike(&format!("one of {}", listed(known)), json))?;
+    let name = json.as_str().ok_or_else(|| unlike(&format!("one of {}", listed(known)), json))?;
     match known.iter().position(|enumerator| **enumerator == *name) {
-        Some(ordinal) => Ok(Dynamic::Enum {
-            name: known[ordinal].clone(),
-            ordinal: ordinal as u32,
-        }),
-        None => Err(JsonError::new(format!(
-            "{name} is none of {}",
-            listed(known)
-        ))),
+        Some(ordinal) => {
+            Ok(Dynamic::Enum { name: known[ordinal].clone(), ordinal: ordinal as u32 })
+        }
+        None => Err(JsonError::new(format!("{name} is none of {}", listed(known)))),
     }
 }
 
@@ -328,17 +308,11 @@ fn reference(json: &Value, names: &dyn Names) -> Result<RawReference, JsonError>
         Value::String(text) => text,
         other => return Err(unlike("a reference as a string, or null", other)),
     };
-    let ior = names
-        .find_object(text)
-        .map_err(|why| JsonError::new(format!("not a reference: {why}")))?;
-    let profiles = ior.profiles.into_iter().map(|profile| RawProfile {
-        tag: profile.tag,
-        data: profile.data,
-    });
-    Ok(RawReference {
-        type_id: ior.type_id,
-        profiles: profiles.collect(),
-    })
+    let ior =
+        names.find_object(text).map_err(|why| JsonError::new(format!("not a reference: {why}")))?;
+    let profiles =
+        ior.profiles.into_iter().map(|profile| RawProfile { tag: profile.tag, data: profile.data });
+    Ok(RawReference { type_id: ior.type_id, profiles: profiles.collect() })
 }
 
 pub(super) fn missing(member: &str) -> String {
@@ -353,9 +327,7 @@ fn integer(json: &Value, low: i128, high: i128, ty: &str) -> Result<i128, JsonEr
             (Some(value), _) => value.into(),
             (_, Some(value)) => value.into(),
             _ => {
-                return Err(JsonError::new(format!(
-                    "expected a whole number, found {number}"
-                )));
+                return Err(JsonError::new(format!("expected a whole number, found {number}")));
             }
         },
         Value::String(text) if wide => text
@@ -364,9 +336,7 @@ fn integer(json: &Value, low: i128, high: i128, ty: &str) -> Result<i128, JsonEr
         other => return Err(unlike("a number", other)),
     };
     if value < low || value > high {
-        return Err(JsonError::new(format!(
-            "{value} is no {ty}, which goes from {low} to {high}"
-        )));
+        return Err(JsonError::new(format!("{value} is no {ty}, which goes from {low} to {high}")));
     }
     Ok(value)
 }
@@ -390,9 +360,8 @@ fn fixed(json: &Value, digits: u16, scale: i16) -> Result<Decimal, JsonError> {
         Value::Number(number) => number.to_string(),
         other => return Err(unlike("a decimal number as a string", other)),
     };
-    let value: Decimal = text
-        .parse()
-        .map_err(|_| JsonError::new(format!("{text} is no decimal number")))?;
+    let value: Decimal =
+        text.parse().map_err(|_| JsonError::new(format!("{text} is no decimal number")))?;
     u8::try_from(scale)
         .ok()
         .and_then(|scale| value.rescaled(scale).ok())

@@ -43,11 +43,7 @@ impl Serialize for Budgeted<'_> {
             comparisons: Cell::new(MAX_COMPARISONS),
             lookups: Cell::new(MAX_LOOKUPS),
         };
-        Part {
-            ty: ty.as_ref(),
-            whole: &whole,
-        }
-        .serialize(to)
+        Part { ty: ty.as_ref(), whole: &whole }.serialize(to)
     }
 }
 
@@ -92,10 +88,7 @@ struct Part<'t, 'o> {
 
 impl<'t, 'o> Part<'t, 'o> {
     fn part(&self, ty: TypeRef<'t>) -> Part<'t, 'o> {
-        Part {
-            ty,
-            whole: self.whole,
-        }
+        Part { ty, whole: self.whole }
     }
 
     /// Whether the type is described elsewhere, around this place or before it.
@@ -270,11 +263,7 @@ fn is_well_known(ty: TypeRef<'_>) -> bool {
     WELL_KNOWN.contains(&ty.to_type_code())
 }
 
-const WELL_KNOWN: [TypeCode; 3] = [
-    TypeCode::OBJECT,
-    TypeCode::VALUE_BASE,
-    TypeCode::ABSTRACT_BASE,
-];
+const WELL_KNOWN: [TypeCode; 3] = [TypeCode::OBJECT, TypeCode::VALUE_BASE, TypeCode::ABSTRACT_BASE];
 
 fn modifier_name(modifier: ValueModifier) -> &'static str {
     match modifier {
@@ -292,9 +281,7 @@ pub fn type_from_json(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonE
     if ty.is_complete() {
         Ok(ty)
     } else {
-        Err(JsonError::new(
-            "it contains itself, or a type that is not there",
-        ))
+        Err(JsonError::new("it contains itself, or a type that is not there"))
     }
 }
 
@@ -322,10 +309,9 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
     Ok(match kind {
         "recursive" => TypeCode::recursive(id()?),
         "sequence" => TypeCode::bounded_sequence(part("type")?, number("bound")?.unwrap_or(0)),
-        "array" => TypeCode::array(
-            part("type")?,
-            number("length")?.ok_or_else(|| lacks("length"))?,
-        ),
+        "array" => {
+            TypeCode::array(part("type")?, number("length")?.ok_or_else(|| lacks("length"))?)
+        }
         "typedef" => TypeCode::alias(id()?, name()?, part("type")?),
         VALUE_BOX => TypeCode::value_box(id()?, name()?, part("type")?),
         "struct" => TypeCode::structure(id()?, name()?, pairs(&members(object, names)?)),
@@ -355,9 +341,8 @@ fn read(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
             };
             let base = object.get("base").map(|_| part("base")).transpose()?;
             let members = members(object, names)?;
-            let members = members
-                .iter()
-                .map(|member| (member.name, member.ty.clone(), member.visibility));
+            let members =
+                members.iter().map(|member| (member.name, member.ty.clone(), member.visibility));
             match kind {
                 VALUE => TypeCode::value(id()?, name()?, modifier, base, members),
                 _ => TypeCode::event(id()?, name()?, modifier, base, members),
@@ -419,11 +404,7 @@ fn members<'j>(
             name: field_text(member, "name")?,
             ty: read(ty, names).map_err(|error| error.within("type"))?,
             label,
-            visibility: if private {
-                Visibility::Private
-            } else {
-                Visibility::Public
-            },
+            visibility: if private { Visibility::Private } else { Visibility::Public },
         })
     };
     let numbered = list.iter().enumerate();
@@ -435,9 +416,7 @@ fn members<'j>(
 }
 
 fn pairs<'m>(members: &'m [ReadMember<'m>]) -> impl Iterator<Item = (&'m str, TypeCode)> {
-    members
-        .iter()
-        .map(|member| (member.name, member.ty.clone()))
+    members.iter().map(|member| (member.name, member.ty.clone()))
 }
 
 fn field_text<'j>(object: &'j Map<String, Value>, field: &str) -> Result<&'j str, JsonError> {
@@ -513,10 +492,7 @@ fn template_type(template: &str, params: &str, names: &dyn Names) -> Option<Type
             if let Some((element, bound)) = params.rsplit_once(',')
                 && let Ok(bound) = bound.trim().parse()
             {
-                return Some(TypeCode::bounded_sequence(
-                    from_words(element, names)?,
-                    bound,
-                ));
+                return Some(TypeCode::bounded_sequence(from_words(element, names)?, bound));
             }
             Some(TypeCode::sequence(from_words(params, names)?))
         }

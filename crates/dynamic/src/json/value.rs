@@ -117,9 +117,7 @@ impl Reader<'_> {
             if let Some(name) = members.keys().find(|name| !is_mark(name) && *name != BOXED) {
                 return Err(JsonError::new(format!("there is no {name} in a box")));
             }
-            let value = self
-                .read(json, content)
-                .map_err(|error| error.within(BOXED))?;
+            let value = self.read(json, content).map_err(|error| error.within(BOXED))?;
             return Ok(boxed(&ty, key, value).into());
         }
         let of_state = ty.as_ref().state_members();
@@ -138,15 +136,12 @@ impl Reader<'_> {
         value.key = key;
         for member in &of_state {
             let read = match members.get(&**member.name) {
-                Some(json) => self
-                    .read(json, member.ty)
-                    .map_err(|error| error.within(member.name))?,
+                Some(json) => {
+                    self.read(json, member.ty).map_err(|error| error.within(member.name))?
+                }
                 None => self.left_out(ty.as_ref(), *member, &missing(member.name))?,
             };
-            value.fields.push(Field {
-                name: member.name.clone(),
-                value: read,
-            });
+            value.fields.push(Field { name: member.name.clone(), value: read });
         }
         Ok(value.into())
     }
@@ -185,12 +180,9 @@ impl Reader<'_> {
         let what = ty.as_ref().mention().to_string();
         match ty.shape() {
             Shape::ValueBox(_) => Ok(ty),
-            Shape::Value {
-                modifier: ValueModifier::Custom,
-                ..
-            } => Err(JsonError::new(format!(
-                "{what} is custom: only its own code can write it"
-            ))),
+            Shape::Value { modifier: ValueModifier::Custom, .. } => {
+                Err(JsonError::new(format!("{what} is custom: only its own code can write it")))
+            }
             Shape::Value { modifier, .. }
                 if modifier != ValueModifier::Abstract && ty.id() != TypeCode::VALUE_BASE.id() =>
             {

@@ -63,11 +63,7 @@ impl fmt::Debug for Shared<'_> {
 impl<'v> Shared<'v> {
     /// Looks through all values of a message, in the order in which they are written.
     pub fn new(values: impl IntoIterator<Item = &'v Dynamic>) -> Self {
-        Self {
-            numbers: value::number(values),
-            text: Text::default(),
-            names: &Plain,
-        }
+        Self { numbers: value::number(values), text: Text::default(), names: &Plain }
     }
 
     /// Writes the type of an `any` by its name where there is one ([`Names::name_of_type`]), not as the whole type. Values
@@ -124,11 +120,9 @@ impl Serialize for Within<'_> {
             Dynamic::String(v) | Dynamic::Wstring(v) => to.serialize_str(v),
             Dynamic::Octets(v) | Dynamic::Principal(v) => to.serialize_str(&base64::encode(v)),
             Dynamic::Sequence(v) | Dynamic::Array(v) => to.collect_seq(v.iter().map(part)),
-            Dynamic::Struct(fields) => to.collect_map(
-                fields
-                    .iter()
-                    .map(|field| (&*field.name, part(&field.value))),
-            ),
+            Dynamic::Struct(fields) => {
+                to.collect_map(fields.iter().map(|field| (&*field.name, part(&field.value))))
+            }
             Dynamic::Union(selected) => {
                 if let Some(member) = &selected.member
                     && is_by_name(selected)
@@ -194,16 +188,9 @@ fn text_of(value: &Dynamic) -> usize {
 /// The value of an any shares nothing with what is outside it, but for the text that all may become.
 fn write_any<S: Serializer>(any: &Any, around: &Shared<'_>, to: S) -> Result<S::Ok, S::Error> {
     let value = any.dynamic().map_err(S::Error::custom)?;
-    let shared = Shared {
-        text: around.text.share(),
-        names: around.names,
-        ..Shared::new([&value])
-    };
+    let shared = Shared { text: around.text.share(), names: around.names, ..Shared::new([&value]) };
     let mut map = to.serialize_map(Some(2))?;
-    map.serialize_entry(
-        "type",
-        &Budgeted(any.type_code(), &shared.text, shared.names),
-    )?;
+    map.serialize_entry("type", &Budgeted(any.type_code(), &shared.text, shared.names))?;
     map.serialize_entry("value", &Within(&value, &shared))?;
     map.end()
 }
@@ -217,12 +204,9 @@ fn not_finite(value: f64) -> &'static str {
 }
 
 fn ior(reference: &RawReference) -> Ior {
-    let profiles = reference.profiles.iter().map(|profile| TaggedProfile {
-        tag: profile.tag,
-        data: profile.data.clone(),
-    });
-    Ior {
-        type_id: reference.type_id.clone(),
-        profiles: profiles.collect(),
-    }
+    let profiles = reference
+        .profiles
+        .iter()
+        .map(|profile| TaggedProfile { tag: profile.tag, data: profile.data.clone() });
+    Ior { type_id: reference.type_id.clone(), profiles: profiles.collect() }
 }

@@ -21,10 +21,7 @@ fn point() -> TypeCode {
 }
 
 fn choice() -> TypeCode {
-    let members = [
-        (Label::Value(0), "flat", TypeCode::LONG),
-        (Label::Value(1), "round", point()),
-    ];
+    let members = [(Label::Value(0), "flat", TypeCode::LONG), (Label::Value(1), "round", point())];
     TypeCode::union("IDL:Choice:1.0", "Choice", colour(), members)
 }
 
@@ -67,18 +64,9 @@ fn numbers() {
     assert_eq!(there_and_back(u16::MAX, &TypeCode::USHORT), "65535");
     assert_eq!(there_and_back(i32::MIN, &TypeCode::LONG), "-2147483648");
     assert_eq!(there_and_back(u32::MAX, &TypeCode::ULONG), "4294967295");
-    assert_eq!(
-        there_and_back(9_007_199_254_740_991i64, &TypeCode::LONGLONG),
-        "9007199254740991"
-    );
-    assert_eq!(
-        there_and_back(i64::MIN, &TypeCode::LONGLONG),
-        "\"-9223372036854775808\""
-    );
-    assert_eq!(
-        there_and_back(u64::MAX, &TypeCode::ULONGLONG),
-        "\"18446744073709551615\""
-    );
+    assert_eq!(there_and_back(9_007_199_254_740_991i64, &TypeCode::LONGLONG), "9007199254740991");
+    assert_eq!(there_and_back(i64::MIN, &TypeCode::LONGLONG), "\"-9223372036854775808\"");
+    assert_eq!(there_and_back(u64::MAX, &TypeCode::ULONGLONG), "\"18446744073709551615\"");
     assert_eq!(read(json!(u64::MAX), &TypeCode::ULONGLONG), u64::MAX.into());
     assert_eq!(there_and_back(255u8, &TypeCode::OCTET), "255");
 
@@ -86,24 +74,12 @@ fn numbers() {
         wrong(json!(70000), &TypeCode::SHORT),
         "70000 is no short, which goes from -32768 to 32767"
     );
-    assert_eq!(
-        wrong(json!(1.5), &TypeCode::LONG),
-        "expected a whole number, found 1.5"
-    );
-    assert_eq!(
-        wrong(json!("1"), &TypeCode::LONG),
-        "expected a number, found a string"
-    );
-    assert_eq!(
-        wrong(json!("1e3"), &TypeCode::LONGLONG),
-        "expected a whole number, found \"1e3\""
-    );
+    assert_eq!(wrong(json!(1.5), &TypeCode::LONG), "expected a whole number, found 1.5");
+    assert_eq!(wrong(json!("1"), &TypeCode::LONG), "expected a number, found a string");
+    assert_eq!(wrong(json!("1e3"), &TypeCode::LONGLONG), "expected a whole number, found \"1e3\"");
     let above =
         "18446744073709551616 is no unsigned long long, which goes from 0 to 18446744073709551615";
-    assert_eq!(
-        wrong(json!("18446744073709551616"), &TypeCode::ULONGLONG),
-        above
-    );
+    assert_eq!(wrong(json!("18446744073709551616"), &TypeCode::ULONGLONG), above);
 }
 
 #[test]
@@ -111,28 +87,16 @@ fn floating_point() {
     assert_eq!(there_and_back(0.1f32, &TypeCode::FLOAT), "0.1");
     assert_eq!(there_and_back(1e300, &TypeCode::DOUBLE), "1e+300");
     assert_eq!(read(json!(3), &TypeCode::DOUBLE), 3.0.into());
-    assert_eq!(
-        there_and_back(f64::NEG_INFINITY, &TypeCode::DOUBLE),
-        "\"-Infinity\""
-    );
+    assert_eq!(there_and_back(f64::NEG_INFINITY, &TypeCode::DOUBLE), "\"-Infinity\"");
     let nan = read(json!("NaN"), &TypeCode::FLOAT);
     assert_eq!(serde_json::to_string(&Json(&nan)).unwrap(), "\"NaN\"");
-    assert_eq!(
-        wrong(json!(1e300), &TypeCode::FLOAT),
-        format!("{} is too large for float", 1e300)
-    );
+    assert_eq!(wrong(json!(1e300), &TypeCode::FLOAT), format!("{} is too large for float", 1e300));
     assert!(wrong(json!("1.5"), &TypeCode::DOUBLE).starts_with("expected a number"));
 
-    assert_eq!(
-        there_and_back(LongDouble::from(1.5), &TypeCode::LONGDOUBLE),
-        "\"1.5\""
-    );
+    assert_eq!(there_and_back(LongDouble::from(1.5), &TypeCode::LONGDOUBLE), "\"1.5\"");
     let third = LongDouble::from_bits(0x3ffd_5555_5555_5555_5555_5555_5555_5555);
     there_and_back(third, &TypeCode::LONGDOUBLE);
-    assert_eq!(
-        read(json!(0.5), &TypeCode::LONGDOUBLE),
-        LongDouble::from(0.5).into()
-    );
+    assert_eq!(read(json!(0.5), &TypeCode::LONGDOUBLE), LongDouble::from(0.5).into());
 }
 
 #[test]
@@ -148,34 +112,18 @@ fn fixed() {
 
 #[test]
 fn text() {
-    assert_eq!(
-        there_and_back("a\n\u{e4}", &TypeCode::STRING),
-        "\"a\\n\u{e4}\""
-    );
+    assert_eq!(there_and_back("a\n\u{e4}", &TypeCode::STRING), "\"a\\n\u{e4}\"");
     assert_eq!(
         there_and_back(Dynamic::Wstring("\u{1f600}".into()), &TypeCode::WSTRING),
         "\"\u{1f600}\""
     );
     assert_eq!(there_and_back('x', &TypeCode::CHAR), "\"x\"");
-    assert_eq!(
-        there_and_back(Dynamic::Wchar('\u{df}'), &TypeCode::WCHAR),
-        "\"\u{df}\""
-    );
+    assert_eq!(there_and_back(Dynamic::Wchar('\u{df}'), &TypeCode::WCHAR), "\"\u{df}\"");
     assert_eq!(there_and_back(true, &TypeCode::BOOLEAN), "true");
-    assert_eq!(
-        wrong(json!("xy"), &TypeCode::CHAR),
-        "expected a string of one character"
-    );
-    assert_eq!(
-        wrong(json!(0), &TypeCode::BOOLEAN),
-        "expected true or false, found a number"
-    );
+    assert_eq!(wrong(json!("xy"), &TypeCode::CHAR), "expected a string of one character");
+    assert_eq!(wrong(json!(0), &TypeCode::BOOLEAN), "expected true or false, found a number");
     let short = TypeCode::bounded_string(2);
-    assert!(
-        wrong(json!("abc"), &short).contains("bound"),
-        "{}",
-        wrong(json!("abc"), &short)
-    );
+    assert!(wrong(json!("abc"), &short).contains("bound"), "{}", wrong(json!("abc"), &short));
 }
 
 #[test]
@@ -186,57 +134,30 @@ fn octets_are_base64_or_numbers() {
     let digest = TypeCode::array(TypeCode::OCTET, 3);
     there_and_back(vec![1u8, 2, 3], &digest);
     assert_eq!(wrong(json!("*"), &octets), "this is no base64");
-    assert_eq!(
-        wrong(json!([0, 256]), &octets),
-        "[1]: 256 is no octet, which goes from 0 to 255"
-    );
-    assert_eq!(
-        wrong(json!("AAH/AAH/"), &digest),
-        "there are 6 elements, not 3"
-    );
+    assert_eq!(wrong(json!([0, 256]), &octets), "[1]: 256 is no octet, which goes from 0 to 255");
+    assert_eq!(wrong(json!("AAH/AAH/"), &digest), "there are 6 elements, not 3");
 }
 
 #[test]
 fn structs_enums_sequences_and_arrays() {
     let value = read(json!({ "colour": "green", "x": 3 }), &point());
-    assert_eq!(
-        there_and_back(value, &point()),
-        r#"{"x":3,"colour":"green"}"#
-    );
+    assert_eq!(there_and_back(value, &point()), r#"{"x":3,"colour":"green"}"#);
 
     let matrix = TypeCode::array(TypeCode::array(TypeCode::LONG, 2), 2);
     let value = read(json!([[1, 2], [3, 4]]), &matrix);
     assert_eq!(there_and_back(value, &matrix), "[[1,2],[3,4]]");
     let value = read(json!({ "branches": [{ "branches": [] }] }), &tree());
-    assert_eq!(
-        there_and_back(value, &tree()),
-        r#"{"branches":[{"branches":[]}]}"#
-    );
+    assert_eq!(there_and_back(value, &tree()), r#"{"branches":[{"branches":[]}]}"#);
 
-    assert_eq!(
-        wrong(json!({ "x": 3 }), &point()),
-        "member colour is missing"
-    );
+    assert_eq!(wrong(json!({ "x": 3 }), &point()), "member colour is missing");
     assert_eq!(
         wrong(json!({ "x": 3, "y": 4 }), &point()),
         "there is no member y in Point; it has x, colour"
     );
-    assert_eq!(
-        wrong(json!([]), &point()),
-        "expected an object, found an array"
-    );
-    assert_eq!(
-        wrong(json!("blue"), &colour()),
-        "blue is none of red, green"
-    );
-    assert_eq!(
-        wrong(json!(1), &colour()),
-        "expected one of red, green, found a number"
-    );
-    assert_eq!(
-        wrong(json!([[1, 2], [3]]), &matrix),
-        "[1]: there are 1 elements, not 2"
-    );
+    assert_eq!(wrong(json!([]), &point()), "expected an object, found an array");
+    assert_eq!(wrong(json!("blue"), &colour()), "blue is none of red, green");
+    assert_eq!(wrong(json!(1), &colour()), "expected one of red, green, found a number");
+    assert_eq!(wrong(json!([[1, 2], [3]]), &matrix), "[1]: there are 1 elements, not 2");
     let route = TypeCode::structure("IDL:R:1.0", "R", [("route", TypeCode::sequence(point()))]);
     let error = wrong(
         json!({ "route": [{ "x": 1, "colour": "red" }, { "x": null, "colour": "red" }] }),
@@ -261,10 +182,7 @@ fn unions() {
     assert_eq!(there_and_back(nothing, &holes), r#"{"discriminator":5}"#);
 
     let error = wrong(json!({ "round": { "x": 1, "colour": 2 } }), &choice());
-    assert_eq!(
-        error,
-        "round.colour: expected one of red, green, found a number"
-    );
+    assert_eq!(error, "round.colour: expected one of red, green, found a number");
     assert_eq!(
         wrong(json!({ "discriminator": "red", "member": "x" }), &choice()),
         "member: expected a number, found a string"
@@ -290,10 +208,7 @@ fn references() {
     assert_eq!(there_and_back(RawReference::default(), &account), "null");
     let reference = RawReference {
         type_id: "IDL:Account:1.0".into(),
-        profiles: vec![RawProfile {
-            tag: 0,
-            data: vec![1, 2, 3],
-        }],
+        profiles: vec![RawProfile { tag: 0, data: vec![1, 2, 3] }],
     };
     assert!(there_and_back(reference, &account).starts_with("\"IOR:"));
     assert!(matches!(
@@ -309,14 +224,8 @@ fn references() {
 
 #[test]
 fn anys_carry_their_type() {
-    let any = read(
-        json!({ "type": "sequence<short>", "value": [1, 2] }),
-        &TypeCode::ANY,
-    );
-    assert_eq!(
-        there_and_back(any, &TypeCode::ANY),
-        r#"{"type":"sequence<short>","value":[1,2]}"#
-    );
+    let any = read(json!({ "type": "sequence<short>", "value": [1, 2] }), &TypeCode::ANY);
+    assert_eq!(there_and_back(any, &TypeCode::ANY), r#"{"type":"sequence<short>","value":[1,2]}"#);
     let nested = json!({ "type": "any", "value": { "type": "string", "value": "x" } });
     there_and_back(read(nested, &TypeCode::ANY), &TypeCode::ANY);
     there_and_back(read(json!(null), &TypeCode::ANY), &TypeCode::ANY);
@@ -326,10 +235,7 @@ fn anys_carry_their_type() {
         (json!({ "x": 1, "colour": "red" }), point()),
         (json!({ "flat": 1 }), choice()),
         (json!({ "branches": [] }), tree()),
-        (
-            json!("1.5"),
-            TypeCode::alias("IDL:Money:1.0", "Money", TypeCode::fixed(4, 1)),
-        ),
+        (json!("1.5"), TypeCode::alias("IDL:Money:1.0", "Money", TypeCode::fixed(4, 1))),
         (json!([1, 2]), TypeCode::array(TypeCode::LONG, 2)),
     ];
     for (json, ty) in kinds {
@@ -356,10 +262,7 @@ fn every_kind_of_type_describes_itself() {
         "V",
         ValueModifier::Truncatable,
         TypeCode::value("IDL:B:1.0", "B", ValueModifier::None, None, []),
-        [
-            ("a", TypeCode::LONG, Visibility::Private),
-            ("b", TypeCode::LONG, Visibility::Public),
-        ],
+        [("a", TypeCode::LONG, Visibility::Private), ("b", TypeCode::LONG, Visibility::Public)],
     );
     let types = [
         TypeCode::VOID,
@@ -389,10 +292,7 @@ fn every_kind_of_type_describes_itself() {
             "IDL:D:1.0",
             "D",
             TypeCode::CHAR,
-            [
-                (Label::Value(97), "a", TypeCode::LONG),
-                (Label::Default, "b", TypeCode::STRING),
-            ],
+            [(Label::Value(97), "a", TypeCode::LONG), (Label::Default, "b", TypeCode::STRING)],
         ),
         value.clone(),
         TypeCode::event("IDL:Ev:1.0", "Ev", ValueModifier::None, value, []),
@@ -418,37 +318,22 @@ fn types_have_words_and_names() {
         words("sequence<sequence<m::Point>, 4>").unwrap(),
         TypeCode::bounded_sequence(TypeCode::sequence(point()), 4)
     );
-    assert_eq!(
-        words("sequence<fixed<5, 2>>").unwrap(),
-        TypeCode::sequence(TypeCode::fixed(5, 2))
-    );
+    assert_eq!(words("sequence<fixed<5, 2>>").unwrap(), TypeCode::sequence(TypeCode::fixed(5, 2)));
     assert_eq!(
         words("long[2][3]").unwrap(),
         TypeCode::array(TypeCode::array(TypeCode::LONG, 3), 2)
     );
     assert_eq!(words("string<8>").unwrap(), TypeCode::bounded_string(8));
-    for nonsense in [
-        "",
-        "m::Line",
-        "sequence<>",
-        "long[",
-        "long[x]",
-        "string<x>",
-        "struct",
-        ">",
-        "<>",
-        "]",
-    ] {
+    for nonsense in
+        ["", "m::Line", "sequence<>", "long[", "long[x]", "string<x>", "struct", ">", "<>", "]"]
+    {
         assert!(words(nonsense).is_err(), "{nonsense}");
     }
     let open = json!({ "kind": "sequence", "type": { "kind": "recursive", "id": "IDL:X:1.0" } });
     assert!(type_from_json(&open, &Plain).is_err());
-    for nonsense in [
-        json!(1),
-        json!({}),
-        json!({ "kind": "struct", "id": "x" }),
-        json!({ "kind": "nothing" }),
-    ] {
+    for nonsense in
+        [json!(1), json!({}), json!({ "kind": "struct", "id": "x" }), json!({ "kind": "nothing" })]
+    {
         assert!(type_from_json(&nonsense, &Plain).is_err(), "{nonsense}");
     }
 }
@@ -502,20 +387,11 @@ fn a_union_is_written_as_it_is_typed_in() {
         (json!({ "one": 7 }), r#"{"one":7}"#),
         (json!({ "discriminator": 1, "member": 7 }), r#"{"one":7}"#),
         (json!({ "several": "x" }), r#"{"several":"x"}"#),
-        (
-            json!({ "discriminator": 3, "member": "x" }),
-            r#"{"discriminator":3,"member":"x"}"#,
-        ),
-        (
-            json!({ "discriminator": 4, "member": 7 }),
-            r#"{"discriminator":4,"member":7}"#,
-        ),
+        (json!({ "discriminator": 3, "member": "x" }), r#"{"discriminator":3,"member":"x"}"#),
+        (json!({ "discriminator": 4, "member": 7 }), r#"{"discriminator":4,"member":7}"#),
         (json!({ "member": 7 }), r#"{"member":7}"#),
         (json!({ "other": 7 }), r#"{"other":7}"#),
-        (
-            json!({ "discriminator": -9, "member": 7 }),
-            r#"{"discriminator":-9,"member":7}"#,
-        ),
+        (json!({ "discriminator": -9, "member": 7 }), r#"{"discriminator":-9,"member":7}"#),
     ] {
         assert_eq!(there_and_back(read(given, &union), &union), written);
     }
@@ -542,28 +418,15 @@ fn values() {
     assert_eq!(text, first);
     assert_eq!(there_and_back(Dynamic::Null, &node()), "null");
 
-    let names = TypeCode::value_box(
-        "IDL:Names:1.0",
-        "Names",
-        TypeCode::sequence(TypeCode::STRING),
-    );
+    let names = TypeCode::value_box("IDL:Names:1.0", "Names", TypeCode::sequence(TypeCode::STRING));
     let boxed = read(json!(["a"]), &names);
     assert_eq!(boxed, read(json!({ "$value": ["a"] }), &names));
-    assert_eq!(
-        there_and_back(boxed, &names),
-        r#"{"$type":"IDL:Names:1.0","$value":["a"]}"#
-    );
+    assert_eq!(there_and_back(boxed, &names), r#"{"$type":"IDL:Names:1.0","$value":["a"]}"#);
     assert_eq!(read(Value::Null, &names), Dynamic::Null);
 
     let twice = json!({ "$id": 1, "id": 1, "extra": null, "next": { "$id": 1, "id": 2, "next": null, "extra": null } });
-    assert_eq!(
-        wrong(twice, &node()),
-        "next.$id: another value has \"$id\": 1"
-    );
-    assert_eq!(
-        wrong(json!({ "$ref": 1, "id": 1 }), &node()),
-        "a \"$ref\" stands alone"
-    );
+    assert_eq!(wrong(twice, &node()), "next.$id: another value has \"$id\": 1");
+    assert_eq!(wrong(json!({ "$ref": 1, "id": 1 }), &node()), "a \"$ref\" stands alone");
     assert_eq!(
         wrong(json!({ "$type": 1 }), &node()),
         "$type: expected the name of a type, found a number"
@@ -582,10 +445,7 @@ fn values_of_one_message() {
         matches!((&first, &second), (Dynamic::Value(v), Dynamic::Indirection(k)) if v.key == *k)
     );
     let shared = Shared::new([&first, &second]);
-    assert_eq!(
-        serde_json::to_value(shared.json(&second)).unwrap(),
-        json!({ "$ref": 1 })
-    );
+    assert_eq!(serde_json::to_value(shared.json(&second)).unwrap(), json!({ "$ref": 1 }));
 }
 
 /// S1: `struct d_n { d_(n-1) a; d_(n-1) b; }` and so on down to a long: 2^n ways, n + 1 types.
@@ -624,10 +484,7 @@ fn a_type_that_repeats_is_described_once() {
     assert_eq!(serde_json::to_string(&JsonType(&both)).unwrap(), text);
 
     // The same through an any that holds nothing of it, as a peer would send it.
-    let any = Any::with_type(
-        TypeCode::sequence(doubled(40)),
-        Dynamic::Sequence(Vec::new()),
-    );
+    let any = Any::with_type(TypeCode::sequence(doubled(40)), Dynamic::Sequence(Vec::new()));
     let octets = octets_of(&any.unwrap());
     let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
     let any = Dynamic::Any(Any::decode(&mut decoder).unwrap());
@@ -641,10 +498,7 @@ fn text_is_bounded_by_the_limits() {
     let unnamed = (0..40).fold(TypeCode::LONG, |inner, _| {
         TypeCode::structure("", "", [("a", inner.clone()), ("b", inner)])
     });
-    let limits = Limits {
-        max_text: 1 << 16,
-        ..Limits::default()
-    };
+    let limits = Limits { max_text: 1 << 16, ..Limits::default() };
     let unnamed = Dynamic::TypeCode(unnamed);
     let shared = Shared::new([&unnamed]).with_limits(&limits);
     let error = serde_json::to_writer(std::io::sink(), &shared.json(&unnamed)).unwrap_err();
@@ -660,28 +514,19 @@ fn text_is_bounded_by_the_limits() {
     let error = serde_json::to_writer(std::io::sink(), &Json(&value)).unwrap_err();
     assert!(error.to_string().contains("67108864 octets"), "{error}");
 
-    let limits = Limits {
-        max_text: 100,
-        ..Limits::default()
-    };
+    let limits = Limits { max_text: 100, ..Limits::default() };
     let short = Dynamic::String("x".repeat(90));
     let long = Dynamic::String("x".repeat(100));
     let shared = Shared::new([&short, &long]).with_limits(&limits);
     assert!(serde_json::to_string(&shared.json(&short)).is_ok());
-    assert!(
-        serde_json::to_string(&shared.json(&short)).is_err(),
-        "together they are too long"
-    );
+    assert!(serde_json::to_string(&shared.json(&short)).is_err(), "together they are too long");
 }
 
 #[test]
 fn a_chain_of_types_is_no_deeper_than_the_stack() {
     let chain = (0..300).fold(TypeCode::LONG, |inner, _| TypeCode::sequence(inner));
     let error = serde_json::to_string(&JsonType(&chain)).unwrap_err();
-    assert!(
-        error.to_string().contains("nested more than 128 deep"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("nested more than 128 deep"), "{error}");
 }
 
 /// Knows one type, and what stands for members that are left out.
@@ -728,10 +573,7 @@ fn members_left_out_are_as_the_names_say() {
     let round = json!({ "discriminator": "green" });
     assert_eq!(
         from_json(&round, &choice(), &lenient),
-        Ok(read(
-            json!({ "round": { "x": 0, "colour": "green" } }),
-            &choice()
-        ))
+        Ok(read(json!({ "round": { "x": 0, "colour": "green" } }), &choice()))
     );
     let refused = from_json(&round, &choice(), &strict).unwrap_err();
     assert_eq!(
@@ -752,10 +594,7 @@ fn what_is_filled_in_is_bounded() {
     }
     let lenient = Known(point(), LeftOut::Zero);
     let refused = from_json(&json!({}), &ty, &lenient).unwrap_err();
-    assert!(
-        refused.what.contains("more than 1048576 parts"),
-        "{refused}"
-    );
+    assert!(refused.what.contains("more than 1048576 parts"), "{refused}");
 }
 
 #[test]

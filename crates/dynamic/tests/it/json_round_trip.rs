@@ -90,10 +90,8 @@ fn type_of(steps: &mut Steps<'_>, depth: usize, number: &mut usize) -> TypeCode 
             TypeCode::value(&id, &name, ValueModifier::None, None, members)
         }
         28 => {
-            let members = [
-                (Label::Value(0), "no", inner(steps)),
-                (Label::Value(1), "yes", inner(steps)),
-            ];
+            let members =
+                [(Label::Value(0), "no", inner(steps)), (Label::Value(1), "yes", inner(steps))];
             TypeCode::union(&id, &name, TypeCode::BOOLEAN, members)
         }
         _ => {
@@ -124,10 +122,8 @@ fn value_of(ty: &TypeCode, steps: &mut Steps<'_>, depth: usize) -> Dynamic {
         }
         Shape::Enum => {
             let at = steps.below(ty.as_ref().enumerators().len());
-            value = Dynamic::Enum {
-                name: ty.as_ref().enumerators()[at].clone(),
-                ordinal: at as u32,
-            };
+            value =
+                Dynamic::Enum { name: ty.as_ref().enumerators()[at].clone(), ordinal: at as u32 };
         }
         Shape::Sequence { element, .. } => {
             let (element, length) = (element.to_type_code(), steps.below(4));
@@ -176,10 +172,8 @@ fn value_of(ty: &TypeCode, steps: &mut Steps<'_>, depth: usize) -> Dynamic {
         Shape::Named(_) => {
             // A nil reference may have a type id: it is nil all the same, and comes back as plain nil.
             let nil = steps.below(2) == 0;
-            let profile = RawProfile {
-                tag: steps.below(4) as u32 + 7,
-                data: steps.octets::<5>().to_vec(),
-            };
+            let profile =
+                RawProfile { tag: steps.below(4) as u32 + 7, data: steps.octets::<5>().to_vec() };
             return Dynamic::Reference(RawReference {
                 type_id: format!("IDL:R{}:1.0", steps.below(3)),
                 profiles: if nil { Vec::new() } else { vec![profile] },
@@ -228,11 +222,7 @@ fn value_of(ty: &TypeCode, steps: &mut Steps<'_>, depth: usize) -> Dynamic {
 }
 
 fn vary(value: &mut Dynamic, ty: &TypeCode, steps: &mut Steps<'_>, depth: usize) {
-    let members: Vec<TypeCode> = ty
-        .as_ref()
-        .members()
-        .map(|it| it.ty.to_type_code())
-        .collect();
+    let members: Vec<TypeCode> = ty.as_ref().members().map(|it| it.ty.to_type_code()).collect();
     if let Dynamic::Struct(fields) = value {
         for (field, ty) in fields.iter_mut().zip(&members) {
             field.value = value_of(ty, steps, depth);
@@ -260,15 +250,8 @@ proptest! {
 
 /// What would be sent, with the type ids of nil references left out.
 fn octets(value: &Dynamic, ty: &TypeCode, latin: bool) -> Vec<u8> {
-    let chars = if latin {
-        CharSet::Iso8859_1
-    } else {
-        CharSet::Utf8
-    };
-    let dialect = Dialect {
-        chars,
-        ..Dialect::GIOP_1_2
-    };
+    let chars = if latin { CharSet::Iso8859_1 } else { CharSet::Utf8 };
+    let dialect = Dialect { chars, ..Dialect::GIOP_1_2 };
     let mut e = Encoder::new(Vec::new(), ByteOrder::Big, dialect);
     let mut value = value.clone();
     plain_nils(&mut value);

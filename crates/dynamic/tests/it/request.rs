@@ -40,18 +40,10 @@ impl Desk {
             Signature::new("turn")
                 .with_inout("a", TypeCode::STRING)
                 .with_out("length", TypeCode::ULONG),
-            Signature::new("slow")
-                .with_in("ms", TypeCode::ULONG)
-                .returning(TypeCode::ULONG),
-            Signature::new("refuse")
-                .with_in("how", TypeCode::LONG)
-                .raising(refused()),
-            Signature::new("tell")
-                .with_in("what", TypeCode::STRING)
-                .oneway(),
-            Signature::new("who")
-                .with_context(["user", "tty.*"])
-                .returning(TypeCode::STRING),
+            Signature::new("slow").with_in("ms", TypeCode::ULONG).returning(TypeCode::ULONG),
+            Signature::new("refuse").with_in("how", TypeCode::LONG).raising(refused()),
+            Signature::new("tell").with_in("what", TypeCode::STRING).oneway(),
+            Signature::new("who").with_context(["user", "tty.*"]).returning(TypeCode::STRING),
             Signature::new("wrong").returning(TypeCode::LONG),
         ];
         Desk { operations, heard }
@@ -64,9 +56,7 @@ impl DynamicServant for Desk {
     }
 
     fn signature(&self, operation: &str) -> Option<&Signature> {
-        self.operations
-            .iter()
-            .find(|known| known.operation == operation)
+        self.operations.iter().find(|known| known.operation == operation)
     }
 
     fn invoke(&self, invocation: Invocation<'_>) -> Result<Results, Exception> {
@@ -127,21 +117,10 @@ impl Office {
     fn open() -> Self {
         let (sender, heard) = mpsc::sync_channel(16);
         let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-        let object = server
-            .root_poa()
-            .activate_servant(servant(Desk::new(sender)))
-            .unwrap();
-        let client = Orb::builder()
-            .round_trip_timeout(Duration::from_secs(10))
-            .build()
-            .unwrap();
+        let object = server.root_poa().activate_servant(servant(Desk::new(sender))).unwrap();
+        let client = Orb::builder().round_trip_timeout(Duration::from_secs(10)).build().unwrap();
         let desk = Ref::new(&client, object.ior().clone());
-        Office {
-            server,
-            client,
-            desk,
-            heard,
-        }
+        Office { server, client, desk, heard }
     }
 
     fn request(&self, operation: &str) -> Request {
@@ -159,9 +138,7 @@ impl Office {
 
     fn slow(&self, ms: u32) -> Request {
         let mut request = self.request("slow");
-        request
-            .add_in("ms", TypeCode::ULONG, ms)
-            .set_return_type(TypeCode::ULONG);
+        request.add_in("ms", TypeCode::ULONG, ms).set_return_type(TypeCode::ULONG);
         request
     }
 }
@@ -184,8 +161,7 @@ fn a_request_is_put_together_and_invoked() {
     assert_eq!(results, Results::returning(42i32));
 
     let mut turn = office.request("turn");
-    turn.add_inout("a", TypeCode::STRING, "abc")
-        .add_out("length", TypeCode::ULONG);
+    turn.add_inout("a", TypeCode::STRING, "abc").add_out("length", TypeCode::ULONG);
     let results = turn.invoke().unwrap();
     assert_eq!(results.out, [Dynamic::from("cba"), Dynamic::Ulong(3)]);
     assert_eq!(results.returns, Dynamic::Null);
@@ -221,9 +197,7 @@ fn declared_exceptions_have_members_and_others_keep_their_id() {
     let office = Office::open();
     let refuse = |how: i32| {
         let mut request = office.request("refuse");
-        request
-            .add_in("how", TypeCode::LONG, how)
-            .add_exception(refused());
+        request.add_in("how", TypeCode::LONG, how).add_exception(refused());
         request.invoke().unwrap_err()
     };
     let Exception::User(raised) = refuse(1) else {
@@ -245,10 +219,7 @@ fn declared_exceptions_have_members_and_others_keep_their_id() {
 
     match refuse(3) {
         Exception::System(system) => {
-            assert_eq!(
-                (system.kind, system.minor),
-                (SystemExceptionKind::NoPermission, 7)
-            );
+            assert_eq!((system.kind, system.minor), (SystemExceptionKind::NoPermission, 7));
         }
         other => panic!("{other}"),
     }
@@ -258,31 +229,20 @@ fn declared_exceptions_have_members_and_others_keep_their_id() {
 fn what_is_not_of_its_type_is_named() {
     let office = Office::open();
     let mut request = office.request("add");
-    request
-        .add_in("a", TypeCode::LONG, "x")
-        .add_in("b", TypeCode::SHORT, 1i16);
+    request.add_in("a", TypeCode::LONG, "x").add_in("b", TypeCode::SHORT, 1i16);
     let error = request.invoke().unwrap_err();
     assert_eq!(error.to_string(), "a: expected long, found string");
     assert_eq!(error.to_system().completed, CompletionStatus::No);
     let mut request = office.request("add");
     request.add_in("a", TypeCode::LONG, "x");
-    assert!(matches!(
-        request.send_deferred(),
-        Err(Exception::Value { .. })
-    ));
+    assert!(matches!(request.send_deferred(), Err(Exception::Value { .. })));
 
     let add = office.add(1, 1).signature().clone();
     let too_few = invoke(&office.desk, &add, &[Dynamic::Long(1)], &Context::new());
-    assert_eq!(
-        too_few.unwrap_err().to_string(),
-        "arguments: member b is missing"
-    );
+    assert_eq!(too_few.unwrap_err().to_string(), "arguments: member b is missing");
     let three = [Dynamic::Long(1), Dynamic::Short(1), Dynamic::Null];
     let too_many = invoke(&office.desk, &add, &three, &Context::new());
-    assert_eq!(
-        too_many.unwrap_err().to_string(),
-        "arguments: there are 3 elements, not 2"
-    );
+    assert_eq!(too_many.unwrap_err().to_string(), "arguments: there are 3 elements, not 2");
 
     // Results that are not what the servant's own signature says never leave it.
     let mut wrong = office.request("wrong");
@@ -291,10 +251,7 @@ fn what_is_not_of_its_type_is_named() {
     assert!(matches!(error, Exception::System(_)), "{error}");
     // And what the client takes for something else is an error there.
     let mut misread = office.add(1, 1);
-    let error = misread
-        .set_return_type(TypeCode::STRING)
-        .invoke()
-        .unwrap_err();
+    let error = misread.set_return_type(TypeCode::STRING).invoke().unwrap_err();
     assert!(error.to_string().starts_with("return value: "), "{error}");
 }
 
@@ -303,13 +260,7 @@ fn operations_that_are_not_there() {
     let office = Office::open();
     let error = office.request("nothing").invoke().unwrap_err();
     assert_eq!(error.to_system().kind, SystemExceptionKind::BadOperation);
-    for implicit in [
-        "_is_a",
-        "_non_existent",
-        "_interface",
-        "_repository_id",
-        "_component",
-    ] {
+    for implicit in ["_is_a", "_non_existent", "_interface", "_repository_id", "_component"] {
         let refused = Request::new(&office.desk, implicit).unwrap_err();
         assert_eq!(refused.kind, SystemExceptionKind::BadParam);
         assert_eq!(refused.minor, minor::bad_param::IMPLICIT_OPERATION);
@@ -355,9 +306,7 @@ fn deferred_requests_are_answered_later() {
 
     // Without polling, and an exception.
     let mut refuse = office.request("refuse");
-    refuse
-        .add_in("how", TypeCode::LONG, 1i32)
-        .add_exception(refused());
+    refuse.add_in("how", TypeCode::LONG, 1i32).add_exception(refused());
     refuse.send_deferred().unwrap();
     assert!(matches!(refuse.get_response(), Err(Exception::User(_))));
 }
@@ -420,12 +369,8 @@ fn a_context_travels_with_what_asks_for_it() {
     context.set("tty.speed", "9600");
     context.set("secret", "x");
     let mut who = office.request("who");
-    who.set_return_type(TypeCode::STRING)
-        .set_context(&["user", "tty.*"], context);
-    assert_eq!(
-        who.invoke().unwrap().returns,
-        Dynamic::from("user=ada tty.speed=9600")
-    );
+    who.set_return_type(TypeCode::STRING).set_context(&["user", "tty.*"], context);
+    assert_eq!(who.invoke().unwrap().returns, Dynamic::from("user=ada tty.speed=9600"));
 }
 
 #[test]

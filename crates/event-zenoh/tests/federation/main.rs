@@ -40,10 +40,7 @@ impl Record {
     }
 
     fn count(&self, payload: &[u8]) -> usize {
-        self.all()
-            .iter()
-            .filter(|one| one.data.payload == payload)
-            .count()
+        self.all().iter().filter(|one| one.data.payload == payload).count()
     }
 }
 
@@ -70,10 +67,7 @@ impl Host {
     fn join(port: u16, listens: bool, options: FederationOptions) -> Host {
         let endpoint = format!("tcp/127.0.0.1:{port}");
         let node = match listens {
-            true => Node {
-                listen: vec![endpoint],
-                ..Node::default()
-            },
+            true => Node { listen: vec![endpoint], ..Node::default() },
             false => Node {
                 listen: vec!["tcp/127.0.0.1:0".to_owned()],
                 connect: vec![endpoint],
@@ -83,15 +77,8 @@ impl Host {
         let federation = Federation::join(&node).unwrap();
         let channel = EventChannel::new(ChannelOptions::default());
         let gateway = ZenohGateway::start(&channel, &federation, options).unwrap();
-        let supplier = channel
-            .connect_supplier(None, &publishes([(0, 0)]))
-            .unwrap();
-        Host {
-            channel,
-            federation,
-            gateway,
-            supplier,
-        }
+        let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
+        Host { channel, federation, gateway, supplier }
     }
 
     fn push(&self, events: &[Event]) {
@@ -116,10 +103,7 @@ impl Host {
 
 /// Options with which zenoh drops nothing, however long its threads get no processor.
 fn patient() -> FederationOptions {
-    FederationOptions {
-        when_congested: WhenCongested::Wait,
-        ..FederationOptions::default()
-    }
+    FederationOptions { when_congested: WhenCongested::Wait, ..FederationOptions::default() }
 }
 
 fn event(event_type: i32, source: i32, ttl: i32, payload: &[u8]) -> Event {

@@ -19,22 +19,14 @@ fn options() -> FederationOptions {
 #[test]
 fn zenoh_carries_each_event_at_its_priority() {
     let port = free_port();
-    let (one, other) = (
-        Host::join(port, true, options()),
-        Host::join(port, false, options()),
-    );
+    let (one, other) = (Host::join(port, true, options()), Host::join(port, false, options()));
     let got = Arc::<Mutex<Vec<(String, Priority, bool)>>>::default();
     let seen = Arc::clone(&got);
-    let listening = other
-        .federation
-        .session()
-        .declare_subscriber("oxorb/events/**");
+    let listening = other.federation.session().declare_subscriber("oxorb/events/**");
     let _listening = listening
         .callback(move |sample| {
             let topic = sample.key_expr().as_str().to_owned();
-            seen.lock()
-                .unwrap()
-                .push((topic, sample.priority(), sample.express()));
+            seen.lock().unwrap().push((topic, sample.priority(), sample.express()));
         })
         .wait()
         .unwrap();
@@ -75,10 +67,7 @@ impl PushConsumer for Held {
 #[test]
 fn what_is_urgent_overtakes_what_waits_and_keeps_its_own_order() {
     let port = free_port();
-    let (one, other) = (
-        Host::join(port, true, options()),
-        Host::join(port, false, options()),
-    );
+    let (one, other) = (Host::join(port, true, options()), Host::join(port, false, options()));
     let (probe, probing) = Record::at(&other.channel, &Filter::ALL);
     for event_type in [17, 18, 19] {
         one.until_heard(event_type, &probe);
@@ -86,15 +75,8 @@ fn what_is_urgent_overtakes_what_waits_and_keeps_its_own_order() {
     let (reached, first) = mpsc::channel();
     let (go, open) = mpsc::channel();
     let record = Arc::<Record>::default();
-    let held = Held {
-        reached,
-        open: Mutex::new(open),
-        record: Arc::clone(&record),
-    };
-    let _held = other
-        .channel
-        .connect_consumer(Arc::new(held), &asks_for(&Filter::ALL))
-        .unwrap();
+    let held = Held { reached, open: Mutex::new(open), record: Arc::clone(&record) };
+    let _held = other.channel.connect_consumer(Arc::new(held), &asks_for(&Filter::ALL)).unwrap();
     // The probe asks for the same, so that no subscription changes.
     one.push(&[event(19, 1, 9, b"first")]);
     first.recv().unwrap();
@@ -105,19 +87,12 @@ fn what_is_urgent_overtakes_what_waits_and_keeps_its_own_order() {
             one.push(&[event(event_type, i32::from(number % 2) + 1, 9, &[number])]);
         }
     }
-    until("all wait", || {
-        other.gateway.statistics().receiving.offered == before + 90
-    });
+    until("all wait", || other.gateway.statistics().receiving.offered == before + 90);
     drop(go);
     until("all came", || record.all().len() == 91);
     drop(probing);
-    let told = record
-        .told()
-        .into_iter()
-        .skip(1)
-        .map(|one| (one.0, one.2[0]));
-    let expected = [17, 19, 18]
-        .into_iter()
-        .flat_map(|one| (0..30).map(move |number| (one, number)));
+    let told = record.told().into_iter().skip(1).map(|one| (one.0, one.2[0]));
+    let expected =
+        [17, 19, 18].into_iter().flat_map(|one| (0..30).map(move |number| (one, number)));
     assert_eq!(told.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }

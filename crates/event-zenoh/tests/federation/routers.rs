@@ -87,16 +87,11 @@ fn order_is_kept_and_gaps_are_counted_while_a_router_dies_and_a_cable_is_cut() {
     let got = consumer.wait_for_line("got", LONG);
     println!("supplier: {sent}\nconsumer: {got}");
     let (sent, got) = (numbers(&sent), numbers(&got));
-    let &[pushed, dropped, failed] = &sent[..] else {
-        panic!("three numbers: {sent:?}")
-    };
+    let &[pushed, dropped, failed] = &sent[..] else { panic!("three numbers: {sent:?}") };
     let &[received, lost, disordered, repeated, dropped_there] = &got[..] else {
         panic!("five numbers: {got:?}")
     };
-    assert_eq!(
-        disordered, 0,
-        "each type comes in the order of its supplier"
-    );
+    assert_eq!(disordered, 0, "each type comes in the order of its supplier");
     assert_eq!((dropped, failed, dropped_there), (0, 0, 0));
     assert!(lost > 0, "the router that was killed took events along");
     assert_eq!(pushed, received + lost, "repeated: {repeated}");
@@ -104,9 +99,7 @@ fn order_is_kept_and_gaps_are_counted_while_a_router_dies_and_a_cable_is_cut() {
 
 /// Numbers in a line, after its first word.
 fn numbers(line: &str) -> Vec<u64> {
-    line.split(' ')
-        .filter_map(|word| word.parse().ok())
-        .collect()
+    line.split(' ').filter_map(|word| word.parse().ok()).collect()
 }
 
 fn mark(file: &str) {
@@ -164,10 +157,7 @@ fn member() -> (EventChannel, ZenohGateway) {
     };
     let federation = Federation::join(&node).unwrap();
     let channel = EventChannel::new(ChannelOptions::default());
-    let queue = Qos {
-        events: 100_000,
-        ..Qos::default()
-    };
+    let queue = Qos { events: 100_000, ..Qos::default() };
     let options = FederationOptions {
         priorities: Priorities::by_type(PRIORITIES).unwrap(),
         when_congested: WhenCongested::Wait,
@@ -186,15 +176,11 @@ fn supplier() {
         return;
     }
     let (channel, gateway) = member();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
     let push = |kind: u8, number: u64| {
         let mut payload = vec![kind];
         payload.extend(number.to_be_bytes());
-        supplier
-            .push(&TYPES.map(|one| event(one, 1, 5, &payload)))
-            .unwrap();
+        supplier.push(&TYPES.map(|one| event(one, 1, 5, &payload))).unwrap();
     };
     while !Path::new(GO).exists() {
         push(HELLO, 0);
@@ -206,9 +192,7 @@ fn supplier() {
         push(NUMBERED, number);
         sleep(Duration::from_millis(2));
     }
-    until("all are with zenoh", || {
-        gateway.statistics().sending.waiting == 0
-    });
+    until("all are with zenoh", || gateway.statistics().sending.waiting == 0);
     let seen = gateway.statistics();
     println!(
         "pushed {} dropped {} failed {}",
@@ -234,22 +218,14 @@ fn consumer() {
         Record::at(&channel, &Filter::any_of(TYPES.map(Filter::event_type)));
     hears_all(&record);
     println!("hears all");
-    until("numbers come", || {
-        record
-            .all()
-            .iter()
-            .any(|one| one.data.payload[0] == NUMBERED)
-    });
+    until("numbers come", || record.all().iter().any(|one| one.data.payload[0] == NUMBERED));
     // Greetings are not counted, nor are those of them that are lost.
     println!("steady");
     let mut marked = 0;
     loop {
         sleep(Duration::from_millis(100));
         let all = record.all();
-        let of = |event_type: i32| {
-            all.iter()
-                .filter(move |one| one.header.r#type == event_type)
-        };
+        let of = |event_type: i32| all.iter().filter(move |one| one.header.r#type == event_type);
         // All three, so that each has come back.
         let last = TYPES.map(|one| of(one).last().map_or(0, |last| number(&last.data.payload)));
         let last = last.into_iter().min().unwrap_or(0);
@@ -257,10 +233,7 @@ fn consumer() {
             marked = last;
             println!("mark {last}");
         }
-        if TYPES
-            .iter()
-            .all(|one| of(*one).any(|one| one.data.payload[0] == END))
-        {
+        if TYPES.iter().all(|one| of(*one).any(|one| one.data.payload[0] == END)) {
             break;
         }
     }
@@ -287,10 +260,7 @@ fn consumer() {
     }
     let seen = gateway.statistics();
     // Endings may be lost, too: then it counts more than the numbers tell.
-    assert!(
-        seen.lost >= missing,
-        "the gateway counts its gaps: {seen:?}"
-    );
+    assert!(seen.lost >= missing, "the gateway counts its gaps: {seen:?}");
     assert!(seen.lost <= missing + 100, "and no others: {seen:?}");
     // Who reads this ends the process.
     println!(
@@ -303,9 +273,7 @@ fn consumer() {
 fn hears_all(record: &Arc<Record>) {
     until("all three types come", || {
         let all = record.all();
-        TYPES
-            .iter()
-            .all(|one| all.iter().any(|got| got.header.r#type == *one))
+        TYPES.iter().all(|one| all.iter().any(|got| got.header.r#type == *one))
     });
 }
 

@@ -43,9 +43,7 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
         let expected: Vec<_> = (0..50).map(|number| (17, 4, vec![number])).collect();
         assert_eq!(got, expected.iter().collect::<Vec<_>>());
         assert_eq!(
-            told.iter()
-                .filter(|one| one.2 == b"last hop")
-                .collect::<Vec<_>>(),
+            told.iter().filter(|one| one.2 == b"last hop").collect::<Vec<_>>(),
             [&(17, 0, b"last hop".to_vec())]
         );
         assert_eq!(record.count(b"nobody") + record.count(b"no hop"), 0);
@@ -53,15 +51,9 @@ fn each_event_reaches_each_channel_that_asks_for_it_once() {
     // What came in did not go out again, so that nothing came back.
     assert_eq!(own.all().len(), before + 54);
     for host in &others {
-        until("they find each other", || {
-            host.gateway.statistics().neighbours == 2
-        });
+        until("they find each other", || host.gateway.statistics().neighbours == 2);
         let seen = host.gateway.statistics();
-        assert_eq!(
-            (seen.sent, seen.ended, seen.malformed, seen.lost),
-            (0, 0, 0, 0),
-            "{seen:?}"
-        );
+        assert_eq!((seen.sent, seen.ended, seen.malformed, seen.lost), (0, 0, 0, 0), "{seen:?}");
     }
     assert_eq!(one.gateway.statistics().ended, 1);
 }
@@ -75,15 +67,11 @@ fn what_nobody_asks_for_any_more_does_not_come() {
     assert_eq!(other.gateway.statistics().subscriptions, 2);
     let (later, _second) = Record::at(&other.channel, &Filter::event(18, 1));
     drop(first);
-    until("subscriptions change", || {
-        other.gateway.statistics().subscriptions == 2
-    });
+    until("subscriptions change", || other.gateway.statistics().subscriptions == 2);
     one.until_heard(18, &later);
     // Counted once it is delivered.
     let received = || {
-        until("nothing is in hand", || {
-            other.gateway.statistics().receiving.waiting == 0
-        });
+        until("nothing is in hand", || other.gateway.statistics().receiving.waiting == 0);
         other.gateway.statistics().received
     };
     let mut asked = 0;
@@ -114,12 +102,8 @@ fn who_joins_late_gets_the_last_event_of_each_topic_once() {
     until("the last ones come", || record.all().len() >= 2);
     one.until_heard(17, &record);
     until("it was asked again", || one.gateway.statistics().asked >= 3);
-    let mut told: Vec<u8> = record
-        .told()
-        .into_iter()
-        .filter(|one| one.2.len() == 1)
-        .map(|one| one.2[0])
-        .collect();
+    let mut told: Vec<u8> =
+        record.told().into_iter().filter(|one| one.2.len() == 1).map(|one| one.2[0]).collect();
     told.sort_unstable();
     assert_eq!(told, [4, 14]);
     assert_eq!(late.gateway.statistics().lost, 0);
@@ -128,18 +112,13 @@ fn who_joins_late_gets_the_last_event_of_each_topic_once() {
 #[test]
 fn events_in_a_circle_of_federations_end() {
     let ports = [free_port(), free_port()];
-    let options = |prefix: &str| FederationOptions {
-        prefix: prefix.to_owned(),
-        ..patient()
-    };
+    let options = |prefix: &str| FederationOptions { prefix: prefix.to_owned(), ..patient() };
     let hosts = [true, false].map(|listens| Host::join(ports[0], listens, options("left")));
     // The same channels once more, under another prefix: out one way, back the other.
     let back = hosts.each_ref().map(|host| {
         ZenohGateway::start(&host.channel, &host.federation, options("right")).unwrap()
     });
-    let records = hosts
-        .each_ref()
-        .map(|host| Record::at(&host.channel, &Filter::event_type(17)));
+    let records = hosts.each_ref().map(|host| Record::at(&host.channel, &Filter::event_type(17)));
     hosts[0].until_heard(17, &records[1].0);
     until("all four ways are there", || {
         hosts[0].push(&[event(17, 1, 2, b"all ways")]);
@@ -150,17 +129,12 @@ fn events_in_a_circle_of_federations_end() {
     // Two ways there; each copy goes back by the way that it did not come, and so on, one less each time.
     let ttls = |at: usize| {
         let told = records[at].0.told();
-        let mut ttls: Vec<i32> = told
-            .iter()
-            .filter(|one| one.2 == b"round")
-            .map(|one| one.1)
-            .collect();
+        let mut ttls: Vec<i32> =
+            told.iter().filter(|one| one.2 == b"round").map(|one| one.1).collect();
         ttls.sort_unstable();
         ttls
     };
-    until("it went round", || {
-        (ttls(0), ttls(1)) == (vec![0, 0, 2, 2, 4], vec![1, 1, 3, 3])
-    });
+    until("it went round", || (ttls(0), ttls(1)) == (vec![0, 0, 2, 2, 4], vec![1, 1, 3, 3]));
     let ended = || back[0].statistics().ended + hosts[0].gateway.statistics().ended;
     until("it ended", || ended() >= 2);
     assert_eq!((ttls(0), ttls(1)), (vec![0, 0, 2, 2, 4], vec![1, 1, 3, 3]));
@@ -187,90 +161,47 @@ impl PushConsumer for Stuck {
 fn a_stuck_consumer_fills_a_bounded_queue_whose_drops_are_counted() {
     let port = free_port();
     // What is lost is lost in the receiver's queue.
-    let sending = FederationOptions {
-        sending: Qos {
-            events: 10_000,
-            ..Qos::default()
-        },
-        ..patient()
-    };
-    let receiving = FederationOptions {
-        receiving: Qos {
-            events: 100,
-            ..Qos::default()
-        },
-        ..patient()
-    };
-    let (one, other) = (
-        Host::join(port, true, sending),
-        Host::join(port, false, receiving),
-    );
+    let sending =
+        FederationOptions { sending: Qos { events: 10_000, ..Qos::default() }, ..patient() };
+    let receiving =
+        FederationOptions { receiving: Qos { events: 100, ..Qos::default() }, ..patient() };
+    let (one, other) = (Host::join(port, true, sending), Host::join(port, false, receiving));
     let (probe, probing) = Record::at(&other.channel, &Filter::event(17, 1));
     one.until_heard(17, &probe);
     let (go, open) = mpsc::channel();
     let record = Arc::<Record>::default();
-    let stuck = Arc::new(Stuck {
-        open: Mutex::new(open),
-        record: Arc::clone(&record),
-    });
-    let _stuck = other
-        .channel
-        .connect_consumer(stuck, &asks_for(&Filter::event(17, 1)))
-        .unwrap();
+    let stuck = Arc::new(Stuck { open: Mutex::new(open), record: Arc::clone(&record) });
+    let _stuck = other.channel.connect_consumer(stuck, &asks_for(&Filter::event(17, 1))).unwrap();
     // Only now: somebody asks all the time.
     drop(probing);
-    until("it is asked for", || {
-        other.gateway.statistics().subscriptions == 2
-    });
+    until("it is asked for", || other.gateway.statistics().subscriptions == 2);
     let offered = other.gateway.statistics().receiving.offered;
     for number in 0..1_000_u32 {
         one.push(&[event(17, 1, 9, &number.to_be_bytes())]);
     }
-    until("all have come", || {
-        other.gateway.statistics().receiving.offered == offered + 1_000
-    });
+    until("all have come", || other.gateway.statistics().receiving.offered == offered + 1_000);
     drop(go);
-    until("the rest is delivered", || {
-        other.gateway.statistics().receiving.waiting == 0
-    });
+    until("the rest is delivered", || other.gateway.statistics().receiving.waiting == 0);
     let seen = other.gateway.statistics();
     assert_eq!(seen.lost, 0, "{seen:?}");
     let numbers: Vec<_> = record.told().into_iter().map(|one| one.2).collect();
     assert!(numbers.is_sorted(), "in order");
-    assert_eq!(
-        numbers.last().unwrap(),
-        &999_u32.to_be_bytes(),
-        "the oldest go"
-    );
+    assert_eq!(numbers.last().unwrap(), &999_u32.to_be_bytes(), "the oldest go");
     assert!((100..=101).contains(&numbers.len()), "{}", numbers.len());
-    assert_eq!(
-        numbers.len() as u64 + seen.receiving.dropped_in_all(),
-        1_000
-    );
+    assert_eq!(numbers.len() as u64 + seen.receiving.dropped_in_all(), 1_000);
 }
 
 #[test]
 fn hostile_samples_are_refused_and_counted() {
     let port = free_port();
-    let small = FederationOptions {
-        sample_octets: 4_096,
-        ..patient()
-    };
-    let (one, other) = (
-        Host::join(port, true, patient()),
-        Host::join(port, false, small),
-    );
+    let small = FederationOptions { sample_octets: 4_096, ..patient() };
+    let (one, other) = (Host::join(port, true, patient()), Host::join(port, false, small));
     let (record, _connection) = Record::at(&other.channel, &Filter::ALL);
     one.until_heard(17, &record);
     let good = wire::write(&[1; 16], 0, Priority::Data, &event(17, 1, 9, b"good")).unwrap();
     let put = |topic: &str, octets: Vec<u8>| {
-        let put = one
-            .federation
-            .session()
-            .put(format!("oxorb/events/{topic}"), octets);
-        put.congestion_control(zenoh::qos::CongestionControl::Block)
-            .wait()
-            .unwrap();
+        let put = one.federation.session().put(format!("oxorb/events/{topic}"), octets);
+        put.congestion_control(zenoh::qos::CongestionControl::Block).wait().unwrap();
     };
     let mut malformed = 0;
     let mut bad = |topic: &str, octets: &[u8]| {
@@ -284,16 +215,7 @@ fn hostile_samples_are_refused_and_counted() {
         bad("17/1", &good[..length]);
     }
     // Magic, version, order, priority, reserved octet, number of events, length of the payload.
-    for (at, octet) in [
-        (0, b'x'),
-        (4, 9),
-        (5, 7),
-        (6, 0),
-        (6, 8),
-        (7, 1),
-        (32, 0xff),
-        (35, 0xff),
-    ] {
+    for (at, octet) in [(0, b'x'), (4, 9), (5, 7), (6, 0), (6, 8), (7, 1), (32, 0xff), (35, 0xff)] {
         let mut changed = good.clone();
         changed[at] = octet;
         bad("17/1", &changed);
@@ -320,26 +242,11 @@ fn prefixes_and_sizes_that_cannot_be_are_refused() {
     let host = Host::join(free_port(), true, patient());
     let start = |options| ZenohGateway::start(&host.channel, &host.federation, options).map(drop);
     for prefix in ["", "/", "a//b", "a*", "a/$b"] {
-        let options = FederationOptions {
-            prefix: prefix.to_owned(),
-            ..patient()
-        };
+        let options = FederationOptions { prefix: prefix.to_owned(), ..patient() };
         let refused = start(options);
-        assert!(
-            matches!(refused, Err(FederationError::Declare(_))),
-            "{prefix:?}: {refused:?}"
-        );
+        assert!(matches!(refused, Err(FederationError::Declare(_))), "{prefix:?}: {refused:?}");
     }
-    let none = Qos {
-        events: 0,
-        ..Qos::default()
-    };
-    let refused = start(FederationOptions {
-        sending: none,
-        ..patient()
-    });
-    assert!(
-        matches!(refused, Err(FederationError::Queue(_))),
-        "{refused:?}"
-    );
+    let none = Qos { events: 0, ..Qos::default() };
+    let refused = start(FederationOptions { sending: none, ..patient() });
+    assert!(matches!(refused, Err(FederationError::Queue(_))), "{refused:?}");
 }

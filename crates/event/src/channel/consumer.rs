@@ -53,9 +53,7 @@ impl Connected {
         let program = parts.program;
         let units = |units: u64| Duration::from_nanos(units.saturating_mul(100));
         let kinds = program.timers().iter();
-        let kinds: Vec<_> = kinds
-            .map(|(kind, period)| (*kind, units(*period)))
-            .collect();
+        let kinds: Vec<_> = kinds.map(|(kind, period)| (*kind, units(*period))).collect();
         let timers = kinds.into_iter().zip(parts.timers);
         Connected {
             number: parts.number,
@@ -67,9 +65,7 @@ impl Connected {
             suspended: parts.suspended,
             over: AtomicBool::new(false),
             queue: parts.queue,
-            timers: timers
-                .map(|((kind, period), timer)| (kind, period, timer))
-                .collect(),
+            timers: timers.map(|((kind, period), timer)| (kind, period, timer)).collect(),
             program,
             matched: AtomicU64::new(0),
             held_back: AtomicU64::new(0),
@@ -137,15 +133,9 @@ impl Connected {
         let mut event = Event::default();
         event.header.r#type = kind.event_type();
         event.header.creation_time = crate::time::now();
-        let trigger = Trigger {
-            event: &event,
-            timer: Some(timer),
-        };
+        let trigger = Trigger { event: &event, timer: Some(timer) };
         let arrived = self.target.latency.is_some().then(Instant::now);
-        self.offer(
-            trigger,
-            &Outgoing::new(std::slice::from_ref(&event), arrived),
-        )
+        self.offer(trigger, &Outgoing::new(std::slice::from_ref(&event), arrived))
     }
 
     /// Asks the filter about an event, and pushes what it lets pass.

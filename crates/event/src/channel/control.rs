@@ -49,9 +49,7 @@ impl Rounds {
     /// Waits; returns `false` when the rounds end meanwhile.
     fn wait(&self, period: Duration) -> bool {
         let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .changed
-            .wait_timeout_while(stopped, period, |stopped| !*stopped);
+        let waited = self.changed.wait_timeout_while(stopped, period, |stopped| !*stopped);
         let (stopped, _) = waited.unwrap_or_else(PoisonError::into_inner);
         !*stopped
     }

@@ -80,10 +80,7 @@ struct Members {
 impl Queues {
     /// Returns the dispatch of consumers that nothing is said of.
     fn usual(&self) -> ConsumerDispatch {
-        ConsumerDispatch {
-            queue: self.qos.clone(),
-            ..ConsumerDispatch::default()
-        }
+        ConsumerDispatch { queue: self.qos.clone(), ..ConsumerDispatch::default() }
     }
 
     fn lanes(&self) -> usize {
@@ -168,10 +165,7 @@ impl Core {
     pub(crate) fn append_observer(self: &Arc<Self>, watcher: Watcher) -> Result<u32, ConnectError> {
         drop(self.members()?);
         let appended = self.observers.append(watcher, &**self, &self.options);
-        appended.ok_or(ConnectError::Limit(
-            "observers",
-            self.options.limits.observers,
-        ))
+        appended.ok_or(ConnectError::Limit("observers", self.options.limits.observers))
     }
 
     /// Makes the queue of a consumer, if the channel has queues. `own` is what the consumer itself asked for.
@@ -252,11 +246,7 @@ impl Core {
         chosen.or_else(|| {
             let (beyond, scheduling) = (self.declared.get()?, self.scheduling.get()?);
             let (period, burst) = scheduling.declared(qos)?;
-            Some(Rate {
-                period,
-                burst,
-                beyond: *beyond,
-            })
+            Some(Rate { period, burst, beyond: *beyond })
         })
     }
 
@@ -270,15 +260,8 @@ impl Core {
         if let (true, Some(_), Some(period)) = (is_first, &self.queues, self.options.reschedule) {
             let weak = Arc::downgrade(self);
             // A service that does not answer now may at the next look.
-            let look = move || {
-                weak.upgrade()
-                    .map(|core| core.follow_schedule().ok())
-                    .is_some()
-            };
-            self.begun(
-                "event-schedule",
-                self.looks.begin("event-schedule", period, look),
-            );
+            let look = move || weak.upgrade().map(|core| core.follow_schedule().ok()).is_some();
+            self.begun("event-schedule", self.looks.begin("event-schedule", period, look));
         }
     }
 
@@ -420,28 +403,18 @@ impl Core {
     /// Returns the consumers that are connected, in the order in which their proxies were made.
     pub(super) fn consumers(&self) -> Vec<Arc<Connected>> {
         let proxies: Vec<_> = self.lock().consumers.values().cloned().collect();
-        proxies
-            .iter()
-            .filter_map(|proxy| proxy.connected())
-            .collect()
+        proxies.iter().filter_map(|proxy| proxy.connected()).collect()
     }
 
     /// Returns the suppliers that are connected.
     pub(super) fn suppliers(&self) -> Vec<Arc<Supplying>> {
         let proxies = self.supplier_proxies();
-        proxies
-            .iter()
-            .filter_map(|proxy| proxy.connected())
-            .collect()
+        proxies.iter().filter_map(|proxy| proxy.connected()).collect()
     }
 
     pub(super) fn supplier_proxies(&self) -> Vec<Arc<SupplierProxy>> {
         let members = self.lock();
-        members
-            .suppliers
-            .values()
-            .filter_map(Weak::upgrade)
-            .collect()
+        members.suppliers.values().filter_map(Weak::upgrade).collect()
     }
 
     /// Returns whom the events of a supplier concern.
@@ -457,11 +430,7 @@ impl Core {
         if let Some(consumer) = proxy.and_then(|proxy| proxy.end(self)) {
             // A servant of this process may wait for what does not come any more.
             consumer.target.call_back_local();
-            self.note(&Notice::Released {
-                side: Side::Consumer,
-                number,
-                why,
-            });
+            self.note(&Notice::Released { side: Side::Consumer, number, why });
         }
     }
 
@@ -470,10 +439,7 @@ impl Core {
         if let Some(period) = self.options.control.period {
             let weak = Arc::downgrade(self);
             let ask = move || weak.upgrade().map(|core| core.ask_all()).is_some();
-            self.begun(
-                "event-control",
-                self.rounds.begin("event-control", period, ask),
-            );
+            self.begun("event-control", self.rounds.begin("event-control", period, ask));
         }
     }
 
@@ -481,16 +447,9 @@ impl Core {
     pub(super) fn watch_silence(self: &Arc<Self>) {
         if let Some(idle) = self.options.supplier_idle {
             let weak = Arc::downgrade(self);
-            let look = move || {
-                weak.upgrade()
-                    .map(|core| core.release_silent(idle))
-                    .is_some()
-            };
+            let look = move || weak.upgrade().map(|core| core.release_silent(idle)).is_some();
             let period = (idle / 4).max(LEAST_LOOK);
-            self.begun(
-                "event-silence",
-                self.silences.begin("event-silence", period, look),
-            );
+            self.begun("event-silence", self.silences.begin("event-silence", period, look));
         }
     }
 
@@ -528,9 +487,7 @@ impl Core {
     }
 
     fn ask(&self, object: &impl Interface) -> Result<(), SystemException> {
-        let limited = object
-            .reference()
-            .with_timeout(self.options.control.timeout);
+        let limited = object.reference().with_timeout(self.options.control.timeout);
         match limited.non_existent()? {
             false => Ok(()),
             true => Err(GONE),

@@ -119,10 +119,7 @@ impl ConsumerQueue {
                 Some(priority) => priority,
                 None => said.map_or(0, |said| worth(&said)),
             },
-            deadline: match (
-                self.deadline.load(Relaxed),
-                said.and_then(|said| said.deadline),
-            ) {
+            deadline: match (self.deadline.load(Relaxed), said.and_then(|said| said.deadline)) {
                 (NO_DEADLINE, None) => None,
                 (NO_DEADLINE, said) => Some(self.clock.now().saturating_add(nanoseconds(said))),
                 (after, said) => {
@@ -164,9 +161,7 @@ fn one_by_one(queue: Qos) -> Qos {
 }
 
 fn nanoseconds(deadline: Option<Duration>) -> u64 {
-    deadline.map_or(NO_DEADLINE, |after| {
-        u64::try_from(after.as_nanos()).unwrap_or(NO_DEADLINE)
-    })
+    deadline.map_or(NO_DEADLINE, |after| u64::try_from(after.as_nanos()).unwrap_or(NO_DEADLINE))
 }
 
 /// Octets of an event in a queue besides its payload.

@@ -41,10 +41,7 @@ struct Marshalled {
 }
 
 /// Dialect that ORBs agree upon which know Unicode.
-const USUAL: Dialect = Dialect {
-    chars: CharSet::Utf8,
-    ..Dialect::GIOP_1_2
-};
+const USUAL: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 thread_local! {
     /// The octets of the last set of this thread, to be used again.
@@ -90,9 +87,7 @@ impl<'e> Outgoing<'e> {
     /// Returns the set as queues keep it: one copy for all. For a consumer that needs the octets they are made here, in the
     /// supplier's thread: threads that dispatch would wait for each other.
     pub(super) fn set(&self, with_octets: bool) -> &Arc<Set> {
-        let set = self
-            .set
-            .get_or_init(|| sets::copy(self.events, self.arrived));
+        let set = self.set.get_or_init(|| sets::copy(self.events, self.arrived));
         if with_octets {
             match self.received {
                 Some(received) => set.octets.take_over(received),
@@ -148,11 +143,7 @@ impl Octets {
             buffer.clear();
             buffer.extend_from_slice(received);
             let used = buffer.len();
-            Ok(Marshalled {
-                used,
-                buffer: shrunk(buffer, used),
-                dialect: None,
-            })
+            Ok(Marshalled { used, buffer: shrunk(buffer, used), dialect: None })
         });
     }
 

@@ -50,11 +50,7 @@ impl Index {
             let key = word(*key);
             match keys.last_mut() {
                 Some(last) if last.key == key => last.end = at + 1,
-                _ => keys.push(Slot {
-                    key,
-                    start: at,
-                    end: at + 1,
-                }),
+                _ => keys.push(Slot { key, start: at, end: at + 1 }),
             }
         }
         let mut count = (2 * keys.len()).next_power_of_two().max(2);
@@ -64,12 +60,7 @@ impl Index {
                 let factor = RandomState::new().hash_one(count) | 1;
                 let (slots, longest) = fill(&keys, count, factor);
                 if longest <= LONGEST || most {
-                    return Index {
-                        slots,
-                        places,
-                        factor,
-                        shift: shift(count),
-                    };
+                    return Index { slots, places, factor, shift: shift(count) };
                 }
             }
             count *= 2;
@@ -152,14 +143,7 @@ mod tests {
         let known = 0x9e37_79b9_7f4a_7c15;
         let shift = shift(1 << 12);
         let meet = (0..).filter(|key: &u64| key.wrapping_mul(known) >> shift == 77);
-        let slots: Vec<Slot> = meet
-            .take(500)
-            .map(|key| Slot {
-                key,
-                start: 0,
-                end: 1,
-            })
-            .collect();
+        let slots: Vec<Slot> = meet.take(500).map(|key| Slot { key, start: 0, end: 1 }).collect();
         assert_eq!(fill(&slots, 1 << 12, known).1, 499);
         let pairs = slots.iter().map(|slot| {
             let (high, low) = ((slot.key >> 32) as u32, slot.key as u32);

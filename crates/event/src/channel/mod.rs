@@ -89,9 +89,7 @@ pub struct EventChannel {
 impl EventChannel {
     /// Makes a channel for suppliers and consumers of this process; [`serve`](Self::serve) lets others in.
     pub fn new(options: ChannelOptions) -> EventChannel {
-        EventChannel {
-            core: Arc::new(Core::new(options, None)),
-        }
+        EventChannel { core: Arc::new(Core::new(options, None)) }
     }
 
     /// Makes a channel that delivers from queues: one for each consumer, emptied by the threads of a plan. A consumer that
@@ -118,17 +116,10 @@ impl EventChannel {
         plan: Plan,
         queue: Qos,
     ) -> Result<EventChannel, DispatcherError> {
-        let plan = Plan {
-            outlets: plan.outlets.max(options.limits.consumers),
-            ..plan
-        };
-        let queues = Queues {
-            dispatcher: Dispatcher::start(plan)?,
-            qos: Qos { batch: 1, ..queue },
-        };
-        Ok(EventChannel {
-            core: Arc::new(Core::new(options, Some(queues))),
-        })
+        let plan = Plan { outlets: plan.outlets.max(options.limits.consumers), ..plan };
+        let queues =
+            Queues { dispatcher: Dispatcher::start(plan)?, qos: Qos { batch: 1, ..queue } };
+        Ok(EventChannel { core: Arc::new(Core::new(options, Some(queues))) })
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

@@ -185,32 +185,20 @@ pub(super) fn subscriptions<'a>(interests: impl Iterator<Item = &'a Interest>) -
         one.event.header = header(key);
         one
     }));
-    ConsumerQos {
-        dependencies,
-        is_gateway: true,
-    }
+    ConsumerQos { dependencies, is_gateway: true }
 }
 
 /// Returns the publications of all suppliers that are no gateways.
 pub(super) fn publications(headers: impl Iterator<Item = EventHeader>) -> SupplierQos {
-    let keys: BTreeSet<Key> = headers
-        .map(|header| (header.r#type, header.source))
-        .collect();
+    let keys: BTreeSet<Key> = headers.map(|header| (header.r#type, header.source)).collect();
     let publications = keys.into_iter().map(|key| {
         let mut one = Publication::default();
         one.event.header = header(key);
         one
     });
-    SupplierQos {
-        publications: publications.collect(),
-        is_gateway: true,
-    }
+    SupplierQos { publications: publications.collect(), is_gateway: true }
 }
 
 fn header((event_type, source): Key) -> EventHeader {
-    EventHeader {
-        r#type: event_type,
-        source,
-        ..EventHeader::default()
-    }
+    EventHeader { r#type: event_type, source, ..EventHeader::default() }
 }

@@ -362,9 +362,7 @@ impl SupplierProxy {
 
     pub(super) fn connected(&self) -> Option<Arc<Supplying>> {
         let state = lock(&self.state);
-        state
-            .connected()
-            .map(|pushing| Arc::clone(&pushing.supplier))
+        state.connected().map(|pushing| Arc::clone(&pushing.supplier))
     }
 
     /// Lets a supplier go that is dead.
@@ -376,11 +374,7 @@ impl SupplierProxy {
     /// Tells who concerned themselves with a supplier that was let go.
     fn ended(&self, supplier: Option<Arc<Supplying>>, why: Released) {
         if self.left(supplier) {
-            self.core.note(&Notice::Released {
-                side: Side::Supplier,
-                number: self.number,
-                why,
-            });
+            self.core.note(&Notice::Released { side: Side::Supplier, number: self.number, why });
         }
     }
 

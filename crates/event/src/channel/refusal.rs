@@ -77,21 +77,11 @@ impl fmt::Display for PushError {
                 write!(f, "more than {limit} events in one push (Limits::events)")
             }
             PushError::Rate(events) => {
-                let these = if *events == 1 {
-                    "event is"
-                } else {
-                    "events are"
-                };
-                write!(
-                    f,
-                    "{events} {these} beyond the supplier's rate (EventChannel::rates_by)"
-                )
+                let these = if *events == 1 { "event is" } else { "events are" };
+                write!(f, "{events} {these} beyond the supplier's rate (EventChannel::rates_by)")
             }
             PushError::Octets(limit) => {
-                write!(
-                    f,
-                    "more than {limit} octets of payload in one push (Limits::octets)"
-                )
+                write!(f, "more than {limit} octets of payload in one push (Limits::octets)")
             }
         }
     }

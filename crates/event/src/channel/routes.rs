@@ -27,10 +27,7 @@ pub(super) struct Routes {
 
 impl Routes {
     pub(super) fn new(consumers: Vec<Arc<Connected>>, meter: Option<Arc<Meter>>) -> Routes {
-        let mut routes = Routes {
-            meter,
-            ..Routes::default()
-        };
+        let mut routes = Routes { meter, ..Routes::default() };
         let mut pairs = Vec::new();
         for (place, consumer) in consumers.iter().enumerate() {
             match consumer.program().interest() {

@@ -158,15 +158,9 @@ mod tests {
         let second = Duration::from_secs(1);
         let start = Instant::now();
         assert!(supplier.silence(0, start + 2 * second).unwrap() >= second);
-        assert_eq!(
-            supplier.silence(5, start + 3 * second),
-            Some(Duration::ZERO)
-        );
+        assert_eq!(supplier.silence(5, start + 3 * second), Some(Duration::ZERO));
         assert_eq!(supplier.silence(5, start + 6 * second), Some(3 * second));
-        assert_eq!(
-            supplier.silence(6, start + 7 * second),
-            Some(Duration::ZERO)
-        );
+        assert_eq!(supplier.silence(6, start + 7 * second), Some(Duration::ZERO));
         // One of this process ends with its connection.
         let own = Supplying::new(2, Supplier::Anonymous, qos, &options);
         assert_eq!(own.silence(0, start + second), None);

@@ -206,12 +206,7 @@ impl Sink<Arc<Set>> for Queued {
     fn deliver(&self, sets: &[Arc<Set>]) -> Outcome {
         for set in sets {
             let push = || {
-                let Set {
-                    events,
-                    octets,
-                    arrived,
-                    ..
-                } = &**set;
+                let Set { events, octets, arrived, .. } = &**set;
                 self.target.push(events, None, octets, *arrived)
             };
             let pushed = set.qos.within(push);

@@ -22,10 +22,7 @@ impl Interest {
     /// Returns the interest of a filter.
     pub fn of(filter: &Filter) -> Interest {
         match filter {
-            Filter::Event {
-                event_type: 0,
-                source: 0,
-            } => Interest::All,
+            Filter::Event { event_type: 0, source: 0 } => Interest::All,
             Filter::Event { event_type, source } => {
                 Interest::Keys(BTreeSet::from([(*event_type, *source)]))
             }
@@ -38,17 +35,14 @@ impl Interest {
             }
             Filter::Negation(_) => Interest::All,
             Filter::Bitmask { then, .. } => Interest::of(then),
-            Filter::MaskedType {
-                type_mask,
-                source_mask,
-                type_value,
-                source_value,
-            } => match ((*type_mask, *type_value), (*source_mask, *source_value)) {
-                ((-1, event_type), (-1, source)) => Interest::exactly(event_type, source),
-                ((-1, event_type), _) => Interest::exactly(event_type, 0),
-                (_, (-1, source)) => Interest::exactly(0, source),
-                _ => Interest::All,
-            },
+            Filter::MaskedType { type_mask, source_mask, type_value, source_value } => {
+                match ((*type_mask, *type_value), (*source_mask, *source_value)) {
+                    ((-1, event_type), (-1, source)) => Interest::exactly(event_type, source),
+                    ((-1, event_type), _) => Interest::exactly(event_type, 0),
+                    (_, (-1, source)) => Interest::exactly(0, source),
+                    _ => Interest::All,
+                }
+            }
             Filter::Timeout { .. } | Filter::Null => Interest::Keys(BTreeSet::new()),
         }
     }

@@ -112,10 +112,7 @@ pub struct FilterLimits {
 
 impl Default for FilterLimits {
     fn default() -> Self {
-        FilterLimits {
-            dependencies: 1_024,
-            depth: 32,
-        }
+        FilterLimits { dependencies: 1_024, depth: 32 }
     }
 }
 
@@ -154,10 +151,7 @@ impl Filter {
     }
 
     /// Returns the negation of a filter.
-    #[expect(
-        clippy::should_implement_trait,
-        reason = "an operator would hide the designator"
-    )]
+    #[expect(clippy::should_implement_trait, reason = "an operator would hide the designator")]
     pub fn not(member: Filter) -> Filter {
         Filter::Negation(Box::new(member))
     }
@@ -173,12 +167,8 @@ impl Filter {
     fn write(&self, rt_info: i32, to: &mut Vec<Dependency>) {
         let mut put = |event_type, source, creation_time| {
             let mut one = Dependency::default();
-            one.event.header = EventHeader {
-                r#type: event_type,
-                source,
-                creation_time,
-                ..EventHeader::default()
-            };
+            one.event.header =
+                EventHeader { r#type: event_type, source, creation_time, ..EventHeader::default() };
             one.rt_info = rt_info;
             to.push(one);
         };
@@ -197,21 +187,12 @@ impl Filter {
                 put(designator::NEGATION_DESIGNATOR, 0, 0);
                 member.write(rt_info, to);
             }
-            Filter::Bitmask {
-                type_mask,
-                source_mask,
-                then,
-            } => {
+            Filter::Bitmask { type_mask, source_mask, then } => {
                 put(designator::BITMASK_DESIGNATOR, 0, 0);
                 put(*type_mask, *source_mask, 0);
                 then.write(rt_info, to);
             }
-            Filter::MaskedType {
-                type_mask,
-                source_mask,
-                type_value,
-                source_value,
-            } => {
+            Filter::MaskedType { type_mask, source_mask, type_value, source_value } => {
                 put(designator::MASKED_TYPE_DESIGNATOR, 0, 0);
                 put(*type_mask, *source_mask, 0);
                 put(*type_value, *source_value, 0);

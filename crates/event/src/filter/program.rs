@@ -67,10 +67,7 @@ enum Node {
     LogicalAnd(Box<[Node]>),
     Negation(Box<Node>),
     Bitmask(i32, i32, Box<Node>),
-    MaskedType {
-        masks: (i32, i32),
-        values: (i32, i32),
-    },
+    MaskedType { masks: (i32, i32), values: (i32, i32) },
     Timeout(usize),
     Null,
 }
@@ -90,15 +87,9 @@ enum Pushed {
     Set(usize),
 }
 
-const REFUSED: Step = Step {
-    accepted: false,
-    pushed: Pushed::Nothing,
-};
+const REFUSED: Step = Step { accepted: false, pushed: Pushed::Nothing };
 
-const ACCEPTED: Step = Step {
-    accepted: true,
-    pushed: Pushed::Event,
-};
+const ACCEPTED: Step = Step { accepted: true, pushed: Pushed::Event };
 
 impl Program {
     /// Compiles a filter. The timers count in the order of the filter.
@@ -142,10 +133,7 @@ impl Program {
             missing: *members,
             events: Vec::new(),
         });
-        Progress {
-            conjunctions: conjunctions.collect(),
-            ..Progress::default()
-        }
+        Progress { conjunctions: conjunctions.collect(), ..Progress::default() }
     }
 
     /// Returns what the consumer gets. Then all conjunctions start anew, also those that were not complete, as in TAO.
@@ -169,10 +157,7 @@ impl Program {
 impl Progress {
     /// Lets conjunctions keep so many octets of payloads and received values. An event beyond is dropped with all that they have, and counted.
     pub fn limited(self, octets: usize) -> Progress {
-        Progress {
-            limit: octets,
-            ..self
-        }
+        Progress { limit: octets, ..self }
     }
 
     /// Returns the number of events that were dropped because of the limit.
@@ -200,12 +185,7 @@ impl Progress {
 
 impl Default for Progress {
     fn default() -> Progress {
-        Progress {
-            conjunctions: Vec::new(),
-            octets: 0,
-            limit: usize::MAX,
-            dropped: 0,
-        }
+        Progress { conjunctions: Vec::new(), octets: 0, limit: usize::MAX, dropped: 0 }
     }
 }
 
@@ -224,9 +204,7 @@ fn compile(
 ) -> Node {
     let mut all = |members: &[Filter], conjunctions: &mut Vec<usize>| -> Box<[Node]> {
         let compiled = members.iter();
-        compiled
-            .map(|member| compile(member, timers, conjunctions))
-            .collect()
+        compiled.map(|member| compile(member, timers, conjunctions)).collect()
     };
     match filter {
         Filter::Event { event_type, source } => Node::Event(*event_type, *source),
@@ -238,23 +216,16 @@ fn compile(
             Node::Conjunction(which, all(members, conjunctions))
         }
         Filter::Negation(member) => Node::Negation(Box::new(compile(member, timers, conjunctions))),
-        Filter::Bitmask {
-            type_mask,
-            source_mask,
-            then,
-        } => {
+        Filter::Bitmask { type_mask, source_mask, then } => {
             let then = compile(then, timers, conjunctions);
             Node::Bitmask(*type_mask, *source_mask, Box::new(then))
         }
-        Filter::MaskedType {
-            type_mask,
-            source_mask,
-            type_value,
-            source_value,
-        } => Node::MaskedType {
-            masks: (*type_mask, *source_mask),
-            values: (*type_value, *source_value),
-        },
+        Filter::MaskedType { type_mask, source_mask, type_value, source_value } => {
+            Node::MaskedType {
+                masks: (*type_mask, *source_mask),
+                values: (*type_value, *source_value),
+            }
+        }
         Filter::Timeout { kind, period } => {
             timers.push((*kind, *period));
             Node::Timeout(timers.len() - 1)
@@ -290,10 +261,7 @@ fn step(node: &Node, trigger: Trigger<'_>, progress: &mut Progress) -> Step {
                 let step = step(node, trigger, progress);
                 if step.accepted {
                     let pushed = collect(*which, member, step.pushed, trigger, progress);
-                    return Step {
-                        accepted: true,
-                        pushed,
-                    };
+                    return Step { accepted: true, pushed };
                 }
             }
             REFUSED

@@ -41,12 +41,7 @@ impl Filter {
             Syntax::Prefix => true,
             Syntax::Auto => is_group(first) && first.event.header.source > 0,
         };
-        let mut reader = Reader {
-            list: dependencies,
-            at: 0,
-            counted,
-            grouped: false,
-        };
+        let mut reader = Reader { list: dependencies, at: 0, counted, grouped: false };
         let filter = reader.filter(limits.depth, limits)?;
         match reader.at == found {
             true => Ok(filter),
@@ -152,10 +147,7 @@ impl Reader<'_> {
         header: crate::rtec_event_comm::EventHeader,
     ) -> Result<Filter, FilterError> {
         match header.creation_time {
-            0 => Err(FilterError {
-                at: self.at - 1,
-                kind: FilterErrorKind::Period,
-            }),
+            0 => Err(FilterError { at: self.at - 1, kind: FilterErrorKind::Period }),
             period => Ok(timeout(kind, period)),
         }
     }

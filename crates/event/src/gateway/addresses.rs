@@ -45,13 +45,9 @@ struct Known {
 impl AskedAddresses {
     /// Returns addresses that are asked again after 10 s, each time for 1 s at most.
     pub fn new(server: AddrServerRef) -> Self {
-        Self {
-            server,
-            keep: Duration::ZERO,
-            known: Mutex::default(),
-        }
-        .timeout(Duration::from_secs(1))
-        .keep(Duration::from_secs(10))
+        Self { server, keep: Duration::ZERO, known: Mutex::default() }
+            .timeout(Duration::from_secs(1))
+            .keep(Duration::from_secs(10))
     }
 
     /// Sets the time for which an answer stands. Zero asks for each event, as TAO's gateways do, while the server answers.
@@ -62,10 +58,7 @@ impl AskedAddresses {
     /// Sets the time that a call may take: an event whose address is not known waits for so long at most.
     pub fn timeout(self, timeout: Duration) -> Self {
         let server = self.server.reference().with_timeout(timeout);
-        Self {
-            server: AddrServerRef::from_ref(server),
-            ..self
-        }
+        Self { server: AddrServerRef::from_ref(server), ..self }
     }
 
     pub(super) fn of(&self, header: &EventHeader) -> Option<SocketAddr> {
@@ -150,14 +143,8 @@ fn told(address: Option<SocketAddr>) -> UdpAddress {
     let address = address.unwrap_or_else(|| SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)));
     let port = address.port();
     match address.ip() {
-        IpAddr::V4(ip) => UdpAddress::V4Addr(UdpAddr {
-            ipaddr: ip.to_bits(),
-            port,
-        }),
-        IpAddr::V6(ip) => UdpAddress::V6Addr(UdpAddrV6 {
-            ipaddr: ip.octets(),
-            port,
-        }),
+        IpAddr::V4(ip) => UdpAddress::V4Addr(UdpAddr { ipaddr: ip.to_bits(), port }),
+        IpAddr::V6(ip) => UdpAddress::V6Addr(UdpAddrV6 { ipaddr: ip.octets(), port }),
     }
 }
 

@@ -100,9 +100,7 @@ impl std::error::Error for DatagramError {}
 /// # Errors
 /// [`DatagramError`]
 pub fn read(datagram: &[u8], checksum: bool) -> Result<(Header, &[u8]), DatagramError> {
-    let (head, octets) = datagram
-        .split_at_checked(HEADER)
-        .ok_or(DatagramError::Short)?;
+    let (head, octets) = datagram.split_at_checked(HEADER).ok_or(DatagramError::Short)?;
     let order = match head[..4] {
         [0, b'A', b'B', b'C'] => ByteOrder::Big,
         [1, b'A', b'B', b'C'] => ByteOrder::Little,
@@ -162,14 +160,7 @@ pub fn split<E>(
         buffer.clear();
         let little = ByteOrder::NATIVE == ByteOrder::Little;
         buffer.extend_from_slice(&[u8::from(little), b'A', b'B', b'C']);
-        let numbers = [
-            number as usize,
-            message.len(),
-            octets.len(),
-            offset,
-            fragment,
-            count,
-        ];
+        let numbers = [number as usize, message.len(), octets.len(), offset, fragment, count];
         for number in numbers {
             buffer.extend_from_slice(&(number as u32).to_ne_bytes());
         }

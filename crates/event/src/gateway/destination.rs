@@ -56,11 +56,7 @@ pub struct DestinationError {
 impl Destinations {
     /// Returns a table that sends all events to one address.
     pub fn all(address: SocketAddr) -> Self {
-        Self::table(Table {
-            key: Key::Type,
-            entries: HashMap::new(),
-            other: Some(address),
-        })
+        Self::table(Table { key: Key::Type, entries: HashMap::new(), other: Some(address) })
     }
 
     /// Reads a table of `type@address:port`, with blanks between; `*` stands for all other types. Events of types that it
@@ -82,15 +78,11 @@ impl Destinations {
 
     /// Returns destinations that an address server tells, one call for each type and source that it was not asked about.
     pub fn asked(addresses: AskedAddresses) -> Self {
-        Self {
-            source: Source::Asked(Arc::new(addresses)),
-        }
+        Self { source: Source::Asked(Arc::new(addresses)) }
     }
 
     fn table(table: Table) -> Self {
-        Self {
-            source: Source::Table(table),
-        }
+        Self { source: Source::Table(table) }
     }
 
     /// Returns the address for an event; `None`: there is none, or the address server does not answer. Waits for an address
@@ -130,15 +122,9 @@ impl Destinations {
     }
 
     fn parse(key: Key, text: &str) -> Result<Self, DestinationError> {
-        let mut table = Table {
-            key,
-            entries: HashMap::new(),
-            other: None,
-        };
+        let mut table = Table { key, entries: HashMap::new(), other: None };
         for entry in text.split_whitespace() {
-            let wrong = || DestinationError {
-                entry: entry.to_owned(),
-            };
+            let wrong = || DestinationError { entry: entry.to_owned() };
             let (number, address) = entry.split_once('@').ok_or_else(wrong)?;
             let address = address.parse().map_err(|_| wrong())?;
             let before = match number {

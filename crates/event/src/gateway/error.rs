@@ -29,11 +29,7 @@ pub enum GatewayError {
 impl fmt::Display for GatewayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Socket {
-                address,
-                what,
-                error,
-            } => write!(
+            Self::Socket { address, what, error } => write!(
                 f,
                 "event gateway: {what} {address}: {error}; check the address, the interface and the port"
             ),

@@ -106,11 +106,7 @@ impl GroupReceiver {
         };
         let builder = thread::Builder::new().name("event-groups".into());
         let thread = builder.spawn(run).map_err(GatewayError::Thread)?;
-        let mut receiver = Self {
-            inner,
-            observer: None,
-            thread: Some(thread),
-        };
+        let mut receiver = Self { inner, observer: None, thread: Some(thread) };
         let watcher = Arc::new(Watcher(Arc::clone(&receiver.inner)));
         let observer = channel.join_observer(watcher);
         receiver.observer = Some(observer.map_err(GatewayError::Channel)?);
@@ -134,11 +130,7 @@ impl GroupReceiver {
         }
         let mut groups: Vec<SocketAddr> = state.groups.keys().copied().collect();
         groups.extend(state.leaving.keys());
-        GroupStatistics {
-            groups,
-            left_out: state.left_out.clone(),
-            received,
-        }
+        GroupStatistics { groups, left_out: state.left_out.clone(), received }
     }
 }
 
@@ -171,9 +163,7 @@ impl Inner {
         loop {
             let state = self.lock();
             let idle = |state: &mut State| !(state.stopped || state.is_new);
-            let waited = self
-                .changed
-                .wait_timeout_while(state, self.options.period, idle);
+            let waited = self.changed.wait_timeout_while(state, self.options.period, idle);
             let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             state.is_new = false;
             if state.stopped {
@@ -191,17 +181,14 @@ impl Inner {
     fn groups(&self, wanted: &BTreeSet<Key>) -> BTreeSet<SocketAddr> {
         let destinations = &self.options.destinations;
         let addresses = wanted.iter().flat_map(|key| destinations.asked_for(*key));
-        addresses
-            .filter(|address| address.ip().is_multicast())
-            .collect()
+        addresses.filter(|address| address.ip().is_multicast()).collect()
     }
 
     /// Leaves groups that are not wanted, and joins those that are.
     fn follow(&self, wanted: &BTreeSet<SocketAddr>) {
         let mut state = self.lock();
-        let left = state.groups.extract_if(.., |group, it| {
-            !wanted.contains(group) || !it.is_listening()
-        });
+        let left =
+            state.groups.extract_if(.., |group, it| !wanted.contains(group) || !it.is_listening());
         let left: Vec<(SocketAddr, UdpReceiver)> = left.collect();
         let so_far = left.iter().map(|(group, it)| (*group, it.statistics()));
         state.leaving = so_far.collect();
@@ -217,10 +204,7 @@ impl Inner {
         }
         let mut left_out = Vec::new();
         for listen in new {
-            let options = ReceiverOptions {
-                listen,
-                ..self.options.receiver.clone()
-            };
+            let options = ReceiverOptions { listen, ..self.options.receiver.clone() };
             let joined = (room > 0).then(|| UdpReceiver::connect(&*self.channel, options));
             match joined {
                 Some(Ok(receiver)) => {

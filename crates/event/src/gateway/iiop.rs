@@ -132,12 +132,10 @@ impl IiopGateway {
         let poa = orb.root_poa();
         // A servant is one object only.
         let servants = [Arc::<Servant>::default(), Arc::default()];
-        let gate: PushConsumerRef = poa
-            .activate(Arc::clone(&servants[0]))
-            .map_err(GatewayError::Poa)?;
-        let observer: ObserverRef = poa
-            .activate(Arc::clone(&servants[1]))
-            .map_err(GatewayError::Poa)?;
+        let gate: PushConsumerRef =
+            poa.activate(Arc::clone(&servants[0])).map_err(GatewayError::Poa)?;
+        let observer: ObserverRef =
+            poa.activate(Arc::clone(&servants[1])).map_err(GatewayError::Poa)?;
         let timed = |channel: &EventChannelRef| {
             EventChannelRef::from_ref(channel.reference().with_timeout(options.call_timeout))
         };
@@ -167,10 +165,7 @@ impl IiopGateway {
         };
         let builder = thread::Builder::new().name("event-gateway".into());
         let thread = builder.spawn(run).map_err(GatewayError::Thread)?;
-        Ok(Self {
-            inner,
-            thread: Some(thread),
-        })
+        Ok(Self { inner, thread: Some(thread) })
     }
 
     /// Returns what was passed on so far.
@@ -193,10 +188,8 @@ impl Drop for IiopGateway {
         self.inner.lock().stopped = true;
         self.inner.changed.notify_all();
         // Dropped by a consumer within a push of the gateway's own thread there is no waiting for it.
-        if let Some(thread) = self
-            .thread
-            .take()
-            .filter(|one| one.thread().id() != thread::current().id())
+        if let Some(thread) =
+            self.thread.take().filter(|one| one.thread().id() != thread::current().id())
         {
             let _ = thread.join();
         }
@@ -205,9 +198,7 @@ impl Drop for IiopGateway {
 
 impl std::fmt::Debug for IiopGateway {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("IiopGateway")
-            .field(&self.statistics())
-            .finish()
+        f.debug_tuple("IiopGateway").field(&self.statistics()).finish()
     }
 }
 
@@ -224,9 +215,7 @@ impl Inner {
             self.attend(&mut watch);
             let state = self.lock();
             let idle = |state: &mut State| !(state.stopped || state.is_new || state.over);
-            let waited = self
-                .changed
-                .wait_timeout_while(state, self.options.period, idle);
+            let waited = self.changed.wait_timeout_while(state, self.options.period, idle);
             let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             let stopped = state.stopped;
             drop(state);
@@ -243,10 +232,7 @@ impl Inner {
     /// Looks after both channels once.
     fn attend(&self, watch: &mut Option<Watch>) {
         self.lock().over = false;
-        if watch
-            .as_ref()
-            .is_some_and(|watch| !exists(watch.presence.reference()))
-        {
+        if watch.as_ref().is_some_and(|watch| !exists(watch.presence.reference())) {
             self.lose();
             // It may be slow and no more: then the observer of before would stay.
             if let Some(watch) = watch.take() {
@@ -350,10 +336,7 @@ struct Servant(Mutex<Weak<Inner>>);
 
 impl Servant {
     fn inner(&self) -> Option<Arc<Inner>> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .upgrade()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
     }
 }
 

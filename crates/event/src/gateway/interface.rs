@@ -44,9 +44,7 @@ impl FromStr for Interface {
         }
         let index = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))
             .and_then(|socket| Ok(netdevice::name_to_index(&socket, text)?));
-        index.map(Interface::Index).map_err(|_| InterfaceError {
-            text: text.to_owned(),
-        })
+        index.map(Interface::Index).map_err(|_| InterfaceError { text: text.to_owned() })
     }
 }
 
@@ -57,9 +55,9 @@ impl Interface {
         match self {
             Interface::Any => socket.join_multicast_v4(group, any),
             Interface::Address(address) => socket.join_multicast_v4(group, &address),
-            Interface::Index(index) => Ok(sockopt::set_ip_add_membership_with_ifindex(
-                socket, group, any, index,
-            )?),
+            Interface::Index(index) => {
+                Ok(sockopt::set_ip_add_membership_with_ifindex(socket, group, any, index)?)
+            }
         }
     }
 
@@ -69,9 +67,9 @@ impl Interface {
         match self {
             Interface::Any => Ok(()),
             Interface::Address(address) => Ok(sockopt::set_ip_multicast_if(socket, &address)?),
-            Interface::Index(index) => Ok(sockopt::set_ip_multicast_if_with_ifindex(
-                socket, any, any, index,
-            )?),
+            Interface::Index(index) => {
+                Ok(sockopt::set_ip_multicast_if_with_ifindex(socket, any, any, index)?)
+            }
         }
     }
 

@@ -174,9 +174,7 @@ impl Reassembly {
         self.ages.insert(self.next_age, (from, header.message));
         self.next_age += 1;
         let source = self.sources.get_mut(&from).expect("it was met");
-        source
-            .entries
-            .insert(header.message, Entry::Partial(partial));
+        source.entries.insert(header.message, Entry::Partial(partial));
         Ok(None)
     }
 
@@ -207,19 +205,10 @@ impl Reassembly {
             if self.sources.len() >= self.limits.sources {
                 let quietest = self.sources.iter().min_by_key(|(_, source)| source.heard);
                 let quietest = quietest.map(|(from, _)| *from);
-                quietest
-                    .into_iter()
-                    .for_each(|quietest| self.forget(quietest));
+                quietest.into_iter().for_each(|quietest| self.forget(quietest));
             }
             let entries = BTreeMap::new();
-            self.sources.insert(
-                from,
-                Source {
-                    newest: message,
-                    entries,
-                    heard: now,
-                },
-            );
+            self.sources.insert(from, Source { newest: message, entries, heard: now });
         }
         let window = self.limits.window;
         let source = self.sources.get_mut(&from).expect("it was inserted");
@@ -227,11 +216,7 @@ impl Reassembly {
         let ahead = message.wrapping_sub(source.newest);
         if ahead > u32::MAX / 2 {
             let behind = source.newest.wrapping_sub(message);
-            return if behind < window {
-                Ok(())
-            } else {
-                Err(Dropped::Late)
-            };
+            return if behind < window { Ok(()) } else { Err(Dropped::Late) };
         }
         source.newest = message;
         let old = |number: &u32| message.wrapping_sub(*number) >= window;
@@ -246,10 +231,8 @@ impl Reassembly {
     }
 
     fn forget(&mut self, from: SocketAddr) {
-        let numbers = self
-            .sources
-            .get(&from)
-            .map(|source| source.entries.keys().copied().collect());
+        let numbers =
+            self.sources.get(&from).map(|source| source.entries.keys().copied().collect());
         let numbers: Vec<u32> = numbers.unwrap_or_default();
         for number in numbers {
             self.drop_entry(from, number);
@@ -319,10 +302,7 @@ impl Partial {
         if !same {
             return Err(Dropped::Contradiction);
         }
-        let (word, bit) = (
-            header.fragment as usize / 64,
-            1u64 << (header.fragment % 64),
-        );
+        let (word, bit) = (header.fragment as usize / 64, 1u64 << (header.fragment % 64));
         if self.came[word] & bit != 0 {
             return Err(Dropped::Duplicate);
         }

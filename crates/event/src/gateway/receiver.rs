@@ -74,16 +74,8 @@ pub struct ReceiverStatistics {
 impl AddAssign for ReceiverStatistics {
     /// Adds the counts of another receiver.
     fn add_assign(&mut self, other: Self) {
-        let Self {
-            datagrams,
-            ignored,
-            malformed,
-            dropped,
-            undecodable,
-            events,
-            refused,
-            messages,
-        } = other;
+        let Self { datagrams, ignored, malformed, dropped, undecodable, events, refused, messages } =
+            other;
         self.datagrams += datagrams;
         self.ignored += ignored;
         self.malformed += malformed;
@@ -140,16 +132,11 @@ impl UdpReceiver {
             true => "cannot join",
             false => "cannot listen at",
         };
-        let socket = open(&options).map_err(|error| GatewayError::Socket {
-            address,
-            what,
-            error,
-        })?;
+        let socket =
+            open(&options).map_err(|error| GatewayError::Socket { address, what, error })?;
         let mut published = publishes(options.publications.iter().copied());
         published.is_gateway = true;
-        let connection = channel
-            .join_supplier(&published)
-            .map_err(GatewayError::Channel)?;
+        let connection = channel.join_supplier(&published).map_err(GatewayError::Channel)?;
         let receiving = Arc::new(Receiving {
             socket,
             options,
@@ -173,10 +160,7 @@ impl UdpReceiver {
         };
         let builder = thread::Builder::new().name("event-gateway".into());
         let thread = builder.spawn(run).map_err(GatewayError::Thread)?;
-        Ok(Self {
-            receiving,
-            thread: Some(thread),
-        })
+        Ok(Self { receiving, thread: Some(thread) })
     }
 
     /// Returns the address that datagrams come to.
@@ -208,10 +192,7 @@ impl UdpReceiver {
             undecodable: receiving.undecodable.load(Relaxed),
             events: receiving.events.load(Relaxed),
             refused: receiving.refused.load(Relaxed),
-            messages: *receiving
-                .messages
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
+            messages: *receiving.messages.lock().unwrap_or_else(PoisonError::into_inner),
         }
     }
 }
@@ -221,10 +202,8 @@ impl UdpReceiver {
     pub(super) fn stop(&mut self) {
         self.receiving.stopped.store(true, Ordering::Release);
         // A receiver that is dropped by a consumer of its own events is in this thread.
-        if let Some(thread) = self
-            .thread
-            .take()
-            .filter(|one| one.thread().id() != thread::current().id())
+        if let Some(thread) =
+            self.thread.take().filter(|one| one.thread().id() != thread::current().id())
         {
             let _ = thread.join();
         }
@@ -284,11 +263,7 @@ impl Receiving {
     }
 
     fn take(&self, reassembly: &mut Reassembly, from: SocketAddr, octets: &[u8]) {
-        if self
-            .options
-            .ignore
-            .is_some_and(|ignored| is_of(ignored, from))
-        {
+        if self.options.ignore.is_some_and(|ignored| is_of(ignored, from)) {
             self.ignored.fetch_add(1, Relaxed);
             return;
         }

@@ -127,18 +127,10 @@ impl UdpSender {
             nowhere: AtomicU64::new(0),
             failed: AtomicU64::new(0),
         });
-        let wanted = ConsumerQos {
-            is_gateway: true,
-            ..wanted.clone()
-        };
+        let wanted = ConsumerQos { is_gateway: true, ..wanted.clone() };
         let consumer: Arc<dyn PushConsumer> = sending.clone();
-        let connection = channel
-            .join_consumer(consumer, &wanted)
-            .map_err(GatewayError::Channel)?;
-        Ok(Self {
-            sending,
-            connection,
-        })
+        let connection = channel.join_consumer(consumer, &wanted).map_err(GatewayError::Channel)?;
+        Ok(Self { sending, connection })
     }
 
     /// Returns the address that datagrams come from, for a receiver that shall ignore them.
@@ -170,10 +162,7 @@ impl UdpSender {
 fn open(options: &SenderOptions) -> io::Result<UdpSocket> {
     let mtu = LEAST_MTU..=MOST_MTU;
     if !mtu.contains(&options.mtu) {
-        let what = format!(
-            "an mtu of {} is not from {LEAST_MTU} to {MOST_MTU}",
-            options.mtu
-        );
+        let what = format!("an mtu of {} is not from {LEAST_MTU} to {MOST_MTU}", options.mtu);
         return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
     }
     let socket = UdpSocket::bind(options.local)?;
@@ -207,9 +196,7 @@ fn open(options: &SenderOptions) -> io::Result<UdpSocket> {
 
 impl fmt::Debug for UdpSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UdpSender")
-            .field("sending", &self.sending)
-            .finish_non_exhaustive()
+        f.debug_struct("UdpSender").field("sending", &self.sending).finish_non_exhaustive()
     }
 }
 
@@ -241,11 +228,7 @@ impl Sending {
     fn send(&self, event: &Event, to: SocketAddr) -> io::Result<()> {
         // What a panic leaves is written anew.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State {
-            next,
-            message,
-            datagram,
-        } = &mut *state;
+        let State { next, message, datagram } = &mut *state;
         payload::write(event, message).map_err(io::Error::other)?;
         let number = *next;
         *next = next.wrapping_add(1);

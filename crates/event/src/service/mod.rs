@@ -70,11 +70,7 @@ impl EventChannel {
         )?;
         poa.manager().hold_requests(false)?;
         let proxies = poa.create_poa("proxies", Policies::default())?;
-        let objects = Objects {
-            core: Arc::clone(self.core()),
-            poa: poa.clone(),
-            proxies,
-        };
+        let objects = Objects { core: Arc::clone(self.core()), poa: poa.clone(), proxies };
         let activate = |key: &str, servant: Arc<dyn Servant>| -> Result<Ref, Error> {
             let id = ObjectId::from(key);
             poa.bind_name_to_id(key, id.clone());
@@ -92,11 +88,7 @@ impl EventChannel {
         let reference = EventChannelRef::from_ref(activate(name, root.servant())?);
         poa.manager().activate()?;
         orb.register_initial_reference(name, reference.reference());
-        Ok(Served {
-            channel: self.clone(),
-            reference,
-            poa,
-        })
+        Ok(Served { channel: self.clone(), reference, poa })
     }
 }
 

@@ -89,10 +89,7 @@ impl Channel for EventChannel {
         observer: Arc<dyn Observer>,
     ) -> Result<Box<dyn ObserverEnd>, JoinError> {
         let handle = self.append_observer(observer)?;
-        Ok(Box::new(LocalObserver {
-            channel: self.clone(),
-            handle,
-        }))
+        Ok(Box::new(LocalObserver { channel: self.clone(), handle }))
     }
 
     fn names(&self) -> &Names {

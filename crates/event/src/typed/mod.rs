@@ -20,10 +20,7 @@ use oxorb::cdr::Dialect;
 use oxorb::{CharSet, cdr};
 
 /// The rules within a payload.
-const DIALECT: Dialect = Dialect {
-    chars: CharSet::Utf8,
-    ..Dialect::GIOP_1_2
-};
+const DIALECT: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 /// Reads the value of a payload.
 ///

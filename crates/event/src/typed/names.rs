@@ -87,11 +87,7 @@ fn keep(
             names.insert(number, name.to_owned());
             Ok(number)
         }
-        known => Err(NameCollision {
-            name: name.to_owned(),
-            other: known.cloned(),
-            number,
-        }),
+        known => Err(NameCollision { name: name.to_owned(), other: known.cloned(), number }),
     }
 }
 
@@ -149,10 +145,7 @@ mod tests {
     fn numbers_are_what_the_page_says() {
         // FNV-1a of "a" is 0xe40c292c.
         let hash = 0xe40c_292c_u32;
-        assert_eq!(
-            number("a", 16),
-            16 + (hash % (0x7fff_ffff - 16)).cast_signed()
-        );
+        assert_eq!(number("a", 16), 16 + (hash % (0x7fff_ffff - 16)).cast_signed());
         assert_eq!(number("a", 1), 1 + (hash % (0x7fff_ffff - 1)).cast_signed());
     }
 

@@ -41,11 +41,7 @@ impl<T: cdr::Encode> Publisher<T> {
         source: &str,
     ) -> Result<Publisher<T>, JoinError> {
         let names = channel.names();
-        Publisher::on(
-            channel,
-            names.event_type(event_type)?,
-            names.source(source)?,
-        )
+        Publisher::on(channel, names.event_type(event_type)?, names.source(source)?)
     }
 
     /// Joins a channel under numbers of type and source, as programs written for TAO have them.
@@ -58,18 +54,8 @@ impl<T: cdr::Encode> Publisher<T> {
         source: i32,
     ) -> Result<Publisher<T>, JoinError> {
         let end = channel.join_supplier(&publishes([(event_type, source)]))?;
-        let header = EventHeader {
-            r#type: event_type,
-            source,
-            ttl: 1,
-            ..EventHeader::default()
-        };
-        Ok(Publisher {
-            end,
-            header,
-            event: Mutex::default(),
-            of: PhantomData,
-        })
+        let header = EventHeader { r#type: event_type, source, ttl: 1, ..EventHeader::default() };
+        Ok(Publisher { end, header, event: Mutex::default(), of: PhantomData })
     }
 
     /// Publishes a value: encodes it once, whoever gets it, into a buffer that is kept.
@@ -87,10 +73,7 @@ impl<T: cdr::Encode> Publisher<T> {
 
     fn send(&self, event: &mut Event, value: &T) -> Result<(), PublishError> {
         super::encode(value, &mut event.data.payload).map_err(PublishError::Value)?;
-        event.header = EventHeader {
-            creation_time: time::now(),
-            ..self.header
-        };
+        event.header = EventHeader { creation_time: time::now(), ..self.header };
         self.end.push(event)
     }
 }

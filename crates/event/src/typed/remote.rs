@@ -44,11 +44,7 @@ pub struct RemoteChannel {
 impl RemoteChannel {
     /// Returns the channel that a reference leads to.
     pub fn new(orb: &Orb, channel: EventChannelRef) -> RemoteChannel {
-        RemoteChannel {
-            orb: orb.clone(),
-            channel,
-            names: Arc::default(),
-        }
+        RemoteChannel { orb: orb.clone(), channel, names: Arc::default() }
     }
 
     /// Returns the channel that an `IOR:`, `corbaloc:`, `corbaname:` or `file:` leads to. Asks it whether it is one.
@@ -74,11 +70,7 @@ impl Channel for RemoteChannel {
     ) -> Result<Box<dyn ConsumerEnd>, JoinError> {
         let activated = self.orb.root_poa().activate(consumer);
         let object: PushConsumerRef = tried("activate a consumer", activated)?;
-        let mut end = RemoteConsumer {
-            orb: self.orb.clone(),
-            object,
-            proxy: None,
-        };
+        let mut end = RemoteConsumer { orb: self.orb.clone(), object, proxy: None };
         let admin = there("for_consumers", self.channel.for_consumers())?;
         let proxy = there("obtain_push_supplier", admin.obtain_push_supplier())?;
         // Before connecting: a refused proxy has to be given back, too.
@@ -124,20 +116,14 @@ impl Channel for RemoteChannel {
 }
 
 fn tried<T, E: Display>(call: &'static str, done: Result<T, E>) -> Result<T, JoinError> {
-    done.map_err(|why| JoinError::Remote {
-        call,
-        why: why.to_string(),
-    })
+    done.map_err(|why| JoinError::Remote { call, why: why.to_string() })
 }
 
 fn there<T>(
     call: &'static str,
     answer: Result<Option<T>, SystemException>,
 ) -> Result<T, JoinError> {
-    tried(call, answer)?.ok_or(JoinError::Remote {
-        call,
-        why: "a nil reference came".into(),
-    })
+    tried(call, answer)?.ok_or(JoinError::Remote { call, why: "a nil reference came".into() })
 }
 
 /// Whether an object answers that it exists.

@@ -57,10 +57,7 @@ pub struct SubscriberOptions {
 
 impl Default for SubscriberOptions {
     fn default() -> Self {
-        SubscriberOptions {
-            capacity: 1_024,
-            when_full: WhenFull::default(),
-        }
+        SubscriberOptions { capacity: 1_024, when_full: WhenFull::default() }
     }
 }
 
@@ -114,10 +111,7 @@ impl<T> Subscriber<T> {
     /// Returns the next value; `None`: none came in time, or none will come.
     pub fn recv_timeout(&self, limit: Duration) -> Option<Sample<T>> {
         let none = |state: &mut State<T>| state.waiting.is_empty() && !state.ended;
-        let waited = self
-            .queue
-            .changed
-            .wait_timeout_while(self.queue.lock(), limit, none);
+        let waited = self.queue.changed.wait_timeout_while(self.queue.lock(), limit, none);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.waiting.pop_front()
     }
@@ -165,10 +159,7 @@ impl<T> Iterator for Iter<'_, T> {
         let queue = &self.0.queue;
         let none = |state: &mut State<T>| state.waiting.is_empty() && !state.ended;
         let waited = queue.changed.wait_while(queue.lock(), none);
-        waited
-            .unwrap_or_else(PoisonError::into_inner)
-            .waiting
-            .pop_front()
+        waited.unwrap_or_else(PoisonError::into_inner).waiting.pop_front()
     }
 }
 

@@ -48,13 +48,10 @@ fn an_event_of_a_supplier_elsewhere_costs_no_allocation_once_warm() {
     let far: EventChannelRef = client.resolve(&served.reference().to_ior()).unwrap();
     let proxy = far.for_suppliers().unwrap().unwrap();
     let proxy = proxy.obtain_push_consumer().unwrap().unwrap();
-    proxy
-        .connect_push_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    proxy.connect_push_supplier(None, &publishes([(17, 1)])).unwrap();
     let came = Arc::new(Octets::default());
-    let _consumer = channel
-        .connect_consumer(came.clone(), &asks_for(&Filter::event_type(17)))
-        .unwrap();
+    let _consumer =
+        channel.connect_consumer(came.clone(), &asks_for(&Filter::event_type(17))).unwrap();
     let event = |octets: usize| {
         let mut event = Event::default();
         (event.header.r#type, event.header.source) = (17, 1);

@@ -33,15 +33,9 @@ fn an_event_costs_no_allocation_in_the_channel() {
         Filter::all_of([Filter::event_type(17), Filter::not(Filter::source(2))]),
         Filter::event_type(18),
     ];
-    let connect = |filter| {
-        channel
-            .connect_consumer(counter.clone(), &asks_for(filter))
-            .unwrap()
-    };
+    let connect = |filter| channel.connect_consumer(counter.clone(), &asks_for(filter)).unwrap();
     let _consumers: Vec<_> = filters.iter().map(connect).collect();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let mut event = Event::default();
     event.header.r#type = 17;
     event.header.source = 1;
@@ -65,10 +59,7 @@ fn an_event_for_consumers_elsewhere_costs_its_supplier_no_allocation() {
     const EVENTS: u64 = 200;
     // A question whether a consumer is there may keep its connection from a push, which then opens another one.
     let options = ChannelOptions {
-        control: Control {
-            period: None,
-            ..Control::default()
-        },
+        control: Control { period: None, ..Control::default() },
         ..ChannelOptions::default()
     };
     let channel = EventChannel::new(options);
@@ -84,9 +75,7 @@ fn an_event_for_consumers_elsewhere_costs_its_supplier_no_allocation() {
         let wanted = asks_for(&Filter::event_type(17));
         proxy.connect_push_consumer(Some(&object), &wanted).unwrap();
     }
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let mut event = Event::default();
     (event.header.r#type, event.header.source) = (17, 1);
     event.data.payload = vec![7; 1_000];

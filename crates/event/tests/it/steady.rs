@@ -50,16 +50,9 @@ fn a_queued_event_costs_no_allocation_once_warm() {
         return;
     }
     // A busy machine stops a thread for so long that its lane starts another one, which allocates.
-    let lane = |name: &str, dispatching| LanePlan {
-        spares: 0,
-        dispatching,
-        ..LanePlan::new(name)
-    };
+    let lane = |name: &str, dispatching| LanePlan { spares: 0, dispatching, ..LanePlan::new(name) };
     let lanes = |dispatching| Plan::lanes([lane("low", dispatching), lane("high", dispatching)]);
-    let pool = Plan::lanes([LanePlan {
-        threads: 2,
-        ..lane("pool", Dispatching::Static)
-    }]);
+    let pool = Plan::lanes([LanePlan { threads: 2, ..lane("pool", Dispatching::Static) }]);
     steady("a pool", pool);
     steady("lanes by priority", lanes(Dispatching::Static));
     steady("lanes by deadline", lanes(Dispatching::Deadline));
@@ -70,19 +63,13 @@ fn a_queued_event_costs_no_allocation_once_warm() {
 fn steady(form: &str, plan: Plan) {
     HELD.store(true, Relaxed);
     let lanes = plan.lanes.len();
-    let options = ChannelOptions {
-        latency: true,
-        ..ChannelOptions::default()
-    };
+    let options = ChannelOptions { latency: true, ..ChannelOptions::default() };
     let channel = EventChannel::queued(options, plan, Qos::default()).unwrap();
     let count = Arc::new(AtomicU64::new(0));
     let wanted = asks_for(&Filter::event(17, 1));
     let consumers = (0..CONSUMERS).map(|number| {
         let in_lane = ConsumerDispatch {
-            queue: Qos {
-                lane: number as usize % lanes,
-                ..Qos::default()
-            },
+            queue: Qos { lane: number as usize % lanes, ..Qos::default() },
             deadline: Some(Duration::from_millis(number)),
             ..ConsumerDispatch::default()
         };
@@ -90,9 +77,7 @@ fn steady(form: &str, plan: Plan) {
         channel.connect_consumer_with(counter, &wanted, in_lane)
     });
     let _consumers: Vec<_> = consumers.collect::<Result<_, _>>().unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let mut event = Event::default();
     (event.header.r#type, event.header.source) = (17, 1);
     event.data.payload = vec![7; 1_000];
@@ -120,10 +105,7 @@ fn steady(form: &str, plan: Plan) {
         }
     };
     let mut made = || process_allocations(&mut run).1.count;
-    assert!(
-        (0..ROUNDS).any(|_| made() == 0),
-        "{form}: each round allocates"
-    );
+    assert!((0..ROUNDS).any(|_| made() == 0), "{form}: each round allocates");
     for _ in 0..MORE {
         assert_eq!(made(), 0, "{form}");
     }

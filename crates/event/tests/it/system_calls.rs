@@ -41,10 +41,7 @@ fn push_all(supplier: &SupplierConnection, counters: &[Arc<Counter>], pushed: u6
         syscalls::section(name, || {
             supplier.push(std::slice::from_ref(&event)).unwrap();
         });
-        while counters
-            .iter()
-            .any(|one| one.0.load(Relaxed) < pushed + number)
-        {
+        while counters.iter().any(|one| one.0.load(Relaxed) < pushed + number) {
             thread::yield_now();
         }
     }
@@ -103,10 +100,7 @@ fn an_event_for_consumers_elsewhere_costs_one_write_for_each() {
     let trace = syscalls::traced(name, || {
         // A question whether a consumer is there may keep its connection from a push, which then opens another one.
         let options = ChannelOptions {
-            control: Control {
-                period: None,
-                ..Control::default()
-            },
+            control: Control { period: None, ..Control::default() },
             ..ChannelOptions::default()
         };
         let channel = EventChannel::new(options);
@@ -132,10 +126,6 @@ fn an_event_for_consumers_elsewhere_costs_one_write_for_each() {
         let own = &trace.section("events").own;
         assert_eq!(own.of("sendto"), (CONSUMERS * EVENTS) as usize, "{own:?}");
         // A machine that stands still lets the connection seem idle, and then it is looked at.
-        assert_eq!(
-            own.total(),
-            own.of("sendto") + own.of(syscalls::PEEK),
-            "{own:?}"
-        );
+        assert_eq!(own.total(), own.of("sendto") + own.of(syscalls::PEEK), "{own:?}");
     }
 }

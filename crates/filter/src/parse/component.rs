@@ -80,10 +80,7 @@ impl<'t> Parser<'t> {
                 self.symbol(")", "`)`")?;
                 Step::Label(label)
             }
-            Token::Word {
-                text,
-                escaped: false,
-            } if text.starts_with('_') => {
+            Token::Word { text, escaped: false } if text.starts_with('_') => {
                 let step = match text {
                     "_length" => Step::Length,
                     "_d" => Step::Discriminator,

@@ -96,10 +96,9 @@ impl Type {
             (Type::Boolean, Plain::Boolean(value)) => Dynamic::Boolean(*value),
             (Type::Long, Plain::Long(value)) => Dynamic::Long(*value),
             (Type::Text, Plain::Text(value)) => Dynamic::String(value.clone()),
-            (Type::Color, Plain::Color(at)) => Dynamic::Enum {
-                name: COLORS[*at].into(),
-                ordinal: *at as u32,
-            },
+            (Type::Color, Plain::Color(at)) => {
+                Dynamic::Enum { name: COLORS[*at].into(), ordinal: *at as u32 }
+            }
             (Type::Sequence(of), Plain::List(list)) => {
                 Dynamic::Sequence(list.iter().map(|one| of.dynamic(one)).collect())
             }
@@ -296,12 +295,10 @@ fn value(ty: &Type) -> BoxedStrategy<Plain> {
             .prop_map(|text| Plain::Text(text.to_owned()))
             .boxed(),
         Type::Color => (0..3_usize).prop_map(Plain::Color).boxed(),
-        Type::Sequence(of) => prop::collection::vec(value(of), 0..4)
-            .prop_map(Plain::List)
-            .boxed(),
-        Type::Array(of, length) => prop::collection::vec(value(of), *length as usize)
-            .prop_map(Plain::List)
-            .boxed(),
+        Type::Sequence(of) => prop::collection::vec(value(of), 0..4).prop_map(Plain::List).boxed(),
+        Type::Array(of, length) => {
+            prop::collection::vec(value(of), *length as usize).prop_map(Plain::List).boxed()
+        }
         Type::Struct(members) => {
             let values: Vec<_> = members.iter().map(value).collect();
             values.prop_map(Plain::Struct).boxed()
@@ -311,8 +308,7 @@ fn value(ty: &Type) -> BoxedStrategy<Plain> {
             let choices = [(first, 0), (last, 1), (1, 2)];
             let choices = choices.map(|(label, member)| {
                 let of = value(&members[member]);
-                of.prop_map(move |of| Plain::Union(label, member, Box::new(of)))
-                    .boxed()
+                of.prop_map(move |of| Plain::Union(label, member, Box::new(of))).boxed()
             });
             proptest::strategy::Union::new(choices).boxed()
         }

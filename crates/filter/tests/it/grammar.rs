@@ -88,8 +88,7 @@ fn words(class: &str) -> &'static [&'static str] {
 
 fn alternatives(name: &str) -> Vec<Vec<&'static str>> {
     let rows = PRODUCTIONS.iter().filter(|(of, _)| *of == name);
-    rows.map(|(_, row)| row.split_whitespace().collect())
-        .collect()
+    rows.map(|(_, row)| row.split_whitespace().collect()).collect()
 }
 
 /// Makes a sentence of the grammar, by the choices given; without any left, by the shortest way.

@@ -87,14 +87,8 @@ fn parts_of_a_structured_event() {
             "$domain_name == 'Telecom' and $type_name == 'Alarm' and $event_name == 'lost link'",
             TRUE,
         ),
-        (
-            "$.header.fixed_header.event_type.domain_name == 'Telecom'",
-            TRUE,
-        ),
-        (
-            "$.header.fixed_header.event_type.type_name == 'Alarm'",
-            TRUE,
-        ),
+        ("$.header.fixed_header.event_type.domain_name == 'Telecom'", TRUE),
+        ("$.header.fixed_header.event_type.type_name == 'Alarm'", TRUE),
         ("$.header.fixed_header.event_name ~ 'the lost link'", TRUE),
         ("$.0.0.0.1 == 'Alarm'", TRUE),
         ("$.header.variable_header(Priority) == 3", TRUE),
@@ -104,10 +98,7 @@ fn parts_of_a_structured_event() {
         ("$both == 1", TRUE),
         ("$.filterable_data(both) == 2", TRUE),
         ("$.filterable_data(severity) == 4", TRUE),
-        (
-            "$.filterable_data[0].value == 4 and $.1[0].0 == 'severity'",
-            TRUE,
-        ),
+        ("$.filterable_data[0].value == 4 and $.1[0].0 == 'severity'", TRUE),
         ("$.filterable_data._length == 6", TRUE),
         ("severity >= 4", TRUE),
         ("urgent", TRUE),
@@ -131,10 +122,7 @@ fn parts_of_a_structured_event() {
         ("exist $. and TRUE", TRUE),
         ("exist $", TRUE),
         ("$._type_id == 'StructuredEvent'", TRUE),
-        (
-            "$.header._repos_id == 'IDL:omg.org/CosNotification/EventHeader:1.0'",
-            TRUE,
-        ),
+        ("$.header._repos_id == 'IDL:omg.org/CosNotification/EventHeader:1.0'", TRUE),
         ("$curtime.time > 136000000000000000", TRUE),
         ("$curtime.tdf == 0", TRUE),
         ("FALSE or severity == 4", TRUE),
@@ -235,11 +223,7 @@ fn parts_of_the_remainder_of_a_structured_event() {
         let parsed = parse(&constraint.replace("$.", "$.remainder_of_body."));
         for rest in forms(&sample()) {
             let event = Structured { rest, ..alarm() };
-            assert_eq!(
-                parsed.evaluate(Subject::Structured(&event)),
-                Ok(expected),
-                "{constraint}"
-            );
+            assert_eq!(parsed.evaluate(Subject::Structured(&event)), Ok(expected), "{constraint}");
         }
     }
 }
@@ -276,11 +260,7 @@ fn names_find_members_and_properties_of_what_is_no_structured_event() {
         );
     }
     // A list of names and values in an any is looked up, too.
-    let pair = common::sample_type()
-        .as_ref()
-        .at("pairs")
-        .unwrap()
-        .to_type_code();
+    let pair = common::sample_type().as_ref().at("pairs").unwrap().to_type_code();
     let list = any.dynamic().unwrap().at("pairs").unwrap().clone();
     for any in forms(&Any::with_type(pair, list).unwrap()) {
         assert_eq!(
@@ -318,11 +298,7 @@ fn what_cannot_be_evaluated_is_not_matched() {
     let event = alarm();
     for (constraint, expected) in table {
         let parsed = parse(constraint);
-        assert_eq!(
-            parsed.evaluate(Subject::Structured(&event)),
-            Err(expected),
-            "{constraint}"
-        );
+        assert_eq!(parsed.evaluate(Subject::Structured(&event)), Err(expected), "{constraint}");
         assert!(!parsed.matches(Subject::Structured(&event)));
     }
 }
@@ -354,32 +330,12 @@ fn errors_tell_the_place_and_the_reason() {
         ("exist 3", 6, "expected the name of a property"),
         ("a in 3", 5, "expected the name of a property"),
         ("\\3 == 1", 0, "a name that begins with a letter"),
-        (
-            "'a' + 1 == 1",
-            0,
-            "+ needs a number and never accepts a string",
-        ),
-        (
-            "1 + 'a' == 1",
-            4,
-            "+ needs a number and never accepts a string",
-        ),
-        (
-            "x == 1 and 5",
-            11,
-            "and needs a boolean and never accepts a number",
-        ),
-        (
-            "'x' or a",
-            0,
-            "or needs a boolean and never accepts a string",
-        ),
+        ("'a' + 1 == 1", 0, "+ needs a number and never accepts a string"),
+        ("1 + 'a' == 1", 4, "+ needs a number and never accepts a string"),
+        ("x == 1 and 5", 11, "and needs a boolean and never accepts a number"),
+        ("'x' or a", 0, "or needs a boolean and never accepts a string"),
         ("not 3", 4, "not needs a boolean"),
-        (
-            "1 == 'a'",
-            5,
-            "== needs a number and never accepts a string",
-        ),
+        ("1 == 'a'", 5, "== needs a number and never accepts a string"),
         ("'a' < 3", 6, "< needs a string and never accepts a number"),
         ("3 ~ 'a'", 0, "~ needs a string and never accepts a number"),
         ("a / 0 == 1", 4, "division by zero"),
@@ -396,15 +352,8 @@ fn errors_tell_the_place_and_the_reason() {
 
 #[test]
 fn length_depth_and_work_are_bounded() {
-    let limits = Limits {
-        length: 100,
-        depth: 5,
-        work: 50,
-    };
-    let options = Options {
-        limits,
-        ..Options::default()
-    };
+    let limits = Limits { length: 100, depth: 5, work: 50 };
+    let options = Options { limits, ..Options::default() };
     let parse = |text: &str| Constraint::parse_with(text, Grammar::Extended, options);
     assert!(parse(&format!("{:100}", "TRUE")).is_ok());
     let error = parse(&format!("{:101}", "TRUE")).unwrap_err();
@@ -414,15 +363,9 @@ fn length_depth_and_work_are_bounded() {
     assert_eq!((error.at, error.reason), (5, Reason::TooDeep { limit: 5 }));
 
     let contains = parse("1 in $.").unwrap();
-    assert_eq!(
-        contains.evaluate(Subject::Any(&Any::new(vec![0i32; 20]))),
-        Ok(false)
-    );
+    assert_eq!(contains.evaluate(Subject::Any(&Any::new(vec![0i32; 20]))), Ok(false));
     for any in forms(&Any::new(vec![0i32; 50])) {
-        assert_eq!(
-            contains.evaluate(Subject::Any(&any)),
-            Err(Mismatch::TooMuchWork)
-        );
+        assert_eq!(contains.evaluate(Subject::Any(&any)), Err(Mismatch::TooMuchWork));
     }
 }
 
@@ -445,39 +388,22 @@ fn long_constraints_need_no_deep_stack() {
         }
         let _ = parse(&long).evaluate(Subject::Structured(&event));
     }
-    let deep = format!(
-        "{}TRUE{}",
-        "(".repeat(limits.depth),
-        ")".repeat(limits.depth)
-    );
+    let deep = format!("{}TRUE{}", "(".repeat(limits.depth), ")".repeat(limits.depth));
     assert_eq!(parse(&deep).evaluate(Subject::Structured(&event)), Ok(true));
     let error = refuse(&"(".repeat(limits.length));
-    assert_eq!(
-        error.reason,
-        Reason::TooDeep {
-            limit: limits.depth
-        }
-    );
+    assert_eq!(error.reason, Reason::TooDeep { limit: limits.depth });
 }
 
 #[test]
 fn the_trader_s_language_has_no_components() {
     let error = Constraint::parse("$severity == 4", Grammar::Trader).unwrap_err();
     assert_eq!(error.reason, Reason::ComponentInTcl);
-    let constraint = Constraint::parse(
-        "severity == 4 and exist site and 2 in sizes",
-        Grammar::Trader,
-    )
-    .unwrap();
+    let constraint =
+        Constraint::parse("severity == 4 and exist site and 2 in sizes", Grammar::Trader).unwrap();
     assert!(constraint.matches(Subject::Structured(&alarm())));
     assert_eq!(
         ["EXTENDED_TCL", "ETCL", "TCL", "SQL"].map(Grammar::named),
-        [
-            Some(Grammar::Extended),
-            Some(Grammar::Extended),
-            Some(Grammar::Trader),
-            None,
-        ]
+        [Some(Grammar::Extended), Some(Grammar::Extended), Some(Grammar::Trader), None,]
     );
 }
 
@@ -494,10 +420,7 @@ fn the_dialect_of_tao_deviates_as_tao_does() {
         ("exist $.header.variable_header(Priority)", Ok(TRUE)),
         ("$Priority == 3", Err(Mismatch::Missing)),
         ("$both == 2", Ok(TRUE)),
-        (
-            "$.domain_name == 'Telecom' and $.header.type_name == 'Alarm'",
-            Ok(TRUE),
-        ),
+        ("$.domain_name == 'Telecom' and $.header.type_name == 'Alarm'", Ok(TRUE)),
         ("$curtime > 0", Err(Mismatch::Missing)),
         ("3.5 > 3", Ok(FALSE)),
         ("3.5 > 3.4", Ok(TRUE)),
@@ -508,37 +431,24 @@ fn the_dialect_of_tao_deviates_as_tao_does() {
         ("$site == 3", Ok(FALSE)),
         ("severity + 1", Err(Mismatch::NotBoolean)),
     ];
-    let options = Options {
-        dialect: Dialect::Tao,
-        ..Options::default()
-    };
+    let options = Options { dialect: Dialect::Tao, ..Options::default() };
     let event = alarm();
     for (constraint, expected) in table {
         for grammar in [Grammar::Extended, Grammar::Trader] {
             let parsed = Constraint::parse_with(constraint, grammar, options);
             let parsed = parsed.unwrap_or_else(|error| panic!("{constraint}: {error}"));
-            assert_eq!(
-                parsed.evaluate(Subject::Structured(&event)),
-                expected,
-                "{constraint}"
-            );
+            assert_eq!(parsed.evaluate(Subject::Structured(&event)), expected, "{constraint}");
         }
     }
     for refused in ["5. == 5", "1e3 == 1000", "1<2<3"] {
-        assert!(
-            Constraint::parse_with(refused, Grammar::Extended, options).is_err(),
-            "{refused}"
-        );
+        assert!(Constraint::parse_with(refused, Grammar::Extended, options).is_err(), "{refused}");
     }
     let twice = Structured {
         body: vec![("a", Any::new(1i32)), ("a", Any::new(1i32))],
         ..Structured::default()
     };
     let parsed = Constraint::parse_with("$a == 1", Grammar::Extended, options).unwrap();
-    assert_eq!(
-        parsed.evaluate(Subject::Structured(&twice)),
-        Err(Mismatch::Duplicate)
-    );
+    assert_eq!(parsed.evaluate(Subject::Structured(&twice)), Err(Mismatch::Duplicate));
     assert!(parse("$a == 1").matches(Subject::Structured(&twice)));
 }
 
@@ -571,15 +481,8 @@ fn values_of_valuetypes_and_exceptions_are_read_whole() {
     }
 
     let exception = TypeCode::exception("IDL:E:1.0", "E", [("why", TypeCode::LONG)]);
-    let fields = vec![Field {
-        name: "why".into(),
-        value: Dynamic::Long(3),
-    }];
+    let fields = vec![Field { name: "why".into(), value: Dynamic::Long(3) }];
     for any in forms(&Any::with_type(exception, Dynamic::Struct(fields)).unwrap()) {
-        assert_eq!(
-            parse("$.why == 3").evaluate(Subject::Any(&any)),
-            Ok(true),
-            "{any:?}"
-        );
+        assert_eq!(parse("$.why == 3").evaluate(Subject::Any(&any)), Ok(true), "{any:?}");
     }
 }

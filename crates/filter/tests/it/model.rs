@@ -140,11 +140,7 @@ fn written(tree: &Tree, spare: bool) -> String {
         Tree::And(left, right) => format!("{} and {}", part(left, own), part(right, own + 1)),
         Tree::Or(left, right) => format!("{} or {}", part(left, own), part(right, own + 1)),
         Tree::Compare(operator, left, right) => {
-            format!(
-                "{} {operator} {}",
-                part(left, own + 1),
-                part(right, own + 1)
-            )
+            format!("{} {operator} {}", part(left, own + 1), part(right, own + 1))
         }
         Tree::Compute(operator, left, right) => {
             format!("{}{operator}{}", part(left, own), part(right, own + 1))
@@ -179,10 +175,7 @@ fn tree() -> impl Strategy<Value = Tree> {
         name.clone().prop_map(Tree::Exist),
     ];
     leaf.prop_recursive(5, 40, 2, move |inner| {
-        let two = (
-            inner.clone().prop_map(Box::new),
-            inner.clone().prop_map(Box::new),
-        );
+        let two = (inner.clone().prop_map(Box::new), inner.clone().prop_map(Box::new));
         let comparison = prop::sample::select(vec!["==", "!=", "<", "<=", ">", ">="]);
         let operator = prop::sample::select(vec!["+", "-", "*", "/"]);
         prop_oneof![
@@ -214,10 +207,7 @@ fn event(properties: &Properties, order: Option<ByteOrder>) -> Structured {
     Structured {
         body: present
             .map(|(name, value)| {
-                (
-                    name,
-                    order.map_or(value.clone(), |order| received(&value, order)),
-                )
+                (name, order.map_or(value.clone(), |order| received(&value, order)))
             })
             .collect(),
         ..Structured::default()

@@ -121,10 +121,8 @@ impl Session {
     fn request(&mut self, detail: u8, pieces: Option<usize>) {
         let mut e = self.encoder(detail);
         let number = usize::from(detail) % ALIASES;
-        let alias = (self.wire.needs().aliases > 0 && detail & 0x80 != 0).then(|| Alias {
-            number: number as u16,
-            known: self.defined[number],
-        });
+        let alias = (self.wire.needs().aliases > 0 && detail & 0x80 != 0)
+            .then(|| Alias { number: number as u16, known: self.defined[number] });
         let key = [number as u8; 11];
         let header = RequestHeader {
             id: self.next_id,
@@ -155,9 +153,7 @@ impl Session {
     fn locate(&mut self, detail: u8) {
         let mut e = self.encoder(detail);
         let key = vec![detail; usize::from(detail) % 40];
-        let written = self
-            .wire
-            .locate_request(&mut e, self.next_id, TargetAddress::Key(&key));
+        let written = self.wire.locate_request(&mut e, self.next_id, TargetAddress::Key(&key));
         written.expect("a small message");
         self.next_id += 1;
         self.up.write(&e.finish(), None, None);
@@ -220,11 +216,8 @@ impl Session {
 
 impl Way {
     fn new(wire: Wire) -> Self {
-        let limits = Limits {
-            max_message: 16 << 10,
-            max_partial_octets: 16 << 10,
-            ..Limits::default()
-        };
+        let limits =
+            Limits { max_message: 16 << 10, max_partial_octets: 16 << 10, ..Limits::default() };
         let reading = Reading::of(wire);
         Self {
             inbox: Inbox::new(&limits).continuing(reading.as_ref()),
@@ -273,11 +266,7 @@ impl Way {
     }
 
     fn expect(&mut self, octets: Vec<u8>, cancels: Option<u32>) {
-        self.expected.push_back(Written {
-            octets,
-            end: self.written,
-            cancels,
-        });
+        self.expected.push_back(Written { octets, end: self.written, cancels });
     }
 
     fn nonsense(&mut self, detail: u8) {
@@ -322,10 +311,7 @@ impl Way {
         examine(self.inbox.frame());
         see(&self.inbox.frame());
         if self.sound {
-            let written = self
-                .expected
-                .pop_front()
-                .expect("a message that was written");
+            let written = self.expected.pop_front().expect("a message that was written");
             self.announced = written.end;
             assert_eq!(self.inbox.frame().bytes, written.octets);
         }

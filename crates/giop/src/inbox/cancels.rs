@@ -30,9 +30,7 @@ impl Cancels {
     pub(super) fn names(&self, buffer: &[u8], from: usize, id: u32, other: Option<&Other>) -> bool {
         self.look(buffer, from, other);
         let found = self.found.borrow();
-        found
-            .get(&id)
-            .is_some_and(|end| *end > self.gone + from as u64)
+        found.get(&id).is_some_and(|end| *end > self.gone + from as u64)
     }
 
     fn look(&self, buffer: &[u8], from: usize, other: Option<&Other>) {
@@ -48,12 +46,8 @@ impl Cancels {
             };
             at += header.total();
             if header.kind == MessageType::CANCEL_REQUEST
-                && let Ok(cancel) = CancelRequest::parse(&Frame {
-                    header,
-                    bytes,
-                    context,
-                    gap: None,
-                })
+                && let Ok(cancel) =
+                    CancelRequest::parse(&Frame { header, bytes, context, gap: None })
             {
                 let end = self.gone + at as u64;
                 self.found.borrow_mut().insert(cancel.id, end);
@@ -202,13 +196,7 @@ mod tests {
         }
         assert_eq!(
             cancelled,
-            [
-                (true, true),
-                (false, true),
-                (false, true),
-                (false, false),
-                (false, false)
-            ]
+            [(true, true), (false, true), (false, true), (false, false), (false, false)]
         );
         arrive(&mut inbox, &[request(), cancel(8)].concat());
         inbox.poll().unwrap().unwrap();
@@ -220,10 +208,7 @@ mod tests {
     fn positions_follow_the_octets() {
         let mut inbox = Inbox::new(&Limits::default());
         let end = cancel(2);
-        arrive(
-            &mut inbox,
-            &[request(), cancel(1), request(), end[..13].to_vec()].concat(),
-        );
+        arrive(&mut inbox, &[request(), cancel(1), request(), end[..13].to_vec()].concat());
         inbox.poll().unwrap().unwrap();
         assert!(inbox.is_cancelled(1));
         inbox.poll().unwrap().unwrap();
@@ -258,10 +243,7 @@ mod tests {
         let mut inbox = Inbox::new(&Limits::default());
         for round in 0..100u32 {
             let octets: Vec<u8> = (0..100).flat_map(|id| cancel(round * 100 + id)).collect();
-            arrive(
-                &mut inbox,
-                &[&request()[..], &octets, &request()[..5]].concat(),
-            );
+            arrive(&mut inbox, &[&request()[..], &octets, &request()[..5]].concat());
             inbox.poll().unwrap().unwrap();
             assert!(inbox.is_cancelled(round * 100));
             while inbox.poll().unwrap().is_some() {}

@@ -98,10 +98,7 @@ impl Inbox {
         let note = &mut notes[place_of(sum)];
         let known = note.sum == Some(sum);
         if !known && copied {
-            *note = Note {
-                sum: Some(sum),
-                ..Note::default()
-            };
+            *note = Note { sum: Some(sum), ..Note::default() };
         }
         if known && taken {
             note.taken = true;

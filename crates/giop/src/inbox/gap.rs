@@ -51,10 +51,7 @@ impl Inbox {
     /// When they are too many.
     pub fn lend(&mut self, lease: Lease) -> bool {
         let most = self.lendable();
-        assert!(
-            most.is_some_and(|(_, most)| lease.len() <= most),
-            "more was lent than is awaited"
-        );
+        assert!(most.is_some_and(|(_, most)| lease.len() <= most), "more was lent than is awaited");
         self.awaited -= lease.len();
         let at = self.buffer.len() - self.start;
         self.gap.get_or_insert_default().open(at, lease);
@@ -140,9 +137,7 @@ impl Inbox {
     #[cold]
     pub(super) fn take_lent(&mut self, header: Header) -> Vec<u8> {
         let held = self.held(header);
-        let Some(gap) = self.gap.as_deref_mut() else {
-            no_message()
-        };
+        let Some(gap) = self.gap.as_deref_mut() else { no_message() };
         // That says nothing about who serves it: `learn` is not told.
         let message = gap.into_whole(&self.buffer[self.start..self.start + held]);
         self.close_gap();
@@ -175,8 +170,7 @@ impl Inbox {
         core::mem::swap(&mut self.gap, &mut to.gap);
         (self.has_gap, to.has_gap) = (false, true);
         to.buffer.clear();
-        to.buffer
-            .extend_from_slice(&self.buffer[self.start..self.start + held]);
+        to.buffer.extend_from_slice(&self.buffer[self.start..self.start + held]);
         self.consume(held);
     }
 

@@ -56,9 +56,7 @@ impl Reading {
 
 impl fmt::Debug for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Reading")
-            .field(&self.messaging.name())
-            .finish()
+        f.debug_tuple("Reading").field(&self.messaging.name()).finish()
     }
 }
 
@@ -83,9 +81,7 @@ struct Usual {
 impl Usual {
     /// Returns how usual headers are read. `None`: the messaging is asked for each.
     fn of(messaging: &dyn Messaging) -> Option<Self> {
-        let framing = messaging
-            .framing()
-            .filter(|framing| framing.request.is_multiple_of(2))?;
+        let framing = messaging.framing().filter(|framing| framing.request.is_multiple_of(2))?;
         let place = |at: u8| 8 * (at & 7);
         let octet = |at: u8, octet: u8| u64::from(octet) << place(at);
         let kind = framing.kind_at;
@@ -138,18 +134,13 @@ pub(super) struct Other {
 
 impl Other {
     pub(super) fn new(reading: Reading) -> Self {
-        Self {
-            announced: Arc::clone(&reading.alone),
-            reading,
-        }
+        Self { announced: Arc::clone(&reading.alone), reading }
     }
 
     /// Returns what is wrong with a message that is larger than a limit allows.
     #[cold]
     pub(super) fn oversized(&self, octets: &[u8], limit: Violation) -> Violation {
-        let start = octets
-            .get(..self.reading.messaging.start())
-            .unwrap_or_default();
+        let start = octets.get(..self.reading.messaging.start()).unwrap_or_default();
         self.reading.messaging.oversized(start, limit)
     }
 
@@ -183,12 +174,7 @@ impl Other {
         let Some(aliases) = &self.reading.aliases else {
             return Ok(());
         };
-        let frame = Frame {
-            header,
-            bytes,
-            context: Some(&self.reading.alone),
-            gap: None,
-        };
+        let frame = Frame { header, bytes, context: Some(&self.reading.alone), gap: None };
         let known = aliases.learn(&frame)?.unwrap_or(&self.reading.alone);
         if !Arc::ptr_eq(known, &self.announced) {
             self.announced = Arc::clone(known);
@@ -212,10 +198,7 @@ impl Other {
 
     /// Makes `to` that of an inbox which holds the announced message.
     pub(super) fn split_to(&self, to: &mut Option<Box<Self>>) {
-        let split = Self {
-            reading: self.reading.clone(),
-            announced: Arc::clone(&self.announced),
-        };
+        let split = Self { reading: self.reading.clone(), announced: Arc::clone(&self.announced) };
         match to {
             Some(to) => **to = split,
             None => *to = Some(Box::new(split)),
@@ -240,10 +223,7 @@ struct AliasPlace {
 impl AliasPlace {
     fn of(at: AliasAt) -> Self {
         let place = |at: u8| 8 * (at & 7);
-        Self {
-            names: u64::from(at.names) << place(at.names_at),
-            number: place(at.number_at),
-        }
+        Self { names: u64::from(at.names) << place(at.names_at), number: place(at.number_at) }
     }
 
     /// Returns the alias of a Request, unless it names something in full or is too short to have one.

@@ -55,10 +55,7 @@ impl Partials {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.waiting
-            .iter()
-            .map(|partial| partial.octets.capacity())
-            .sum()
+        self.waiting.iter().map(|partial| partial.octets.capacity()).sum()
     }
 
     fn begin(
@@ -93,11 +90,7 @@ impl Partials {
         let Some(at) = self.find(id) else {
             return Err(Violation::Peer(Misbehaviour::OrphanFragment { id }));
         };
-        let data = &piece.bytes[if id.is_some() {
-            FRAGMENT_1_2
-        } else {
-            Header::LEN
-        }..];
+        let data = &piece.bytes[if id.is_some() { FRAGMENT_1_2 } else { Header::LEN }..];
         self.check_room(data.len(), limits)?;
         let partial = &mut self.waiting[at];
         if (partial.header.version, partial.header.order)
@@ -144,11 +137,7 @@ impl Partials {
 impl core::fmt::Debug for Partials {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_map()
-            .entries(
-                self.waiting
-                    .iter()
-                    .map(|partial| (partial.id, partial.octets.len())),
-            )
+            .entries(self.waiting.iter().map(|partial| (partial.id, partial.octets.len())))
             .finish()
     }
 }
@@ -183,10 +172,7 @@ impl Partial {
     /// The request id of a GIOP 1.1 message: behind the service contexts, if that much has arrived.
     fn id_within(&self) -> Option<u32> {
         let frame = Frame {
-            header: Header {
-                more_fragments: false,
-                ..self.header
-            },
+            header: Header { more_fragments: false, ..self.header },
             bytes: &self.octets,
             context: None,
             gap: None,

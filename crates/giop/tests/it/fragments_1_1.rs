@@ -33,18 +33,8 @@ macro_rules! fixed_struct {
     };
 }
 
-fixed_struct!(P {
-    tag: u8,
-    x: f64,
-    y: i16,
-    h: i32,
-    v: bool
-});
-fixed_struct!(A {
-    o: u8,
-    d: [f64; 3],
-    s: i16
-});
+fixed_struct!(P { tag: u8, x: f64, y: i16, h: i32, v: bool });
+fixed_struct!(A { o: u8, d: [f64; 3], s: i16 });
 
 /// The only message of a captured stream.
 fn message(stream: &[u8]) -> Vec<u8> {
@@ -76,9 +66,7 @@ fn pattern(n: usize) -> Vec<u8> {
 #[test]
 fn structs_across_the_boundary() {
     let stream = include_bytes!("../vectors/fragments/structs.bin");
-    let (lead, read) = arguments(stream, "send_ps", |d| {
-        Ok((d.octet()?, d.sequence::<P>(None)?))
-    });
+    let (lead, read) = arguments(stream, "send_ps", |d| Ok((d.octet()?, d.sequence::<P>(None)?)));
     let expected: Vec<_> = (0..800)
         .map(|i| P {
             tag: i as u8,
@@ -94,15 +82,9 @@ fn structs_across_the_boundary() {
 #[test]
 fn arrays_in_structs_across_the_boundary() {
     let stream = include_bytes!("../vectors/fragments/arrays.bin");
-    let (_, read) = arguments(stream, "send_as", |d| {
-        Ok((d.octet()?, d.sequence::<A>(None)?))
-    });
+    let (_, read) = arguments(stream, "send_as", |d| Ok((d.octet()?, d.sequence::<A>(None)?)));
     let expected: Vec<_> = (0..400)
-        .map(|i| A {
-            o: i as u8,
-            d: [0.0, 0.25, 0.5].map(|part| f64::from(i) + part),
-            s: i as i16,
-        })
+        .map(|i| A { o: i as u8, d: [0.0, 0.25, 0.5].map(|part| f64::from(i) + part), s: i as i16 })
         .collect();
     assert_eq!(read, expected);
 }
@@ -141,21 +123,17 @@ fn blocks_of_numbers_go_on_without_padding() {
 #[test]
 fn a_piece_may_end_at_an_odd_octet() {
     let stream = include_bytes!("../vectors/fragments/octets.bin");
-    let read = arguments(stream, "send_os", |d| {
-        Ok((d.sequence::<u8>(None)?, d.octet()?, d.double()?))
-    });
+    let read =
+        arguments(stream, "send_os", |d| Ok((d.sequence::<u8>(None)?, d.octet()?, d.double()?)));
     assert_eq!(read, (pattern(20_001), 77, -1.5));
 }
 
 #[test]
 fn text_across_the_boundary() {
     let stream = include_bytes!("../vectors/fragments/strings.bin");
-    let (read, last) = arguments(stream, "send_ss", |d| {
-        Ok((d.sequence::<String>(None)?, d.double()?))
-    });
-    let expected: Vec<_> = (0..900)
-        .map(|i| format!("text {i}{}", "x".repeat(i % 11)))
-        .collect();
+    let (read, last) =
+        arguments(stream, "send_ss", |d| Ok((d.sequence::<String>(None)?, d.double()?)));
+    let expected: Vec<_> = (0..900).map(|i| format!("text {i}{}", "x".repeat(i % 11))).collect();
     assert_eq!((read, last), (expected, -1.5));
 }
 
@@ -208,11 +186,7 @@ fn item() -> impl Strategy<Value = Item> {
         h,
         v,
     });
-    let a = (any::<u8>(), -9i16..9).prop_map(|(o, s)| A {
-        o,
-        d: [1.5, f64::from(s), -2.0],
-        s,
-    });
+    let a = (any::<u8>(), -9i16..9).prop_map(|(o, s)| A { o, d: [1.5, f64::from(s), -2.0], s });
     let doubles = prop::collection::vec(-9.5f64..9.5, 0..40);
     prop_oneof![
         any::<u8>().prop_map(Item::Octet),
@@ -371,11 +345,7 @@ impl Writer {
 
 /// A reply that carries the items.
 fn reply(order: ByteOrder, largest: usize, items: &[Item]) -> Vec<u8> {
-    let mut writer = Writer {
-        order,
-        largest,
-        pieces: vec![vec![0; Header::LEN]],
-    };
+    let mut writer = Writer { order, largest, pieces: vec![vec![0; Header::LEN]] };
     writer.long(0); // contexts
     writer.long(1);
     writer.long(0);
@@ -456,11 +426,7 @@ proptest! {
 
 #[test]
 fn tiny_pieces_count_against_the_limits_with_what_is_kept_of_them() {
-    let limits = Limits {
-        max_message: 10_000,
-        max_partial_octets: 10_000,
-        ..Limits::default()
-    };
+    let limits = Limits { max_message: 10_000, max_partial_octets: 10_000, ..Limits::default() };
     let header = |kind, size| Header {
         version: Version::V1_1,
         order: ByteOrder::Big,
@@ -483,11 +449,8 @@ fn tiny_pieces_count_against_the_limits_with_what_is_kept_of_them() {
 
 #[test]
 fn values_in_chunks_are_refused() {
-    let mut writer = Writer {
-        order: ByteOrder::Big,
-        largest: 32,
-        pieces: vec![vec![0; Header::LEN]],
-    };
+    let mut writer =
+        Writer { order: ByteOrder::Big, largest: 32, pieces: vec![vec![0; Header::LEN]] };
     (0..20).for_each(|_| writer.long(0x7fff_ff08));
     let message = message(&writer.stream());
     let frame = Frame::parse(&message).unwrap();
@@ -498,11 +461,8 @@ fn values_in_chunks_are_refused() {
 
 #[test]
 fn service_contexts_across_the_boundary_are_found() {
-    let mut writer = Writer {
-        order: ByteOrder::Little,
-        largest: 32,
-        pieces: vec![vec![0; Header::LEN]],
-    };
+    let mut writer =
+        Writer { order: ByteOrder::Little, largest: 32, pieces: vec![vec![0; Header::LEN]] };
     writer.long(2);
     for id in [4, 10] {
         writer.long(id);

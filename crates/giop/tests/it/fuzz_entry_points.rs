@@ -45,18 +45,14 @@ fn sessions(wire: Wire) {
     for round in 0..300 {
         let events: Vec<u8> = (0..200 + round)
             .map(|_| {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 56) as u8
             })
             .collect();
         fuzz::session(wire, &events);
         // Without nonsense, so that every message must arrive.
-        let sound: Vec<u8> = events
-            .chunks_exact(2)
-            .flat_map(|event| [event[0] % 15, event[1]])
-            .collect();
+        let sound: Vec<u8> =
+            events.chunks_exact(2).flat_map(|event| [event[0] % 15, event[1]]).collect();
         fuzz::session(wire, &sound);
     }
 }

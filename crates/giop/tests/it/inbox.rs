@@ -198,21 +198,14 @@ fn a_small_message_needs_one_read_and_a_large_one_two() {
         reads
     };
     assert_eq!(rounds(&message), 2);
-    assert_eq!(
-        rounds(&message),
-        1,
-        "the capacity of the last one is used again"
-    );
+    assert_eq!(rounds(&message), 1, "the capacity of the last one is used again");
     let slightly_larger = request(Version::V1_2, ByteOrder::Little, 1, &[0; 66_000]);
     assert_eq!(rounds(&slightly_larger), 1);
 }
 
 #[test]
 fn an_announced_size_costs_at_most_a_step_ahead_of_what_arrived() {
-    let limits = Limits {
-        max_message: 1 << 30,
-        ..Limits::default()
-    };
+    let limits = Limits { max_message: 1 << 30, ..Limits::default() };
     let mut inbox = Inbox::new(&limits);
     let header = Header {
         version: Version::V1_2,
@@ -238,17 +231,11 @@ fn an_announced_size_costs_at_most_a_step_ahead_of_what_arrived() {
 
 #[test]
 fn memory_of_a_large_message_is_given_back() {
-    let limits = Limits {
-        kept_capacity: 64 << 10,
-        ..Limits::default()
-    };
+    let limits = Limits { kept_capacity: 64 << 10, ..Limits::default() };
     let mut inbox = Inbox::new(&limits);
     let large = request(Version::V1_2, ByteOrder::Little, 1, &vec![0; 1 << 20]);
     for message in [large.clone(), split(&large, &[1000, 300_000]).concat()] {
-        assert_eq!(
-            receive(&mut inbox, &message, &[usize::MAX]).unwrap().len(),
-            1
-        );
+        assert_eq!(receive(&mut inbox, &message, &[usize::MAX]).unwrap().len(), 1);
         assert_eq!(inbox.poll(), Ok(None));
         assert!(inbox.memory() <= 200 << 10, "{}", inbox.memory());
     }
@@ -256,10 +243,7 @@ fn memory_of_a_large_message_is_given_back() {
 
 #[test]
 fn a_message_above_the_limit_is_refused_by_its_header() {
-    let limits = Limits {
-        max_message: 100,
-        ..Limits::default()
-    };
+    let limits = Limits { max_message: 100, ..Limits::default() };
     let too_large = |size| Violation::Limit {
         what: "size in octets of a message",
         size,
@@ -271,21 +255,14 @@ fn a_message_above_the_limit_is_refused_by_its_header() {
     let mut inbox = Inbox::new(&limits);
     feed(&mut inbox, &message[..12]);
     assert_eq!(inbox.poll(), Err(too_large(message.len() as u64)));
-    assert_eq!(
-        inbox.poll(),
-        Err(too_large(message.len() as u64)),
-        "it stays refused"
-    );
+    assert_eq!(inbox.poll(), Err(too_large(message.len() as u64)), "it stays refused");
 
     // Fragments that are small each, but too large together.
     let pieces = split(&message, &[50, 100, 150]);
     let mut inbox = Inbox::new(&limits);
     assert!(matches!(
         receive(&mut inbox, &pieces.concat(), &[64]),
-        Err(Violation::Limit {
-            setting: "MaxMessage",
-            ..
-        })
+        Err(Violation::Limit { setting: "MaxMessage", .. })
     ));
     let text = too_large(248).to_string();
     for part in ["248", "100", "MaxMessage", "received from the peer"] {
@@ -295,11 +272,7 @@ fn a_message_above_the_limit_is_refused_by_its_header() {
 
 #[test]
 fn incomplete_messages_are_limited_in_number_and_octets() {
-    let limits = Limits {
-        max_partial_messages: 2,
-        max_partial_octets: 400,
-        ..Limits::default()
-    };
+    let limits = Limits { max_partial_messages: 2, max_partial_octets: 400, ..Limits::default() };
     let start = |id, size: usize| {
         let message = request(Version::V1_2, ByteOrder::Big, id, &vec![0; size]);
         split(&message, &[size]).swap_remove(0)
@@ -320,11 +293,7 @@ fn incomplete_messages_are_limited_in_number_and_octets() {
     let stream = [start(1, 200), start(2, 200)].concat();
     assert!(matches!(
         receive(&mut inbox, &stream, &[999]),
-        Err(Violation::Limit {
-            setting: "MaxPartialOctets",
-            limit: 400,
-            ..
-        })
+        Err(Violation::Limit { setting: "MaxPartialOctets", limit: 400, .. })
     ));
 }
 
@@ -351,18 +320,12 @@ fn a_cancelled_message_is_dropped_and_its_id_free_again() {
         let cancel = cancel_request(version, ByteOrder::Little, 5).to_vec();
         let stream = [pieces[0].clone(), cancel.clone(), pieces.concat()].concat();
         let mut inbox = inbox();
-        assert_eq!(
-            received(&mut inbox, &stream),
-            [in_one(&cancel), in_one(&message)]
-        );
+        assert_eq!(received(&mut inbox, &stream), [in_one(&cancel), in_one(&message)]);
         assert!(!inbox.mid_message());
 
         let other = cancel_request(version, ByteOrder::Little, 6).to_vec();
         let stream = [pieces[0].clone(), other.clone(), pieces[1].clone()].concat();
-        assert_eq!(
-            received(&mut inbox, &stream),
-            [in_one(&other), in_one(&message)]
-        );
+        assert_eq!(received(&mut inbox, &stream), [in_one(&other), in_one(&message)]);
     }
 }
 
@@ -373,18 +336,12 @@ fn fragments_that_do_not_fit_are_refused() {
         let message = request(version, ByteOrder::Big, 5, &[1; 100]);
         let pieces = split(&message, &[20, 60]);
         let id = (version == Version::V1_2).then_some(5);
-        assert_eq!(
-            refused(&pieces[1]),
-            Violation::Peer(Misbehaviour::OrphanFragment { id })
-        );
+        assert_eq!(refused(&pieces[1]), Violation::Peer(Misbehaviour::OrphanFragment { id }));
         assert_eq!(
             refused(&[&pieces[0][..], &pieces[0]].concat()),
             Violation::Peer(Misbehaviour::DuplicatePartial { id })
         );
-        let little = split(
-            &request(version, ByteOrder::Little, 5, &[1; 100]),
-            &[20, 60],
-        );
+        let little = split(&request(version, ByteOrder::Little, 5, &[1; 100]), &[20, 60]);
         assert_eq!(
             refused(&[&pieces[0][..], &little[1]].concat()),
             Violation::Peer(Misbehaviour::FragmentMismatch { id })
@@ -393,11 +350,7 @@ fn fragments_that_do_not_fit_are_refused() {
     // A Fragment without room for its request id.
     assert_eq!(
         refused(b"GIOP\x01\x02\x00\x07\x00\x00\x00\x02\x00\x00"),
-        Violation::Truncated {
-            what: "the request id of a fragmented message",
-            needed: 4,
-            left: 2
-        }
+        Violation::Truncated { what: "the request id of a fragmented message", needed: 4, left: 2 }
     );
 }
 
@@ -408,10 +361,7 @@ fn an_empty_last_fragment_ends_a_message() {
         let end = message.len() - 16;
         let pieces = split(&message, &[end, end]);
         assert_eq!(pieces.len(), 3);
-        assert_eq!(
-            receive(&mut inbox(), &pieces.concat(), &[17]).unwrap(),
-            [message]
-        );
+        assert_eq!(receive(&mut inbox(), &pieces.concat(), &[17]).unwrap(), [message]);
     }
 }
 
@@ -479,10 +429,7 @@ fn complete_and_cancelled_messages_no_longer_count() {
     let mut inbox = Inbox::new(&limits);
     for stream in [pieces.concat(), cancelled.concat()] {
         for _ in 0..5 {
-            assert_eq!(
-                receive(&mut inbox, &stream, &[77]).map(|all| all.len()),
-                Ok(1)
-            );
+            assert_eq!(receive(&mut inbox, &stream, &[77]).map(|all| all.len()), Ok(1));
         }
     }
 }

@@ -19,10 +19,7 @@ struct Page {
 
 impl Page {
     fn of(octets: &[u8]) -> Arc<Self> {
-        Arc::new(Self {
-            octets: octets.to_vec(),
-            back: AtomicUsize::new(0),
-        })
+        Arc::new(Self { octets: octets.to_vec(), back: AtomicUsize::new(0) })
     }
 
     fn lend(self: &Arc<Self>) -> Lease {
@@ -270,10 +267,7 @@ fn a_message_with_a_gap_moves_to_another_inbox_and_others_follow_it() {
     assert!(inbox.poll().unwrap().is_some());
     assert_eq!(inbox.frame().bytes, message);
     inbox.poll().unwrap();
-    assert!(matches!(
-        inbox.frame().message(),
-        Ok(Message::CancelRequest(_))
-    ));
+    assert!(matches!(inbox.frame().message(), Ok(Message::CancelRequest(_))));
     assert_eq!(inbox.poll(), Ok(None));
 }
 
@@ -324,11 +318,7 @@ fn other_messages_and_fragments_and_small_requests_are_read() {
         assert_eq!(start(other, 1, at), None);
     }
     assert_eq!(start(0, 3, at), None);
-    assert_eq!(
-        start(0, 1, 20_000),
-        None,
-        "less than a large payload is left"
-    );
+    assert_eq!(start(0, 1, 20_000), None, "less than a large payload is left");
 }
 
 #[test]

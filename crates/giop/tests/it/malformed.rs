@@ -16,14 +16,8 @@ fn header(text: &str) -> Violation {
 fn headers() {
     use Misbehaviour::{ByteOrder, Empty, Magic, NotFragmentable};
     for (text, expected) in [
-        (
-            "47455420 2f206874 74702f31",
-            Violation::Peer(Magic(*b"GET ")),
-        ),
-        (
-            "5a494f50 01020000 00000001",
-            Violation::Unsupported(Unsupported::Compression),
-        ),
+        ("47455420 2f206874 74702f31", Violation::Peer(Magic(*b"GET "))),
+        ("5a494f50 01020000 00000001", Violation::Unsupported(Unsupported::Compression)),
         (
             "47494f50 01030000 00000001",
             Violation::Unsupported(Unsupported::Version(Version { major: 1, minor: 3 })),
@@ -37,14 +31,8 @@ fn headers() {
             "47494f50 01020008 00000001",
             Violation::Unsupported(Unsupported::MessageType(MessageType(8))),
         ),
-        (
-            "47494f50 01020000 00000000",
-            Violation::Peer(Empty(MessageType::REQUEST)),
-        ),
-        (
-            "47494f50 01020007 00000000",
-            Violation::Peer(Empty(MessageType::FRAGMENT)),
-        ),
+        ("47494f50 01020000 00000000", Violation::Peer(Empty(MessageType::REQUEST))),
+        ("47494f50 01020007 00000000", Violation::Peer(Empty(MessageType::FRAGMENT))),
         (
             "47494f50 01000007 00000001",
             Violation::Peer(NotFragmentable {
@@ -78,19 +66,12 @@ fn a_frame_must_be_exactly_one_message() {
     let message = octets("47494f50 01020002 00000004 00000007");
     assert_eq!(
         Frame::parse(&message[..11]),
-        Err(Violation::Truncated {
-            what: "the GIOP header",
-            needed: 12,
-            left: 11
-        })
+        Err(Violation::Truncated { what: "the GIOP header", needed: 12, left: 11 })
     );
     for given in [15, 17] {
         let mut other = message.clone();
         other.resize(given, 0);
-        let expected = Misbehaviour::SizeMismatch {
-            announced: 16,
-            given,
-        };
+        let expected = Misbehaviour::SizeMismatch { announced: 16, given };
         assert_eq!(Frame::parse(&other), Err(Violation::Peer(expected)));
     }
 }
@@ -113,22 +94,10 @@ fn requests() {
         ("0003", Violation::Peer(Misbehaviour::TargetDiscriminant(3))),
         (
             "0000 0000 000000ff 6b6579",
-            cdr(
-                ErrorKind::LengthImplausible {
-                    length: 255,
-                    left: 3,
-                },
-                24,
-            ),
+            cdr(ErrorKind::LengthImplausible { length: 255, left: 3 }, 24),
         ),
-        (
-            "0000 0000 00000001 6b 000000 00000000",
-            Violation::Peer(Misbehaviour::OperationName),
-        ),
-        (
-            "0000 0000 00000001 6b 000000 00000001 00",
-            Violation::Peer(Misbehaviour::OperationName),
-        ),
+        ("0000 0000 00000001 6b 000000 00000000", Violation::Peer(Misbehaviour::OperationName)),
+        ("0000 0000 00000001 6b 000000 00000001 00", Violation::Peer(Misbehaviour::OperationName)),
         (
             "0000 0000 00000001 6b 000000 00000002 6f70",
             Violation::Peer(Misbehaviour::OperationName),
@@ -143,21 +112,12 @@ fn requests() {
         ),
         (
             "0000 0000 00000001 6b 000000 00000002 6f00 0000 00000001 00000001 ffffffff",
-            cdr(
-                ErrorKind::LengthImplausible {
-                    length: 0xffff_ffff,
-                    left: 0,
-                },
-                48,
-            ),
+            cdr(ErrorKind::LengthImplausible { length: 0xffff_ffff, left: 0 }, 48),
         ),
     ] {
         assert_eq!(request(2, &format!("{start} {body}")), expected, "{body}");
     }
-    assert_eq!(
-        request(2, "000000"),
-        cdr(ErrorKind::Truncated { needed: 4, left: 3 }, 12)
-    );
+    assert_eq!(request(2, "000000"), cdr(ErrorKind::Truncated { needed: 4, left: 3 }, 12));
 }
 
 #[test]
@@ -173,19 +133,14 @@ fn too_many_contexts() {
     assert_eq!(violation, limit.into());
     assert_eq!(
         violation.to_exception(CompletionStatus::Maybe),
-        SystemException::imp_limit(
-            minor::imp_limit::RECEIVED_TOO_LARGE,
-            CompletionStatus::Maybe
-        )
+        SystemException::imp_limit(minor::imp_limit::RECEIVED_TOO_LARGE, CompletionStatus::Maybe)
     );
 }
 
 #[test]
 fn targets_without_a_key() {
     let target = |target: &str| {
-        let body = octets(&format!(
-            "00000007 03000000 {target} 00000002 6f00 0000 00000000"
-        ));
+        let body = octets(&format!("00000007 03000000 {target} 00000002 6f00 0000 00000000"));
         let mut message = b"GIOP\x01\x02\x00\x00".to_vec();
         message.extend((body.len() as u32).to_be_bytes());
         message.extend(body);
@@ -208,17 +163,11 @@ fn targets_without_a_key() {
     );
     assert_eq!(
         target("0001 0000 00000000 00000004 02010000"),
-        Err(Violation::from(cdr::Error {
-            kind: ErrorKind::BadByteOrder(2),
-            at: 0
-        }))
+        Err(Violation::from(cdr::Error { kind: ErrorKind::BadByteOrder(2), at: 0 }))
     );
     assert_eq!(
         target("0002 0000 00000001 00000001 00 000000 00000001 00000000 00000000"),
-        Err(Violation::Peer(Misbehaviour::ProfileIndex {
-            index: 1,
-            profiles: 1
-        }))
+        Err(Violation::Peer(Misbehaviour::ProfileIndex { index: 1, profiles: 1 }))
     );
 }
 
@@ -249,14 +198,9 @@ fn every_truncation_of_every_message_is_noticed() {
 fn the_wrong_kind_is_refused() {
     let message = octets("47494f50 01020002 00000004 00000007");
     let frame = Frame::parse(&message).unwrap();
-    let expected = Misbehaviour::Kind {
-        expected: MessageType::REPLY,
-        found: MessageType::CANCEL_REQUEST,
-    };
-    assert_eq!(
-        oxorb_giop::Reply::parse(&frame).unwrap_err(),
-        Violation::Peer(expected)
-    );
+    let expected =
+        Misbehaviour::Kind { expected: MessageType::REPLY, found: MessageType::CANCEL_REQUEST };
+    assert_eq!(oxorb_giop::Reply::parse(&frame).unwrap_err(), Violation::Peer(expected));
     let fragment = octets("47494f50 01020007 00000004 00000007");
     assert_eq!(
         Frame::parse(&fragment).unwrap().message().unwrap_err(),
@@ -266,21 +210,16 @@ fn the_wrong_kind_is_refused() {
 
 #[test]
 fn answers_follow_blame() {
-    let sent = oxorb_giop::Limits {
-        max_message: 10,
-        ..Default::default()
-    }
-    .check_outgoing(11)
-    .unwrap_err();
+    let sent = oxorb_giop::Limits { max_message: 10, ..Default::default() }
+        .check_outgoing(11)
+        .unwrap_err();
     let exception =
         SystemException::imp_limit(minor::imp_limit::MESSAGE_TOO_LARGE, CompletionStatus::No);
     assert_eq!(sent.answer(), Answer::Exception(exception));
     assert_eq!(header("47455420 2f206874 74702f31").answer(), Answer::Close);
-    for text in [
-        "47494f50 01030000 00000001",
-        "47494f50 01020008 00000001",
-        "47494f50 01020000 00000000",
-    ] {
+    for text in
+        ["47494f50 01030000 00000001", "47494f50 01020008 00000001", "47494f50 01020000 00000000"]
+    {
         assert_eq!(header(text).answer(), Answer::MessageError);
     }
     let lost = header("47494f50 01020000 00000000").to_exception(CompletionStatus::Maybe);
@@ -298,15 +237,9 @@ fn violations_are_sentences_that_name_the_value() {
     for (violation, parts) in [
         (header("47455420 2f206874 74702f31"), vec!["GIOP", "GET "]),
         (header("47494f50 01030000 00000001"), vec!["1.3"]),
-        (
-            header("47494f50 01010203 00000001"),
-            vec!["LocateRequest", "1.1"],
-        ),
+        (header("47494f50 01010203 00000001"), vec!["LocateRequest", "1.1"]),
         (request(2, "000000"), vec!["octet 12"]),
-        (
-            Violation::Peer(Misbehaviour::OrphanFragment { id: Some(9) }),
-            vec!["continues", "9"],
-        ),
+        (Violation::Peer(Misbehaviour::OrphanFragment { id: Some(9) }), vec!["continues", "9"]),
     ] {
         let text = violation.to_string();
         for part in parts {

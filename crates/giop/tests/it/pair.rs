@@ -27,13 +27,7 @@ struct Side {
 impl Side {
     fn new(order: ByteOrder, largest: usize) -> Self {
         let inbox = Inbox::new(&Limits::default());
-        Self {
-            inbox,
-            order,
-            largest,
-            buffer: Vec::new(),
-            sent: Vec::new(),
-        }
+        Self { inbox, order, largest, buffer: Vec::new(), sent: Vec::new() }
     }
 
     /// Writes a message and sends it, in fragments if it is large.
@@ -75,20 +69,14 @@ fn serve(server: &mut Side, client: &mut Side, read: usize) {
     match frame.message().expect("a message") {
         Message::LocateRequest(locate) => {
             let known = locate.target.object_key() == Ok(b"key");
-            let status = if known {
-                LocateStatus::OBJECT_HERE
-            } else {
-                LocateStatus::UNKNOWN_OBJECT
-            };
-            server.send(Dialect::new(2), |e| {
-                locate_reply(e, version, locate.id, status).unwrap()
-            });
+            let status =
+                if known { LocateStatus::OBJECT_HERE } else { LocateStatus::UNKNOWN_OBJECT };
+            server.send(Dialect::new(2), |e| locate_reply(e, version, locate.id, status).unwrap());
         }
         Message::Request(request) => {
             let sets = request.contexts.find(context_id::CODE_SETS);
-            let sets = sets.map_or(CodeSetContext::DEFAULT, |c| {
-                CodeSetContext::parse(c.data).unwrap()
-            });
+            let sets =
+                sets.map_or(CodeSetContext::DEFAULT, |c| CodeSetContext::parse(c.data).unwrap());
             let dialect = sets.dialect(version.minor).unwrap();
             let mut args = frame.decoder(dialect).at(request.body);
             let id = request.id;
@@ -163,19 +151,14 @@ fn header<'h>(
 fn calls_in_every_version_order_and_size_of_fragments() {
     let sets = negotiate(Some(&CodeSetComponentInfo::ours())).unwrap();
     let data = sets.to_bytes();
-    let contexts = [ServiceContext {
-        id: context_id::CODE_SETS,
-        data: &data,
-    }];
+    let contexts = [ServiceContext { id: context_id::CODE_SETS, data: &data }];
     let large: Vec<u8> = (0..2000).map(|i| i as u8).collect();
     for version in VERSIONS {
         let dialect = sets.dialect(version.minor).unwrap();
         assert_eq!(dialect.chars, CharSet::Utf8);
-        for (ours, theirs) in [
-            (ORDERS[0], ORDERS[1]),
-            (ORDERS[1], ORDERS[0]),
-            (ORDERS[1], ORDERS[1]),
-        ] {
+        for (ours, theirs) in
+            [(ORDERS[0], ORDERS[1]), (ORDERS[1], ORDERS[0]), (ORDERS[1], ORDERS[1])]
+        {
             for (largest, read) in [(usize::MAX, usize::MAX), (1024, 100), (48, 1)] {
                 let mut client = Side::new(ours, largest);
                 let mut server = Side::new(theirs, largest);
@@ -189,19 +172,13 @@ fn calls_in_every_version_order_and_size_of_fragments() {
                 serve(&mut server, &mut client, read);
                 client.receive(&mut server, read);
                 let frame = client.inbox.frame();
-                let Ok(Message::Reply(reply)) = frame.message() else {
-                    panic!("{frame:?}")
-                };
+                let Ok(Message::Reply(reply)) = frame.message() else { panic!("{frame:?}") };
                 assert_eq!((reply.id, reply.status), (7, ReplyStatus::NO_EXCEPTION));
                 let mut results = frame.decoder(dialect).at(reply.body);
                 assert_eq!(results.string().unwrap(), "grüß Gott");
                 let length = results.length(None, 1).unwrap();
                 assert_eq!(results.octets(length).unwrap(), large);
-                assert_eq!(
-                    results.double(),
-                    Ok(0.5),
-                    "alignment survived the fragments"
-                );
+                assert_eq!(results.double(), Ok(0.5), "alignment survived the fragments");
                 results.finish().unwrap();
             }
         }
@@ -218,11 +195,7 @@ fn failures_come_back_as_exceptions() {
                 "subtract",
                 "BAD_OPERATION (minor OMG 2: the object has no such operation or attribute), completed NO",
             ),
-            (
-                b"other",
-                "add",
-                "OBJECT_NOT_EXIST (minor OMG 1: no such object), completed NO",
-            ),
+            (b"other", "add", "OBJECT_NOT_EXIST (minor OMG 1: no such object), completed NO"),
         ] {
             let mut client = Side::new(ByteOrder::Big, usize::MAX);
             let mut server = Side::new(ByteOrder::Little, usize::MAX);
@@ -233,15 +206,10 @@ fn failures_come_back_as_exceptions() {
             serve(&mut server, &mut client, usize::MAX);
             client.receive(&mut server, usize::MAX);
             let frame = client.inbox.frame();
-            let Ok(Message::Reply(reply)) = frame.message() else {
-                panic!("{frame:?}")
-            };
+            let Ok(Message::Reply(reply)) = frame.message() else { panic!("{frame:?}") };
             assert_eq!(reply.status, ReplyStatus::SYSTEM_EXCEPTION);
             let mut body = common::decoder(&frame, reply.body);
-            assert_eq!(
-                SystemException::decode(&mut body).unwrap().to_string(),
-                expected
-            );
+            assert_eq!(SystemException::decode(&mut body).unwrap().to_string(), expected);
         }
     }
 }
@@ -261,23 +229,12 @@ fn call(client: &mut Inbox, server: &mut Inbox, buffers: &mut [Vec<u8>; 2]) {
 
     server.poll().unwrap().unwrap();
     let frame = server.frame();
-    let Ok(Message::Request(request)) = frame.message() else {
-        panic!("{frame:?}")
-    };
-    assert_eq!(
-        (request.target.object_key(), request.operation),
-        (Ok(&b"key"[..]), "add")
-    );
+    let Ok(Message::Request(request)) = frame.message() else { panic!("{frame:?}") };
+    assert_eq!((request.target.object_key(), request.operation), (Ok(&b"key"[..]), "add"));
     let mut args = frame.decoder(dialect).at(request.body);
     let sum = args.long().unwrap() + args.long().unwrap();
     let mut e = Encoder::new(core::mem::take(theirs), ByteOrder::NATIVE, dialect);
-    let begun = begin_reply(
-        &mut e,
-        Version::V1_2,
-        request.id,
-        ReplyStatus::NO_EXCEPTION,
-        &[],
-    );
+    let begun = begin_reply(&mut e, Version::V1_2, request.id, ReplyStatus::NO_EXCEPTION, &[]);
     e.long(sum);
     finish(&mut e, begun).unwrap();
     let message = e.finish();
@@ -287,19 +244,14 @@ fn call(client: &mut Inbox, server: &mut Inbox, buffers: &mut [Vec<u8>; 2]) {
 
     client.poll().unwrap().unwrap();
     let frame = client.frame();
-    let Ok(Message::Reply(reply)) = frame.message() else {
-        panic!("{frame:?}")
-    };
+    let Ok(Message::Reply(reply)) = frame.message() else { panic!("{frame:?}") };
     assert_eq!(frame.decoder(dialect).at(reply.body).long(), Ok(5));
     assert_eq!(client.poll(), Ok(None));
 }
 
 #[test]
 fn a_call_allocates_nothing_once_warm() {
-    let (mut client, mut server) = (
-        Inbox::new(&Limits::default()),
-        Inbox::new(&Limits::default()),
-    );
+    let (mut client, mut server) = (Inbox::new(&Limits::default()), Inbox::new(&Limits::default()));
     let mut buffers = [Vec::new(), Vec::new()];
     call(&mut client, &mut server, &mut buffers);
     let ((), made) = allocations(|| {

@@ -45,12 +45,7 @@ fn request_1_2_little_endian_pads_its_body_to_eight() {
     let frame = Frame::parse(&expected).unwrap();
     let request = Request::parse(&frame).unwrap();
     assert_eq!(
-        (
-            request.id,
-            request.response,
-            request.operation,
-            request.body
-        ),
+        (request.id, request.response, request.operation, request.body),
         (7, Response::WithTarget, "add", 48)
     );
     assert_eq!(request.target, Target::Key(b"key"));
@@ -85,10 +80,7 @@ fn request_1_2_without_arguments_has_no_padding() {
         "0102 00 00 00000024 | 00000007 01 000000 | 0000 0000 00000003 6b6579 00 | 00000004 61646400 | 00000000 00000000",
     );
     let request = Request::parse(&Frame::parse(&padded).unwrap()).unwrap();
-    assert_eq!(
-        (request.response, request.body),
-        (Response::WithServer, padded.len())
-    );
+    assert_eq!((request.response, request.body), (Response::WithServer, padded.len()));
 }
 
 #[test]
@@ -106,10 +98,7 @@ fn request_1_0_and_1_1_carry_contexts_first_and_a_principal_last() {
             response: Response::WithTarget,
             key: TargetAddress::Key(b"key"),
             operation: "add",
-            contexts: &[ServiceContext {
-                id: 10,
-                data: &[0, 0, 0x12, 0x34],
-            }],
+            contexts: &[ServiceContext { id: 10, data: &[0, 0, 0x12, 0x34] }],
             terms: None,
             alias: None,
         };
@@ -152,22 +141,12 @@ fn replies_differ_in_order_and_alignment() {
         assert_eq!(e.finish().to_vec(), expected);
         let frame = Frame::parse(&expected).unwrap();
         let reply = Reply::parse(&frame).unwrap();
-        assert_eq!(
-            (reply.id, reply.status, reply.body),
-            (7, ReplyStatus::USER_EXCEPTION, 24)
-        );
+        assert_eq!((reply.id, reply.status, reply.body), (7, ReplyStatus::USER_EXCEPTION, 24));
     }
     // With a context of 4 octets, the 1.2 body moves to the next multiple of 8, the 1.0 body does not.
-    for (version, body) in [
-        (Version::V1_0, 36),
-        (Version::V1_1, 36),
-        (Version::V1_2, 40),
-    ] {
+    for (version, body) in [(Version::V1_0, 36), (Version::V1_1, 36), (Version::V1_2, 40)] {
         let mut e = encoder(version, ByteOrder::Big);
-        let contexts = [ServiceContext {
-            id: 1,
-            data: &[0; 4],
-        }];
+        let contexts = [ServiceContext { id: 1, data: &[0; 4] }];
         let begun = begin_reply(&mut e, version, 7, ReplyStatus::NO_EXCEPTION, &contexts);
         e.octet(0x55);
         finish(&mut e, begun).unwrap();
@@ -189,10 +168,7 @@ fn system_exception_reply_1_2() {
         minor::bad_operation::UNKNOWN_OPERATION,
         CompletionStatus::No,
     );
-    assert_eq!(
-        exception.repository_id(),
-        "IDL:omg.org/CORBA/BAD_OPERATION:1.0"
-    );
+    assert_eq!(exception.repository_id(), "IDL:omg.org/CORBA/BAD_OPERATION:1.0");
     let mut e = encoder(Version::V1_2, ByteOrder::Big);
     system_exception_reply(&mut e, Version::V1_2, 7, exception, &[]).unwrap();
     let octets = e.finish().to_vec();
@@ -200,10 +176,7 @@ fn system_exception_reply_1_2() {
     let frame = Frame::parse(&octets).unwrap();
     let reply = Reply::parse(&frame).unwrap();
     assert_eq!(reply.status, ReplyStatus::SYSTEM_EXCEPTION);
-    assert_eq!(
-        SystemException::decode(&mut decoder(&frame, reply.body)),
-        Ok(exception)
-    );
+    assert_eq!(SystemException::decode(&mut decoder(&frame, reply.body)), Ok(exception));
 }
 
 #[test]
@@ -211,11 +184,7 @@ fn every_system_exception_survives_the_wire_and_an_unknown_one_becomes_unknown()
     assert_eq!(SystemExceptionKind::ALL.len(), 40);
     for &kind in SystemExceptionKind::ALL {
         assert_eq!(SystemExceptionKind::from_name(kind.name()), Some(kind));
-        for completed in [
-            CompletionStatus::Yes,
-            CompletionStatus::No,
-            CompletionStatus::Maybe,
-        ] {
+        for completed in [CompletionStatus::Yes, CompletionStatus::No, CompletionStatus::Maybe] {
             let exception = SystemException::new(kind, 0x1234_5678, completed);
             let mut e = encoder(Version::V1_2, ByteOrder::Little);
             exception.encode(&mut e).unwrap();
@@ -262,11 +231,8 @@ fn locate_messages() {
         let reply = LocateReply::parse(&frame).unwrap();
         assert_eq!(reply.body, 20);
         let earlier = version < Version::V1_2;
-        let status = if earlier {
-            LocateStatus::OBJECT_FORWARD
-        } else {
-            LocateStatus::OBJECT_FORWARD_PERM
-        };
+        let status =
+            if earlier { LocateStatus::OBJECT_FORWARD } else { LocateStatus::OBJECT_FORWARD_PERM };
         assert_eq!(reply.status, status);
         assert_eq!(Ior::decode(&mut decoder(&frame, 20)), Ok(Ior::nil()));
     }
@@ -275,23 +241,14 @@ fn locate_messages() {
 #[test]
 fn control_messages() {
     let cancel = message("0102 01 02 04000000 | 07000000");
-    assert_eq!(
-        cancel_request(Version::V1_2, ByteOrder::Little, 7).to_vec(),
-        cancel
-    );
-    assert_eq!(
-        CancelRequest::parse(&Frame::parse(&cancel).unwrap()),
-        Ok(CancelRequest { id: 7 })
-    );
+    assert_eq!(cancel_request(Version::V1_2, ByteOrder::Little, 7).to_vec(), cancel);
+    assert_eq!(CancelRequest::parse(&Frame::parse(&cancel).unwrap()), Ok(CancelRequest { id: 7 }));
     assert_eq!(
         close_connection(Version::V1_1, ByteOrder::Big).to_vec(),
         message("0101 00 05 00000000")
     );
     let error = message_error(Version::V1_0);
-    assert!(matches!(
-        Frame::parse(&error).unwrap().message(),
-        Ok(Message::MessageError)
-    ));
+    assert!(matches!(Frame::parse(&error).unwrap().message(), Ok(Message::MessageError)));
     assert_eq!(error[4..6], [1, 0]);
 }
 
@@ -299,37 +256,16 @@ fn control_messages() {
 fn a_target_may_be_a_profile_or_a_whole_reference() {
     // IIOP 1.0 profile: order, 1, 0, pad, "h\0", port, key "key".
     let data = octets("00 01 00 00 00000002 6800 0af9 00000003 6b6579");
-    let foreign = TaggedProfile {
-        tag: 0x3039,
-        data: vec![1, 2, 3],
-    };
+    let foreign = TaggedProfile { tag: 0x3039, data: vec![1, 2, 3] };
     let ior = Ior {
         type_id: "IDL:X:1.0".into(),
-        profiles: vec![
-            foreign.clone(),
-            TaggedProfile {
-                tag: 0,
-                data: data.clone(),
-            },
-        ],
+        profiles: vec![foreign.clone(), TaggedProfile { tag: 0, data: data.clone() }],
     };
     for order in common::ORDERS {
         for (target, disposition) in [
             (TargetAddress::Key(b"key"), AddressingDisposition::KEY),
-            (
-                TargetAddress::Profile {
-                    tag: 0,
-                    data: &data,
-                },
-                AddressingDisposition::PROFILE,
-            ),
-            (
-                TargetAddress::Reference {
-                    index: 1,
-                    ior: &ior,
-                },
-                AddressingDisposition::REFERENCE,
-            ),
+            (TargetAddress::Profile { tag: 0, data: &data }, AddressingDisposition::PROFILE),
+            (TargetAddress::Reference { index: 1, ior: &ior }, AddressingDisposition::REFERENCE),
         ] {
             for version in VERSIONS {
                 let mut e = encoder(version, order);

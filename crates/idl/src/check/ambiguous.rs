@@ -16,19 +16,13 @@ impl Problem for Ambiguous {
     }
 
     fn message(&self) -> String {
-        let names: Vec<String> = self
-            .candidates
-            .iter()
-            .map(|(name, _)| format!("`{name}`"))
-            .collect();
+        let names: Vec<String> =
+            self.candidates.iter().map(|(name, _)| format!("`{name}`")).collect();
         format!("`{}` could be {}", self.name, names.join(" or "))
     }
 
     fn related(&self) -> Vec<(Span, String)> {
-        self.candidates
-            .iter()
-            .map(|(name, at)| (*at, format!("`{name}`")))
-            .collect()
+        self.candidates.iter().map(|(name, at)| (*at, format!("`{name}`"))).collect()
     }
 
     fn help(&self) -> Option<String> {

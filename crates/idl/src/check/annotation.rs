@@ -63,12 +63,12 @@ impl Problem for AnnotationProblem {
             AnnotationProblem::NoValue { name } => format!("`@{name}` needs a value"),
             AnnotationProblem::Misapplied { name, .. } => format!("`@{name}` means nothing here"),
             AnnotationProblem::Vain { name, .. } => format!("`@{name}` has no effect"),
-            AnnotationProblem::NoMember {
-                annotation, member, ..
-            } => format!("the annotation `@{annotation}` has no member `{member}`"),
-            AnnotationProblem::Unset {
-                annotation, member, ..
-            } => format!("`@{annotation}` does not set `{member}`, which has no default"),
+            AnnotationProblem::NoMember { annotation, member, .. } => {
+                format!("the annotation `@{annotation}` has no member `{member}`")
+            }
+            AnnotationProblem::Unset { annotation, member, .. } => {
+                format!("`@{annotation}` does not set `{member}`, which has no default")
+            }
             AnnotationProblem::DefinedTwice { name, .. } => {
                 format!("the annotation `@{name}` is defined already")
             }

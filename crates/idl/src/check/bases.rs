@@ -62,14 +62,9 @@ impl Problem for Bases {
             Bases::TooMany { limit } => {
                 format!("this inherits from more than {limit} others")
             }
-            Bases::Clash {
-                name,
-                first,
-                second,
-            } => format!(
-                "`{name}` would be inherited from both `{}` and `{}`",
-                first.0, second.0
-            ),
+            Bases::Clash { name, first, second } => {
+                format!("`{name}` would be inherited from both `{}` and `{}`", first.0, second.0)
+            }
         }
     }
 

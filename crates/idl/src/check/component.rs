@@ -12,17 +12,9 @@ pub(crate) enum ComponentProblem {
     /// The thing that a port provides or uses is no interface.
     PortInterface { found: String },
     /// The primary key is not fit for it.
-    PrimaryKey {
-        name: String,
-        why: KeyFault,
-        at: Span,
-    },
+    PrimaryKey { name: String, why: KeyFault, at: Span },
     /// A home manages something else than its base.
-    Manages {
-        manages: String,
-        base: String,
-        at: Span,
-    },
+    Manages { manages: String, base: String, at: Span },
     /// A derived home has another key than its base.
     OtherKey { at: Span },
 }

@@ -90,10 +90,9 @@ impl Problem for Constant {
 
     fn label(&self) -> String {
         match self {
-            Constant::OutOfRange {
-                range: Some((low, high)),
-                ..
-            } => format!("must be from {low} to {high}"),
+            Constant::OutOfRange { range: Some((low, high)), .. } => {
+                format!("must be from {low} to {high}")
+            }
             Constant::Mixed { .. } => "floating-point".into(),
             Constant::NoValue { .. } => "expected a constant".into(),
             Constant::Type { .. } => {

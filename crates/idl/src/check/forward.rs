@@ -13,19 +13,9 @@ pub(crate) enum Forward {
     /// A valuetype that no definition follows.
     ValueNeverDefined { name: String },
     /// Announced as one kind, defined as another.
-    Mismatch {
-        name: String,
-        announced: &'static str,
-        now: &'static str,
-        at: Span,
-    },
+    Mismatch { name: String, announced: &'static str, now: &'static str, at: Span },
     /// A `#pragma prefix` came or went in between.
-    Prefix {
-        name: String,
-        before: String,
-        now: String,
-        at: Span,
-    },
+    Prefix { name: String, before: String, now: String, at: Span },
 }
 
 impl Problem for Forward {
@@ -59,12 +49,9 @@ impl Problem for Forward {
             Forward::ValueNeverDefined { name } => {
                 format!("valuetype `{name}` is announced but never defined")
             }
-            Forward::Mismatch {
-                name,
-                announced,
-                now,
-                ..
-            } => format!("`{name}` was announced as {announced}, and is {now} here"),
+            Forward::Mismatch { name, announced, now, .. } => {
+                format!("`{name}` was announced as {announced}, and is {now} here")
+            }
             Forward::Prefix { name, .. } => {
                 format!("`{name}` was announced under another `#pragma prefix`")
             }

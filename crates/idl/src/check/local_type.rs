@@ -32,9 +32,6 @@ impl Problem for LocalType {
     }
 
     fn help(&self) -> Option<String> {
-        Some(format!(
-            "make `{}` local too, or use another type",
-            self.interface
-        ))
+        Some(format!("make `{}` local too, or use another type", self.interface))
     }
 }

@@ -48,17 +48,11 @@ impl Syntax {
             TokenKind::Ident { name, .. } => closest(name, words),
             _ => None,
         };
-        Syntax::ExpectedDefinition {
-            found: found.to_string(),
-            meant,
-        }
+        Syntax::ExpectedDefinition { found: found.to_string(), meant }
     }
 
     pub(crate) fn unclosed(name: &Ident) -> Syntax {
-        Syntax::Unclosed {
-            name: name.name.to_string(),
-            opened: name.span,
-        }
+        Syntax::Unclosed { name: name.name.to_string(), opened: name.span }
     }
 }
 
@@ -144,9 +138,9 @@ impl Problem for Syntax {
                 let what = place.split_once(' ').map_or(*place, |(_, what)| what);
                 Some(format!("close the {what} first, or move this before it"))
             }
-            Syntax::ExpectedDefinition {
-                meant: Some(word), ..
-            } => Some(format!("did you mean `{word}`?")),
+            Syntax::ExpectedDefinition { meant: Some(word), .. } => {
+                Some(format!("did you mean `{word}`?"))
+            }
             Syntax::ExpectedDefinition { .. } => Some(
                 "files and modules hold modules, interfaces, types, constants and exceptions; \
                  operations and attributes stand in interfaces"

@@ -57,18 +57,12 @@ impl Problem for TemplateProblem {
 
     fn message(&self) -> String {
         match self {
-            TemplateProblem::Count {
-                template,
-                wanted,
-                found,
-                ..
-            } => format!("the template `{template}` has {wanted} parameters, not {found}"),
-            TemplateProblem::Kind {
-                param,
-                wanted,
-                found,
-                ..
-            } => format!("the parameter `{param}` is {wanted}, not {found}"),
+            TemplateProblem::Count { template, wanted, found, .. } => {
+                format!("the template `{template}` has {wanted} parameters, not {found}")
+            }
+            TemplateProblem::Kind { param, wanted, found, .. } => {
+                format!("the parameter `{param}` is {wanted}, not {found}")
+            }
             TemplateProblem::ParamTwice { name, .. } => {
                 format!("two parameters are called `{name}`")
             }

@@ -52,10 +52,7 @@ impl Problem for Undeclared {
     fn related(&self) -> Vec<(Span, String)> {
         match &self.inside {
             Some(inside) if inside.forward => {
-                vec![(
-                    inside.declared,
-                    format!("`{}` is not yet defined here", inside.scope),
-                )]
+                vec![(inside.declared, format!("`{}` is not yet defined here", inside.scope))]
             }
             Some(inside) => vec![(inside.declared, format!("this is `{}`", inside.scope))],
             None => Vec::new(),
@@ -63,19 +60,12 @@ impl Problem for Undeclared {
     }
 
     fn help(&self) -> Option<String> {
-        if let Some(Inside {
-            hidden: Some(hidden),
-            scope,
-            ..
-        }) = &self.inside
-        {
+        if let Some(Inside { hidden: Some(hidden), scope, .. }) = &self.inside {
             return Some(format!("`{scope}` hides the outer one: write `::{hidden}`"));
         }
         if self.inside.is_none() && self.name == "CORBA" {
             return Some("add `#include <orb.idl>`".into());
         }
-        self.meant
-            .as_ref()
-            .map(|meant| format!("did you mean `{meant}`?"))
+        self.meant.as_ref().map(|meant| format!("did you mean `{meant}`?"))
     }
 }

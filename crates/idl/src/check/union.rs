@@ -5,20 +5,10 @@ use crate::source::Span;
 
 #[derive(Debug)]
 pub(crate) enum Union {
-    Discriminator {
-        found: String,
-    },
-    DuplicateLabel {
-        value: String,
-        at: Span,
-    },
-    TwoDefaults {
-        at: Span,
-    },
-    SuperfluousDefault {
-        discriminator: String,
-        lenient: bool,
-    },
+    Discriminator { found: String },
+    DuplicateLabel { value: String, at: Span },
+    TwoDefaults { at: Span },
+    SuperfluousDefault { discriminator: String, lenient: bool },
 }
 
 impl Problem for Union {

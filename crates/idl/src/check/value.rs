@@ -81,9 +81,7 @@ impl Problem for ValueProblem {
             ValueProblem::SupportsTwo { name, first } => {
                 format!("`{name}` and `{first}` are both not abstract; one such can be supported")
             }
-            ValueProblem::SupportsUnrelated {
-                name, inherited, ..
-            } => format!(
+            ValueProblem::SupportsUnrelated { name, inherited, .. } => format!(
                 "`{name}` does not inherit from `{inherited}`, which a base supports already"
             ),
             ValueProblem::FactoryOut => "a factory has only `in` parameters".into(),

@@ -19,12 +19,7 @@ impl Problem for WrongKind {
     }
 
     fn message(&self) -> String {
-        format!(
-            "`{}` is {}, not {}",
-            self.name,
-            self.found,
-            self.wanted.text()
-        )
+        format!("`{}` is {}, not {}", self.name, self.found, self.wanted.text())
     }
 
     fn label(&self) -> String {

@@ -49,12 +49,7 @@ impl Decimal {
             (false, Ordering::Less) => (other.negative, subtract(&b, &a)),
             (false, _) => (self.negative, subtract(&a, &b)),
         };
-        Decimal {
-            negative,
-            digits,
-            scale,
-        }
-        .tidy()
+        Decimal { negative, digits, scale }.tidy()
     }
 
     pub(crate) fn times(&self, other: &Decimal) -> Decimal {
@@ -92,12 +87,9 @@ impl Decimal {
             }
             digits.push(times);
         }
-        let mut quotient = Decimal {
-            negative: self.negative != other.negative,
-            digits,
-            scale: self.scale + more,
-        }
-        .tidy();
+        let mut quotient =
+            Decimal { negative: self.negative != other.negative, digits, scale: self.scale + more }
+                .tidy();
         // A quotient has as many places as it needs.
         while quotient.scale > 0 && quotient.digits.last() == Some(&0) {
             quotient.digits.pop();
@@ -145,11 +137,7 @@ impl Decimal {
 
 impl fmt::Display for Decimal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text: String = self
-            .digits
-            .iter()
-            .map(|digit| char::from(b'0' + digit))
-            .collect();
+        let text: String = self.digits.iter().map(|digit| char::from(b'0' + digit)).collect();
         let (whole, fraction) = text.split_at(text.len() - self.scale);
         let whole = if whole.is_empty() { "0" } else { whole };
         let sign = if self.negative { "-" } else { "" };

@@ -48,11 +48,7 @@ fn integer(value: i128, basic: Basic, name: &str) -> Result<Value, Constant> {
     let range = integer_range(basic);
     match range {
         Some((low, high)) if (low..=high).contains(&value) => Ok(Value::Integer(value)),
-        _ => Err(Constant::OutOfRange {
-            value: value.to_string(),
-            ty: name.into(),
-            range,
-        }),
+        _ => Err(Constant::OutOfRange { value: value.to_string(), ty: name.into(), range }),
     }
 }
 
@@ -77,11 +73,9 @@ fn float(value: f64, basic: Basic, name: &str) -> Result<Value, Constant> {
 fn fixed(value: &Decimal, digits: u16, scale: i16, name: &str) -> Result<Value, Constant> {
     match value.fits(digits, scale.unsigned_abs()) {
         true => Ok(Value::Fixed(value.to_string())),
-        false => Err(Constant::OutOfRange {
-            value: format!("{value}d"),
-            ty: name.into(),
-            range: None,
-        }),
+        false => {
+            Err(Constant::OutOfRange { value: format!("{value}d"), ty: name.into(), range: None })
+        }
     }
 }
 
@@ -112,9 +106,5 @@ fn mismatch(raw: &Raw, ty: &Type, name: &str) -> Constant {
         (Type::Named(_), Raw::Enumerator(..)) => "an enumerator of another enum",
         _ => raw.what(),
     };
-    Constant::Mismatch {
-        found: found.into(),
-        wanted: format!("a value of {name}"),
-        help,
-    }
+    Constant::Mismatch { found: found.into(), wanted: format!("a value of {name}"), help }
 }

@@ -111,10 +111,7 @@ fn unary(operator: Unary, value: &Raw, target: Option<Basic>) -> Result<Raw, Con
         (Unary::Minus, Raw::Float(value)) => Ok(Raw::Float(-*value)),
         (Unary::Minus, Raw::Fixed(value)) => Ok(Raw::Fixed(value.clone().negated())),
         (Unary::Not, Raw::Integer(value)) => Ok(Raw::Integer(complement(*value, target))),
-        _ => Err(Constant::Operand {
-            operator: text,
-            found: value.what().into(),
-        }),
+        _ => Err(Constant::Operand { operator: text, found: value.what().into() }),
     }
 }
 
@@ -135,37 +132,30 @@ fn binary(
 ) -> Result<Raw, (Span, Constant)> {
     match (left, right) {
         (Raw::Integer(a), Raw::Integer(b)) => {
-            integer(operator, *a, *b)
-                .map(Raw::Integer)
-                .map_err(|problem| match problem {
-                    Constant::OutOfRange { .. } => (left_span.to(right_span), problem),
-                    _ => (right_span, problem),
-                })
+            integer(operator, *a, *b).map(Raw::Integer).map_err(|problem| match problem {
+                Constant::OutOfRange { .. } => (left_span.to(right_span), problem),
+                _ => (right_span, problem),
+            })
         }
-        (Raw::Float(a), Raw::Float(b)) => float(operator, *a, *b)
-            .map(Raw::Float)
-            .map_err(|problem| (right_span, problem)),
-        (Raw::Fixed(a), Raw::Fixed(b)) => fixed(operator, a, b)
-            .map(Raw::Fixed)
-            .map_err(|problem| (right_span, problem)),
+        (Raw::Float(a), Raw::Float(b)) => {
+            float(operator, *a, *b).map(Raw::Float).map_err(|problem| (right_span, problem))
+        }
+        (Raw::Fixed(a), Raw::Fixed(b)) => {
+            fixed(operator, a, b).map(Raw::Fixed).map_err(|problem| (right_span, problem))
+        }
         (Raw::Integer(_), Raw::Float(_)) => {
             Err((right_span, Constant::Mixed { integer: left_span }))
         }
-        (Raw::Float(_), Raw::Integer(_)) => Err((
-            left_span,
-            Constant::Mixed {
-                integer: right_span,
-            },
-        )),
+        (Raw::Float(_), Raw::Integer(_)) => {
+            Err((left_span, Constant::Mixed { integer: right_span }))
+        }
         _ => {
             let (span, odd) = match left {
                 Raw::Integer(_) | Raw::Float(_) | Raw::Fixed(_) => (right_span, right),
                 _ => (left_span, left),
             };
-            let problem = Constant::Operand {
-                operator: operator.as_str(),
-                found: odd.what().into(),
-            };
+            let problem =
+                Constant::Operand { operator: operator.as_str(), found: odd.what().into() };
             Err((span, problem))
         }
     }

@@ -101,12 +101,7 @@ impl Diagnostics {
 
     /// Keeps `limit` diagnostics and counts the rest.
     pub fn with_limit(limit: usize) -> Self {
-        Diagnostics {
-            all: Vec::new(),
-            errors: 0,
-            suppressed: 0,
-            limit: limit.max(1),
-        }
+        Diagnostics { all: Vec::new(), errors: 0, suppressed: 0, limit: limit.max(1) }
     }
 
     /// Adds one; the same problem at the same place counts once (a file
@@ -122,10 +117,7 @@ impl Diagnostics {
         if self.all.len() >= self.limit {
             self.suppressed += 1;
         } else if !self.all.iter().any(known) {
-            self.all.push(Diagnostic {
-                span,
-                problem: Box::new(problem),
-            });
+            self.all.push(Diagnostic { span, problem: Box::new(problem) });
         }
     }
 
@@ -147,8 +139,7 @@ impl Diagnostics {
     /// Puts them in the order in which a reader who follows every `#include`
     /// meets their places.
     pub(crate) fn sort(&mut self, map: &SourceMap) {
-        self.all
-            .sort_by_cached_key(|diagnostic| reading_order(diagnostic.span, map));
+        self.all.sort_by_cached_key(|diagnostic| reading_order(diagnostic.span, map));
     }
 
     /// Returns the diagnostics that were kept.
@@ -169,9 +160,7 @@ fn reading_order(span: Span, map: &SourceMap) -> Vec<u32> {
     let mut way: Vec<Span> = includes.collect();
     way.reverse();
     let outermost = way[0].file.0;
-    std::iter::once(outermost)
-        .chain(way.into_iter().map(|at| at.start))
-        .collect()
+    std::iter::once(outermost).chain(way.into_iter().map(|at| at.start)).collect()
 }
 
 impl<'d> IntoIterator for &'d Diagnostics {

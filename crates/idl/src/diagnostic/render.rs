@@ -9,11 +9,7 @@ use std::ops::Range;
 ///
 /// `colour`: with ANSI styles; ask whether the output is a terminal.
 pub fn render_text(diagnostics: &Diagnostics, map: &SourceMap, colour: bool) -> String {
-    let renderer = if colour {
-        Renderer::styled()
-    } else {
-        Renderer::plain()
-    };
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
     let mut text = String::new();
     for diagnostic in diagnostics {
         text += &renderer.render(&[group(diagnostic, map)]);
@@ -84,10 +80,7 @@ fn group<'m>(diagnostic: &Diagnostic, map: &'m SourceMap) -> Group<'m> {
     let mut elements: Vec<Element<'m>> = Vec::new();
     let mut labels = vec![(diagnostic.span, problem.label(), AnnotationKind::Primary)];
     labels.extend(
-        problem
-            .related()
-            .into_iter()
-            .map(|(span, label)| (span, label, AnnotationKind::Context)),
+        problem.related().into_iter().map(|(span, label)| (span, label, AnnotationKind::Context)),
     );
     if let Some(defined) = map.expanded_from(diagnostic.span)
         && labels.iter().all(|(span, ..)| *span != defined)
@@ -133,10 +126,7 @@ fn group<'m>(diagnostic: &Diagnostic, map: &'m SourceMap) -> Group<'m> {
     if let Some(help) = problem.help() {
         elements.push(Level::HELP.message(help).into());
     }
-    level
-        .primary_title(problem.message())
-        .id(problem.code().0)
-        .elements(elements)
+    level.primary_title(problem.message()).id(problem.code().0).elements(elements)
 }
 
 /// The `#include` lines that lead to a span, innermost first; deep stacks are cut.

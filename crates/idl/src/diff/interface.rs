@@ -13,10 +13,8 @@ impl<'m> Diff<'m> {
             self.add(name, Effect::Wire, what, why);
         }
         self.bases(name, "base", &was.bases, &now.bases);
-        let (before, after) = (
-            by_key(&was.exports, export_name),
-            by_key(&now.exports, export_name),
-        );
+        let (before, after) =
+            (by_key(&was.exports, export_name), by_key(&now.exports, export_name));
         for old in &was.exports {
             let export = format!("{name}::{}", export_name(old));
             let new = after.get(export_name(old)).copied();
@@ -87,36 +85,21 @@ impl<'m> Diff<'m> {
     fn operation(&mut self, name: &str, was: &Operation, now: &Operation) {
         if was.oneway != now.oneway {
             let what = "it is oneway in one of the two only".to_owned();
-            self.add(
-                name,
-                Effect::Wire,
-                what,
-                "one side waits for a reply that never comes",
-            );
+            self.add(name, Effect::Wire, what, "one side waits for a reply that never comes");
         }
         match (&was.returns, &now.returns) {
             (Some(was), Some(now)) => self.ty(name, "the result", was, now),
             (None, None) => {}
             _ => {
                 let what = "it returns something in one of the two only".to_owned();
-                self.add(
-                    name,
-                    Effect::Wire,
-                    what,
-                    "results travel first in the reply",
-                );
+                self.add(name, Effect::Wire, what, "results travel first in the reply");
             }
         }
         let form = |count: usize| format!("{count} parameter{}", if count == 1 { "" } else { "s" });
         if was.params.len() != now.params.len() {
             let (before, after) = (form(was.params.len()), form(now.params.len()));
             let what = format!("it had {before} and has {after} now");
-            self.add(
-                name,
-                Effect::Wire,
-                what,
-                "parameters travel in order, without names",
-            );
+            self.add(name, Effect::Wire, what, "parameters travel in order, without names");
         }
         let moved = moved(
             was.params.iter().map(|param| &*param.name),
@@ -129,10 +112,7 @@ impl<'m> Diff<'m> {
                 self.add(name, Effect::Wire, what, why);
             }
             if old.name != new.name && moved(&old.name, &new.name) {
-                let what = format!(
-                    "the parameter `{}` gave its place to `{}`",
-                    old.name, new.name
-                );
+                let what = format!("the parameter `{}` gave its place to `{}`", old.name, new.name);
                 let why = "parameters travel in order, without names";
                 self.add(name, Effect::Wire, what, why);
             } else if old.name != new.name && shape(self.old, &old.ty) == shape(self.new, &new.ty) {
@@ -146,12 +126,7 @@ impl<'m> Diff<'m> {
         self.raises(name, "it", &was.raises, &now.raises);
         if was.context != now.context {
             let what = "the context clause changed".to_owned();
-            self.add(
-                name,
-                Effect::Wire,
-                what,
-                "contexts travel behind the parameters",
-            );
+            self.add(name, Effect::Wire, what, "contexts travel behind the parameters");
         }
     }
 
@@ -159,12 +134,7 @@ impl<'m> Diff<'m> {
         match (was.readonly, now.readonly) {
             (false, true) => {
                 let what = "it is readonly now".to_owned();
-                self.add(
-                    name,
-                    Effect::Wire,
-                    what,
-                    "old clients that set it get BAD_OPERATION",
-                );
+                self.add(name, Effect::Wire, what, "old clients that set it get BAD_OPERATION");
             }
             (true, false) => {
                 let what = "it can be set now".to_owned();

@@ -62,11 +62,7 @@ impl fmt::Display for Effect {
 /// # Ok::<(), oxorb_idl::Failed>(())
 /// ```
 pub fn diff(old: &Model, new: &Model) -> Vec<Change> {
-    let mut diff = Diff {
-        old,
-        new,
-        changes: Vec::new(),
-    };
+    let mut diff = Diff { old, new, changes: Vec::new() };
     let (before, after) = (by_name(old), by_name(new));
     for (name, was) in &before {
         match after.get(name) {
@@ -105,20 +101,11 @@ struct Diff<'m> {
 
 impl Diff<'_> {
     fn add(&mut self, name: &str, effect: Effect, what: String, why: &'static str) {
-        self.changes.push(Change {
-            name: name.to_owned(),
-            effect,
-            what,
-            why,
-        });
+        self.changes.push(Change { name: name.to_owned(), effect, what, why });
     }
 
     fn gone(&mut self, def: &Def) {
-        let what = format!(
-            "the {} `{}` is gone",
-            crate::show::kind(&def.kind),
-            def.name
-        );
+        let what = format!("the {} `{}` is gone", crate::show::kind(&def.kind), def.name);
         let (effect, why) = match def.kind {
             DefKind::Const(_) | DefKind::Native | DefKind::Module(_) => {
                 (Effect::Mapping, "nothing of it travels")
@@ -131,22 +118,14 @@ impl Diff<'_> {
 
     fn came(&mut self, def: &Def) {
         let what = format!("the {} `{}` is new", crate::show::kind(&def.kind), def.name);
-        self.add(
-            &def.scoped_name,
-            Effect::Nothing,
-            what,
-            "nobody used it before",
-        );
+        self.add(&def.scoped_name, Effect::Nothing, what, "nobody used it before");
     }
 
     fn def(&mut self, was: &Def, now: &Def) {
         let name = &was.scoped_name;
         let (kind_was, kind_now) = (crate::show::kind(&was.kind), crate::show::kind(&now.kind));
         if kind_was != kind_now {
-            let what = format!(
-                "`{}` was of kind {kind_was} and is {kind_now} now",
-                was.name
-            );
+            let what = format!("`{}` was of kind {kind_was} and is {kind_now} now", was.name);
             self.add(name, Effect::Wire, what, "the two travel in different ways");
             return;
         }

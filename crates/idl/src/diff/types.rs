@@ -25,10 +25,8 @@ impl Diff<'_> {
     }
 
     pub(super) fn fields(&mut self, name: &str, was: &[&Field], now: &[&Field]) {
-        let moved = moved(
-            was.iter().map(|field| &*field.name),
-            now.iter().map(|field| &*field.name),
-        );
+        let moved =
+            moved(was.iter().map(|field| &*field.name), now.iter().map(|field| &*field.name));
         for (was, now) in was.iter().zip(now) {
             let member = format!("{name}::{}", was.name);
             if was.name != now.name {
@@ -85,12 +83,7 @@ impl Diff<'_> {
             let (before, after) = (labels(self.old, old), labels(self.new, new));
             if before != after {
                 let what = format!("the labels were {before} and are {after} now");
-                self.add(
-                    &member,
-                    Effect::Wire,
-                    what,
-                    "labels say which member travels",
-                );
+                self.add(&member, Effect::Wire, what, "labels say which member travels");
             }
         }
         for new in &now.cases {
@@ -111,10 +104,8 @@ impl Diff<'_> {
             by_key(&was.enumerators, |one| &*one.name),
             by_key(&now.enumerators, |one| &*one.name),
         );
-        let (values_before, values) = (
-            by_key(&was.enumerators, |one| one.value),
-            by_key(&now.enumerators, |one| one.value),
-        );
+        let (values_before, values) =
+            (by_key(&was.enumerators, |one| one.value), by_key(&now.enumerators, |one| one.value));
         for old in &was.enumerators {
             let one = format!("{name}::{}", old.name);
             if let Some(new) = names.get(&*old.name) {
@@ -128,12 +119,7 @@ impl Diff<'_> {
             match values.get(&old.value) {
                 Some(new) if !names_before.contains_key(&*new.name) => {
                     let what = format!("`{}` is called `{}` now", old.name, new.name);
-                    self.add(
-                        &one,
-                        Effect::Mapping,
-                        what,
-                        "the number travels, not the name",
-                    );
+                    self.add(&one, Effect::Mapping, what, "the number travels, not the name");
                 }
                 _ => {
                     let what = format!("`{}` is gone", old.name);
@@ -205,11 +191,8 @@ pub(super) fn moved<'n>(
 }
 
 fn labels(model: &Model, case: &Case) -> String {
-    let mut labels: Vec<String> = case
-        .labels
-        .iter()
-        .map(|label| value_text(model, label, None))
-        .collect();
+    let mut labels: Vec<String> =
+        case.labels.iter().map(|label| value_text(model, label, None)).collect();
     labels.sort();
     if case.is_default {
         labels.push("default".into());

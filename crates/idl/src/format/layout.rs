@@ -139,10 +139,7 @@ impl Layout<'_, '_> {
     fn end(&mut self) {
         self.flush();
         self.continued = false;
-        self.state = State {
-            start: true,
-            ..State::default()
-        };
+        self.state = State { start: true, ..State::default() };
     }
 
     fn in_list(&self) -> bool {
@@ -225,11 +222,7 @@ impl Layout<'_, '_> {
             if close == at + 1 || length <= self.options.width {
                 self.space_before_brace();
                 self.line += "{";
-                self.state = State {
-                    last: Some(at),
-                    start: true,
-                    ..State::default()
-                };
+                self.state = State { last: Some(at), start: true, ..State::default() };
                 self.one_line = Some(close);
                 return Ok(());
             }
@@ -245,10 +238,7 @@ impl Layout<'_, '_> {
         self.flush();
         self.continued = false;
         self.bodies.push(list, line);
-        self.state = State {
-            start: true,
-            ..State::default()
-        };
+        self.state = State { start: true, ..State::default() };
         Ok(())
     }
 
@@ -308,11 +298,7 @@ impl Layout<'_, '_> {
             breaks: Vec::new(),
             bodies: Bodies::default(),
             conditions: Vec::new(),
-            state: State {
-                last: Some(open),
-                start: true,
-                ..State::default()
-            },
+            state: State { last: Some(open), start: true, ..State::default() },
             one_line: Some(close),
             ..*self
         };
@@ -329,19 +315,13 @@ impl Layout<'_, '_> {
             return Err(error(self.pieces[at].line, "this `}` closes nothing"));
         }
         self.line.push('}');
-        self.state = State {
-            last: Some(at),
-            ..State::default()
-        };
+        self.state = State { last: Some(at), ..State::default() };
         Ok(())
     }
 
     /// Annotations and macros before a declaration keep their own lines.
     fn break_after_prelude(&mut self, piece: &Piece<'_>) {
-        let closed = self
-            .state
-            .last
-            .is_some_and(|last| self.pieces[last].is(")"));
+        let closed = self.state.last.is_some_and(|last| self.pieces[last].is(")"));
         let begins = piece.kind == Kind::Word || piece.is("@");
         let done = self.state.prelude && (self.state.annotated || closed) && self.depth() == 0;
         if done && begins && piece.newlines > 0 && !self.line.is_empty() {
@@ -370,10 +350,7 @@ impl Layout<'_, '_> {
         self.follow(at);
         if closes_one_line {
             self.one_line = None;
-            self.state = State {
-                last: Some(at),
-                ..State::default()
-            };
+            self.state = State { last: Some(at), ..State::default() };
         }
     }
 
@@ -393,10 +370,7 @@ impl Layout<'_, '_> {
         } else {
             return;
         };
-        self.breaks.push(Break {
-            at: self.line.len(),
-            weight,
-        });
+        self.breaks.push(Break { at: self.line.len(), weight });
     }
 
     /// Whether a space stands between two tokens of one declaration.
@@ -416,14 +390,7 @@ impl Layout<'_, '_> {
             ">" if self.closes_angle(at) => before.is(">") && piece.space,
             "::" if before.kind == Kind::Word => piece.space,
             "(" => {
-                let words = [
-                    "switch",
-                    "raises",
-                    "getraises",
-                    "setraises",
-                    "context",
-                    "case",
-                ];
+                let words = ["switch", "raises", "getraises", "setraises", "context", "case"];
                 before.is_word(&words) || (before.kind == Kind::Punct && before.text != ">")
             }
             ":" => !self.state.label,
@@ -434,10 +401,7 @@ impl Layout<'_, '_> {
     /// Whether a `>` closes a `<`, and is no half of a shift.
     fn closes_angle(&self, at: usize) -> bool {
         let depth = self.angle_depth();
-        let doubled = self
-            .pieces
-            .get(at + 1)
-            .is_some_and(|next| next.is(">") && !next.space);
+        let doubled = self.pieces.get(at + 1).is_some_and(|next| next.is(">") && !next.space);
         depth >= 2 || (depth == 1 && !doubled)
     }
 
@@ -536,14 +500,7 @@ impl Layout<'_, '_> {
         let deeper = self.indent(true);
         let line = std::mem::take(&mut self.line);
         let breaks = std::mem::take(&mut self.breaks);
-        wrap(
-            &line,
-            &breaks,
-            &indent,
-            &deeper,
-            self.options.width,
-            &mut self.out,
-        );
+        wrap(&line, &breaks, &indent, &deeper, self.options.width, &mut self.out);
     }
 }
 

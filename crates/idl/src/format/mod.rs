@@ -22,10 +22,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            indent: 4,
-            width: 100,
-        }
+        Options { indent: 4, width: 100 }
     }
 }
 
@@ -75,10 +72,7 @@ pub fn format(source: &str, options: &Options) -> Result<String, Error> {
     let same = |(a, b): (&Piece<'_>, &Piece<'_>)| a.kind == b.kind && words(a).eq(words(b));
     if pieces.len() != again.len() || !pieces.iter().zip(&again).all(same) {
         // Better no style than another meaning.
-        return Err(Error {
-            line: 1,
-            what: "formatting would change this text",
-        });
+        return Err(Error { line: 1, what: "formatting would change this text" });
     }
     Ok(text)
 }

@@ -53,10 +53,7 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
         }
         if c.is_whitespace() || c == '\u{feff}' || rest.starts_with("\\\n") {
             if c == '\\' && joins_words(&source[..at], &rest[2..]) {
-                return Err(error(
-                    line,
-                    "a `\\` joins two lines in mid-word: join them first",
-                ));
+                return Err(error(line, "a `\\` joins two lines in mid-word: join them first"));
             }
             space = true;
             at += c.len_utf8();
@@ -77,10 +74,7 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
                 (Kind::Word, number_length(rest))
             }
             _ if c.is_ascii_digit() => (Kind::Word, number_length(rest)),
-            _ if is_wordy(c) => (
-                Kind::Word,
-                rest.find(|c| !is_wordy(c)).unwrap_or(rest.len()),
-            ),
+            _ if is_wordy(c) => (Kind::Word, rest.find(|c| !is_wordy(c)).unwrap_or(rest.len())),
             _ if rest.starts_with("::") || rest.starts_with("<<") => (Kind::Punct, 2),
             _ => (Kind::Punct, c.len_utf8()),
         };
@@ -89,13 +83,7 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
             Kind::Line | Kind::Directive => whole.trim_end(),
             _ => whole,
         };
-        pieces.push(Piece {
-            kind,
-            text,
-            newlines,
-            space,
-            line,
-        });
+        pieces.push(Piece { kind, text, newlines, space, line });
         line += whole.matches('\n').count();
         at += length;
         // A comment may stand before a directive.

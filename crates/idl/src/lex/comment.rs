@@ -55,11 +55,7 @@ impl Comments {
 fn clean(line: &str) -> String {
     let line = line.strip_prefix(' ').unwrap_or(line).trim_end();
     let ruler = line.len() > 2 && !line.chars().any(char::is_alphanumeric);
-    if ruler {
-        String::new()
-    } else {
-        line.to_owned()
-    }
+    if ruler { String::new() } else { line.to_owned() }
 }
 
 #[cfg(test)]
@@ -75,10 +71,7 @@ mod tests {
 
     #[test]
     fn marks_and_rulers_go() {
-        assert_eq!(
-            block("* Gives up.\n  * Twice.\n  ").unwrap().as_ref(),
-            "Gives up.\nTwice."
-        );
+        assert_eq!(block("* Gives up.\n  * Twice.\n  ").unwrap().as_ref(), "Gives up.\nTwice.");
         assert_eq!(block("***************\n").as_deref(), None);
         let mut comments = Comments::default();
         for line in ["//////////", "/// One.", "//", "//   two"] {

@@ -21,10 +21,7 @@ pub(crate) struct Converter {
 
 impl Converter {
     pub(crate) fn new(lenient_case: bool) -> Self {
-        Converter {
-            lenient_case,
-            ..Converter::default()
-        }
+        Converter { lenient_case, ..Converter::default() }
     }
 
     /// Adds a token of the source; a malformed one is reported and mended.
@@ -37,21 +34,13 @@ impl Converter {
             return;
         }
         if let Some(kind) = self.convert(&raw, out) {
-            self.add(Token {
-                kind,
-                span: raw.span,
-                doc: raw.doc,
-            });
+            self.add(Token { kind, span: raw.span, doc: raw.doc });
         }
     }
 
     /// Adds what is no token of the source: pragmas, file starts and ends.
     pub(crate) fn mark(&mut self, kind: TokenKind, span: Span) {
-        self.add(Token {
-            kind,
-            span,
-            doc: None,
-        });
+        self.add(Token { kind, span, doc: None });
     }
 
     /// Forgets all tokens so far.
@@ -77,15 +66,8 @@ impl Converter {
             RawKind::Char => Some(literal::character(raw, out)),
             RawKind::Unterminated => {
                 let opening = 1 + usize::from(raw.text.starts_with('L'));
-                let quote = if raw.text[..opening].ends_with('"') {
-                    '"'
-                } else {
-                    '\''
-                };
-                out.push(
-                    raw.part(0, opening),
-                    LexProblem::UnterminatedQuote { quote },
-                );
+                let quote = if raw.text[..opening].ends_with('"') { '"' } else { '\'' };
+                out.push(raw.part(0, opening), LexProblem::UnterminatedQuote { quote });
                 Some(match quote {
                     '"' => TokenKind::Str("".into()),
                     _ => TokenKind::Char(' '),
@@ -145,8 +127,5 @@ impl Converter {
 }
 
 fn ident(name: &str, escaped: bool) -> TokenKind {
-    TokenKind::Ident {
-        name: name.into(),
-        escaped,
-    }
+    TokenKind::Ident { name: name.into(), escaped }
 }

@@ -204,17 +204,11 @@ fn escape(text: &str, wide: bool) -> (Result<char, LexProblem>, usize) {
 }
 
 fn numeric(text: &str, start: usize, base: u32, most: usize) -> (Result<char, LexProblem>, usize) {
-    let digits = text[start..]
-        .chars()
-        .take(most)
-        .take_while(|c| c.is_digit(base))
-        .count();
+    let digits = text[start..].chars().take(most).take_while(|c| c.is_digit(base)).count();
     let length = start + digits;
     let value = u32::from_str_radix(&text[start..length], base);
     let value = match value {
-        Err(_) => Err(LexProblem::BadEscape {
-            escape: text[..length].into(),
-        }),
+        Err(_) => Err(LexProblem::BadEscape { escape: text[..length].into() }),
         Ok(value) if most < 4 && value > 0xff => Err(LexProblem::EscapeTooLarge),
         Ok(value) => char::from_u32(value).ok_or(LexProblem::Surrogate),
     };
@@ -232,15 +226,7 @@ pub(crate) struct Joining {
 impl Joining {
     pub(crate) fn new(raw: Raw, out: &mut Diagnostics) -> Self {
         let (wide, text) = string(&raw, out);
-        Joining {
-            wide,
-            text,
-            token: Token {
-                kind: TokenKind::Eof,
-                span: raw.span,
-                doc: raw.doc,
-            },
-        }
+        Joining { wide, text, token: Token { kind: TokenKind::Eof, span: raw.span, doc: raw.doc } }
     }
 
     pub(crate) fn join(&mut self, raw: &Raw, out: &mut Diagnostics) {

@@ -6,52 +6,26 @@ use crate::diagnostic::{Code, Problem, Severity};
 #[derive(Debug)]
 pub(crate) enum LexProblem {
     UnterminatedComment,
-    UnterminatedQuote {
-        quote: char,
-    },
+    UnterminatedQuote { quote: char },
     StrayCharacter(char),
     StrayMark(Box<str>),
-    ForeignLetter {
-        name: Box<str>,
-        letter: char,
-    },
+    ForeignLetter { name: Box<str>, letter: char },
     LoneUnderscore,
-    TwoUnderscores {
-        name: Box<str>,
-    },
-    NoLetter {
-        name: Box<str>,
-    },
-    KeywordCase {
-        name: Box<str>,
-        keyword: &'static str,
-        lenient: bool,
-    },
-    BadDigit {
-        digit: char,
-        base: u32,
-    },
-    NoDigits {
-        what: &'static str,
-    },
-    Suffix {
-        suffix: Box<str>,
-    },
+    TwoUnderscores { name: Box<str> },
+    NoLetter { name: Box<str> },
+    KeywordCase { name: Box<str>, keyword: &'static str, lenient: bool },
+    BadDigit { digit: char, base: u32 },
+    NoDigits { what: &'static str },
+    Suffix { suffix: Box<str> },
     IntegerTooLarge,
     FloatTooLarge,
-    FixedTooLong {
-        digits: usize,
-    },
-    BadEscape {
-        escape: Box<str>,
-    },
+    FixedTooLong { digits: usize },
+    BadEscape { escape: Box<str> },
     WideEscape,
     Surrogate,
     EscapeTooLarge,
     EmptyChar,
-    LongChar {
-        count: usize,
-    },
+    LongChar { count: usize },
     WideCharInNarrow(char),
     NulInString,
     MixedStrings,
@@ -103,10 +77,7 @@ impl Problem for LexProblem {
             UnterminatedQuote { .. } => "this character literal never ends".into(),
             StrayCharacter(c) => match printable(*c) {
                 Some(c) => format!("the character `{c}` has no meaning in IDL"),
-                None => format!(
-                    "the character U+{:04X} has no meaning in IDL",
-                    u32::from(*c)
-                ),
+                None => format!("the character U+{:04X} has no meaning in IDL", u32::from(*c)),
             },
             StrayMark(mark) => format!("`{mark}` has no meaning in IDL"),
             ForeignLetter { name, letter } => {

@@ -27,12 +27,7 @@ pub(crate) struct Scanner {
 
 impl Scanner {
     pub(crate) fn new(file: FileId, text: Arc<str>) -> Self {
-        Scanner {
-            text,
-            file,
-            at: 0,
-            fresh_line: true,
-        }
+        Scanner { text, file, at: 0, fresh_line: true }
     }
 
     pub(crate) fn file(&self) -> FileId {
@@ -113,10 +108,7 @@ impl Scanner {
 
     fn skip_space(&mut self, comments: &mut Comments, out: &mut Diagnostics) {
         loop {
-            let mut cursor = Cursor {
-                text: &self.text,
-                at: self.at,
-            };
+            let mut cursor = Cursor { text: &self.text, at: self.at };
             match cursor.bump() {
                 Some('\n') => {
                     self.fresh_line = true;
@@ -148,18 +140,11 @@ impl Scanner {
     }
 
     fn cursor(&self) -> Cursor<'_> {
-        Cursor {
-            text: &self.text,
-            at: self.at,
-        }
+        Cursor { text: &self.text, at: self.at }
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
-        Span {
-            file: self.file,
-            start: start as u32,
-            end: end as u32,
-        }
+        Span { file: self.file, start: start as u32, end: end as u32 }
     }
 }
 
@@ -226,11 +211,7 @@ fn quoted(cursor: &mut Cursor<'_>, quote: char) -> RawKind {
     while let Some(c) = cursor.peek().filter(|&c| c != '\n') {
         cursor.bump();
         if c == quote {
-            return if quote == '"' {
-                RawKind::Str
-            } else {
-                RawKind::Char
-            };
+            return if quote == '"' { RawKind::Str } else { RawKind::Char };
         }
         if c == '\\' && cursor.peek().is_some_and(|c| c != '\n') {
             cursor.bump();
@@ -264,10 +245,7 @@ fn spelling(written: &str) -> Rc<str> {
     if !written.contains('\\') {
         return written.into();
     }
-    let mut cursor = Cursor {
-        text: written,
-        at: 0,
-    };
+    let mut cursor = Cursor { text: written, at: 0 };
     let mut text = String::with_capacity(written.len());
     while let Some(c) = cursor.bump() {
         text.push(c);

@@ -43,9 +43,7 @@ impl Model {
 
     /// All definitions, in order of appearance.
     pub fn defs(&self) -> impl Iterator<Item = &Def> {
-        self.defs
-            .iter()
-            .filter(|def| !self.left_out.contains(&def.id))
+        self.defs.iter().filter(|def| !self.left_out.contains(&def.id))
     }
 
     /// The definition behind an id.

@@ -36,10 +36,7 @@ impl Parser<'_, '_> {
             TokenKind::Keyword(keyword) if !keyword.is_contextual() => {
                 let name = keyword.as_str().into();
                 let span = self.cursor.bump();
-                Ok(ScopedName {
-                    absolute: false,
-                    parts: vec![Ident { name, span }],
-                })
+                Ok(ScopedName { absolute: false, parts: vec![Ident { name, span }] })
             }
             _ => self.scoped_name("the name of an annotation"),
         }
@@ -75,10 +72,7 @@ impl Parser<'_, '_> {
             kind if named => name_of(kind),
             _ => None,
         };
-        let name = word.map(|word| Ident {
-            name: word.into(),
-            span: self.cursor.bump(),
-        });
+        let name = word.map(|word| Ident { name: word.into(), span: self.cursor.bump() });
         if name.is_some() {
             self.expect(Punct::Equals)?;
         }
@@ -124,10 +118,9 @@ impl Parser<'_, '_> {
         };
         let name = match self.cursor.peek() {
             // `@default` and its like have members named by keywords.
-            TokenKind::Keyword(keyword) if !keyword.is_contextual() => Ident {
-                name: keyword.as_str().into(),
-                span: self.cursor.bump(),
-            },
+            TokenKind::Keyword(keyword) if !keyword.is_contextual() => {
+                Ident { name: keyword.as_str().into(), span: self.cursor.bump() }
+            }
             _ => self.ident("the name of the member")?,
         };
         let default = match self.eat_keyword(Keyword::Default) {

@@ -29,11 +29,7 @@ impl Parser<'_, '_> {
             }
         }
         self.close(&name);
-        Ok(DefinitionKind::BitSet(BitSet {
-            name,
-            bases,
-            fields,
-        }))
+        Ok(DefinitionKind::BitSet(BitSet { name, bases, fields }))
     }
 
     /// `bitfield<3, octet> a b;`
@@ -60,12 +56,6 @@ impl Parser<'_, '_> {
             self.eat(Punct::Comma);
         }
         self.expect_semicolon()?;
-        Ok(BitField {
-            notes,
-            span,
-            bits,
-            ty,
-            names,
-        })
+        Ok(BitField { notes, span, bits, ty, names })
     }
 }

@@ -23,13 +23,7 @@ impl Parser<'_, '_> {
         };
         self.expect(Punct::BraceOpen)?;
         let body = self.body(place, &name)?;
-        Ok(DefinitionKind::Component(Component {
-            connector,
-            name,
-            bases,
-            supports,
-            body,
-        }))
+        Ok(DefinitionKind::Component(Component { connector, name, bases, supports, body }))
     }
 
     pub(super) fn port_type(&mut self) -> Parse<DefinitionKind> {
@@ -58,14 +52,7 @@ impl Parser<'_, '_> {
         };
         self.expect(Punct::BraceOpen)?;
         let body = self.body(Place::Home, &name)?;
-        Ok(DefinitionKind::Home(Home {
-            name,
-            bases,
-            supports,
-            manages,
-            primary_key,
-            body,
-        }))
+        Ok(DefinitionKind::Home(Home { name, bases, supports, manages, primary_key, body }))
     }
 
     /// `: A, B` if it is there.
@@ -81,15 +68,11 @@ impl Parser<'_, '_> {
         self.cursor.bump();
         let kind = match keyword {
             Keyword::Provides => PortKind::Provides,
-            Keyword::Uses => PortKind::Uses {
-                multiple: self.eat_multiple(),
-            },
+            Keyword::Uses => PortKind::Uses { multiple: self.eat_multiple() },
             Keyword::Emits => PortKind::Emits,
             Keyword::Publishes => PortKind::Publishes,
             Keyword::Consumes => PortKind::Consumes,
-            _ => PortKind::Extended {
-                mirror: keyword == Keyword::MirrorPort,
-            },
+            _ => PortKind::Extended { mirror: keyword == Keyword::MirrorPort },
         };
         let ty = self.type_spec()?;
         let name = self.declared("the name of the port")?;

@@ -73,12 +73,7 @@ impl Parser<'_, '_> {
             }
         }
         self.close(&name);
-        Ok(Struct {
-            name,
-            bases,
-            members,
-            asides,
-        })
+        Ok(Struct { name, bases, members, asides })
     }
 
     fn asides(&mut self, members: usize, asides: &mut Asides) {
@@ -94,11 +89,7 @@ impl Parser<'_, '_> {
         }
         let declarators = self.member_declarators()?;
         self.expect_semicolon()?;
-        Ok(Member {
-            notes,
-            ty,
-            declarators,
-        })
+        Ok(Member { notes, ty, declarators })
     }
 
     /// Parses like [`Self::declarators`], without forgetting what is being declared around the
@@ -120,9 +111,7 @@ impl Parser<'_, '_> {
         self.expect(Punct::ParenClose)?;
         self.expect(Punct::BraceOpen)?;
         if self.at(Punct::BraceClose) {
-            let empty = EmptyUnion {
-                name: name.name.to_string(),
-            };
+            let empty = EmptyUnion { name: name.name.to_string() };
             self.report(name.span, empty);
         }
         let mut cases = Vec::new();
@@ -138,12 +127,7 @@ impl Parser<'_, '_> {
             }
         }
         self.close(&name);
-        Ok(Union {
-            name,
-            discriminator,
-            cases,
-            asides,
-        })
+        Ok(Union { name, discriminator, cases, asides })
     }
 
     fn case(&mut self) -> Parse<Case> {
@@ -173,12 +157,7 @@ impl Parser<'_, '_> {
             return Err(self.report(self.cursor.span(), Syntax::SecondUnionMember));
         }
         self.expect_semicolon()?;
-        Ok(Case {
-            labels,
-            notes,
-            ty,
-            declarator,
-        })
+        Ok(Case { labels, notes, ty, declarator })
     }
 
     fn enum_body(&mut self, name: Ident) -> Parse<Enum> {

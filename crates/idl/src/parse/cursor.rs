@@ -38,9 +38,7 @@ impl<'t> Cursor<'t> {
         if self.half {
             return &TokenKind::Punct(Punct::Greater);
         }
-        self.tokens
-            .get(self.at)
-            .map_or(&TokenKind::Eof, |token| &token.kind)
+        self.tokens.get(self.at).map_or(&TokenKind::Eof, |token| &token.kind)
     }
 
     /// Returns the token that comes `n` tokens after the next one.
@@ -139,10 +137,7 @@ pub(super) fn name_of(kind: &TokenKind) -> Option<&str> {
 }
 
 fn is_aside(kind: &TokenKind) -> bool {
-    matches!(
-        kind,
-        TokenKind::Pragma(_) | TokenKind::FileStart(_) | TokenKind::FileEnd
-    )
+    matches!(kind, TokenKind::Pragma(_) | TokenKind::FileStart(_) | TokenKind::FileEnd)
 }
 
 impl Parser<'_, '_> {
@@ -153,10 +148,8 @@ impl Parser<'_, '_> {
 
     /// Reports that the next token is not what the grammar wants here.
     pub(super) fn unexpected(&mut self, wanted: &str) -> Reported {
-        let problem = Syntax::Unexpected {
-            wanted: wanted.to_owned(),
-            found: self.cursor.peek().to_string(),
-        };
+        let problem =
+            Syntax::Unexpected { wanted: wanted.to_owned(), found: self.cursor.peek().to_string() };
         self.report(self.cursor.span(), problem)
     }
 
@@ -231,16 +224,10 @@ impl Parser<'_, '_> {
     pub(super) fn ident(&mut self, wanted: &str) -> Parse<Ident> {
         if let Some(name) = name_of(self.cursor.peek()) {
             let span = self.cursor.bump();
-            return Ok(Ident {
-                name: name.into(),
-                span,
-            });
+            return Ok(Ident { name: name.into(), span });
         }
         if let TokenKind::Keyword(keyword) = self.cursor.peek() {
-            let problem = Syntax::KeywordAsName {
-                keyword: *keyword,
-                wanted: wanted.to_owned(),
-            };
+            let problem = Syntax::KeywordAsName { keyword: *keyword, wanted: wanted.to_owned() };
             return Err(self.report(self.cursor.span(), problem));
         }
         Err(self.unexpected(wanted))

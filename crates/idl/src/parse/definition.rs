@@ -163,9 +163,7 @@ impl Parser<'_, '_> {
             K::BitSet => self.bitset(),
             K::Native => {
                 self.cursor.bump();
-                Ok(DefinitionKind::Native(
-                    self.declared("the name of the native type")?,
-                ))
+                Ok(DefinitionKind::Native(self.declared("the name of the native type")?))
             }
             K::TypeId => self.type_id(),
             K::TypePrefix => self.type_prefix(),

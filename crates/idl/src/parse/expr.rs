@@ -9,10 +9,7 @@ const LEVELS: [&[(Punct, Binary)]; 6] = [
     &[(Punct::Bar, Binary::Or)],
     &[(Punct::Caret, Binary::Xor)],
     &[(Punct::Ampersand, Binary::And)],
-    &[
-        (Punct::ShiftLeft, Binary::ShiftLeft),
-        (Punct::ShiftRight, Binary::ShiftRight),
-    ],
+    &[(Punct::ShiftLeft, Binary::ShiftLeft), (Punct::ShiftRight, Binary::ShiftRight)],
     &[(Punct::Plus, Binary::Add), (Punct::Minus, Binary::Subtract)],
     &[
         (Punct::Star, Binary::Multiply),
@@ -40,10 +37,7 @@ impl Parser<'_, '_> {
             return Ok(first);
         }
         let span = first.span.to(self.cursor.last());
-        Ok(Expr {
-            kind: ExprKind::Chain(Box::new(first), rest),
-            span,
-        })
+        Ok(Expr { kind: ExprKind::Chain(Box::new(first), rest), span })
     }
 
     fn operator(&self, operators: &[(Punct, Binary)]) -> Option<Binary> {
@@ -55,10 +49,7 @@ impl Parser<'_, '_> {
         if *found == Punct::ShiftRight && self.angles >= 2 {
             return None;
         }
-        operators
-            .iter()
-            .find(|(punct, _)| punct == found)
-            .map(|(_, operator)| *operator)
+        operators.iter().find(|(punct, _)| punct == found).map(|(_, operator)| *operator)
     }
 
     fn unary(&mut self) -> Parse<Expr> {
@@ -91,10 +82,7 @@ impl Parser<'_, '_> {
             _ => {
                 let start = self.cursor.span();
                 let name = self.scoped_name("a value")?;
-                return Ok(Expr {
-                    kind: ExprKind::Name(name),
-                    span: start.to(self.cursor.last()),
-                });
+                return Ok(Expr { kind: ExprKind::Name(name), span: start.to(self.cursor.last()) });
             }
         };
         let span = self.cursor.bump();
@@ -109,9 +97,6 @@ impl Parser<'_, '_> {
         self.angles = angles;
         let inner = inner?;
         let end = self.expect(Punct::ParenClose)?;
-        Ok(Expr {
-            span: start.to(end),
-            ..inner
-        })
+        Ok(Expr { span: start.to(end), ..inner })
     }
 }

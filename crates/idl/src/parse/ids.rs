@@ -17,11 +17,7 @@ impl Parser<'_, '_> {
         self.cursor.bump();
         let name = self.scoped_name("the name that gets a prefix")?;
         let (prefix, prefix_span) = self.text("the prefix in quotes")?;
-        Ok(DefinitionKind::TypePrefix {
-            name,
-            prefix,
-            prefix_span,
-        })
+        Ok(DefinitionKind::TypePrefix { name, prefix, prefix_span })
     }
 
     pub(super) fn import(&mut self) -> Parse<DefinitionKind> {

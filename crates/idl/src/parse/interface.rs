@@ -33,12 +33,7 @@ impl Parser<'_, '_> {
             return Err(self.unexpected("`{` or `;`"));
         }
         let body = self.body(Place::Interface, &name)?;
-        Ok(DefinitionKind::Interface(Interface {
-            kind,
-            name,
-            bases,
-            body,
-        }))
+        Ok(DefinitionKind::Interface(Interface { kind, name, bases, body }))
     }
 
     /// An operation or an attribute.
@@ -58,14 +53,7 @@ impl Parser<'_, '_> {
         let params = self.params()?;
         let raises = self.raises(Keyword::Raises)?;
         let context = self.context()?;
-        Ok(DefinitionKind::Operation(Operation {
-            oneway,
-            returns,
-            name,
-            params,
-            raises,
-            context,
-        }))
+        Ok(DefinitionKind::Operation(Operation { oneway, returns, name, params, raises, context }))
     }
 
     pub(super) fn params(&mut self) -> Parse<Vec<Param>> {
@@ -97,13 +85,7 @@ impl Parser<'_, '_> {
         let ty = self.type_spec()?;
         // A parameter is not what the declaration declares.
         let name = self.ident("the name of the parameter")?;
-        Ok(Param {
-            notes,
-            direction,
-            direction_span,
-            ty,
-            name,
-        })
+        Ok(Param { notes, direction, direction_span, ty, name })
     }
 
     /// `raises (A, B)` if it is there.
@@ -162,13 +144,7 @@ impl Parser<'_, '_> {
         {
             self.report(second.span, Syntax::RaisesOfSeveral);
         }
-        Ok(DefinitionKind::Attribute(Attribute {
-            readonly,
-            ty,
-            names,
-            get_raises,
-            set_raises,
-        }))
+        Ok(DefinitionKind::Attribute(Attribute { readonly, ty, names, get_raises, set_raises }))
     }
 
     /// Parses at least one name, separated by commas.

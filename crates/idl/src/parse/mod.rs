@@ -36,9 +36,7 @@ pub(crate) fn parse(tokens: &[Token], diagnostics: &mut Diagnostics) -> Tree {
         naming: None,
         ended_early: false,
     };
-    Tree {
-        items: parser.file(),
-    }
+    Tree { items: parser.file() }
 }
 
 /// Proof that something was reported; the caller recovers.

@@ -35,10 +35,7 @@ impl Parser<'_, '_> {
             let template = Template { name, params, body };
             return Ok(DefinitionKind::Template(template.into()));
         }
-        let template = ScopedName {
-            absolute: false,
-            parts: vec![name],
-        };
+        let template = ScopedName { absolute: false, parts: vec![name] };
         self.instance(template, None)
     }
 
@@ -131,12 +128,7 @@ impl Parser<'_, '_> {
         all?;
         self.expect_greater()?;
         let name = self.declared("the name of the instance")?;
-        Ok(DefinitionKind::Instance(Instance {
-            template,
-            args,
-            name,
-            alias,
-        }))
+        Ok(DefinitionKind::Instance(Instance { template, args, name, alias }))
     }
 
     fn template_arg(&mut self) -> Parse<TemplateArg> {

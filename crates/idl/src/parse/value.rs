@@ -44,14 +44,7 @@ impl Parser<'_, '_> {
         let supports = self.supports()?;
         self.expect(Punct::BraceOpen)?;
         let body = self.body(Place::Value, &name)?;
-        Ok(DefinitionKind::ValueType(ValueType {
-            what,
-            name,
-            truncatable,
-            bases,
-            supports,
-            body,
-        }))
+        Ok(DefinitionKind::ValueType(ValueType { what, name, truncatable, bases, supports, body }))
     }
 
     /// `supports I, J` if it is there.
@@ -68,11 +61,7 @@ impl Parser<'_, '_> {
         self.cursor.bump();
         let ty = self.type_spec_or_constructed()?;
         let declarators = self.member_declarators()?;
-        Ok(DefinitionKind::State {
-            public,
-            ty,
-            declarators,
-        })
+        Ok(DefinitionKind::State { public, ty, declarators })
     }
 
     /// `factory f(in long a) raises (E)`, or `finder`.
@@ -83,11 +72,6 @@ impl Parser<'_, '_> {
         self.expect(Punct::ParenOpen)?;
         let params = self.params()?;
         let raises = self.raises(Keyword::Raises)?;
-        Ok(DefinitionKind::Factory(Factory {
-            finder,
-            name,
-            params,
-            raises,
-        }))
+        Ok(DefinitionKind::Factory(Factory { finder, name, params, raises }))
     }
 }

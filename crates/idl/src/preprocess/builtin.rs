@@ -19,10 +19,8 @@ pub(super) fn find(name: &Path) -> Option<(&'static str, &'static str)> {
 
 /// Reports whether a name in module `CORBA` is one of `<orb.idl>`, rather than of a file of another ORB.
 pub(crate) fn orb_has(scoped_name: &str) -> bool {
-    static WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-        ORB.split(|c: char| !c.is_alphanumeric() && c != '_')
-            .collect()
-    });
+    static WORDS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| ORB.split(|c: char| !c.is_alphanumeric() && c != '_').collect());
     scoped_name.split("::").all(|part| WORDS.contains(part))
 }
 
@@ -32,8 +30,5 @@ const ORB: &str = include_str!("builtin/orb.idl");
 /// for the IDL they are [equivalent](crate::equivalent) to.
 pub(super) fn stand_in(name: &Path) -> Option<(&'static str, &'static str)> {
     let components = name.file_name()? == "Components.idl";
-    components.then_some((
-        "<Components.idl>",
-        include_str!("../../../../idl/omg/Components.idl"),
-    ))
+    components.then_some(("<Components.idl>", include_str!("../../../../idl/omg/Components.idl")))
 }

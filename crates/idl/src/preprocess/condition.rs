@@ -136,10 +136,7 @@ impl Preprocessor<'_> {
         if let Test::Expression = test {
             return self.expression(line, name.span);
         }
-        if !line
-            .first()
-            .is_some_and(|token| token.kind == RawKind::Word)
-        {
+        if !line.first().is_some_and(|token| token.kind == RawKind::Word) {
             out.push(name.span, PreProblem::MacroName { directive });
             return false;
         }
@@ -188,10 +185,7 @@ impl Preprocessor<'_> {
                 return Err((Some(token.span), ConditionProblem::DefinedWithoutName));
             };
             let known = self.macros.contains_key(&name.text);
-            result.extend(scan_text(
-                if known { "1" } else { "0" },
-                token.span.to(name.span),
-            ));
+            result.extend(scan_text(if known { "1" } else { "0" }, token.span.to(name.span)));
         }
         Ok(result)
     }

@@ -54,12 +54,7 @@ impl Preprocessor<'_> {
             Some(name) if name.kind == RawKind::Word && !name.is_word("defined") => name,
             other => {
                 let at = other.map_or(directive.span, |token| token.span);
-                out.push(
-                    at,
-                    PreProblem::MacroName {
-                        directive: "define",
-                    },
-                );
+                out.push(at, PreProblem::MacroName { directive: "define" });
                 return;
             }
         };
@@ -93,10 +88,7 @@ impl Preprocessor<'_> {
             }
             if !known.same_as(&defined) {
                 let first = known.defined_at;
-                let name_text = PreProblem::MacroRedefined {
-                    name: name_text,
-                    first,
-                };
+                let name_text = PreProblem::MacroRedefined { name: name_text, first };
                 self.out.push(name.span, name_text);
             }
         }
@@ -114,14 +106,8 @@ impl Preprocessor<'_> {
             let directive = "undef";
             out.push(more.span, PreProblem::TrailingTokens { directive });
         }
-        if self
-            .macros
-            .get(&name.text)
-            .is_some_and(|known| known.is_predefined())
-        {
-            let problem = PreProblem::MacroPredefined {
-                name: name.text.to_string(),
-            };
+        if self.macros.get(&name.text).is_some_and(|known| known.is_predefined()) {
+            let problem = PreProblem::MacroPredefined { name: name.text.to_string() };
             self.out.push(name.span, problem);
             return;
         }
@@ -202,9 +188,7 @@ fn body_is_sound(defined: &Macro, out: &mut Diagnostics) -> bool {
     }
     if let MacroKind::Function { params, .. } = &defined.kind {
         for (n, token) in body.iter().enumerate() {
-            let parameter = body
-                .get(n + 1)
-                .is_some_and(|next| params.contains(&next.text));
+            let parameter = body.get(n + 1).is_some_and(|next| params.contains(&next.text));
             if token.is_punct("#") && !parameter {
                 out.push(token.span, PreProblem::StringizeWithoutParameter);
                 return false;

@@ -8,11 +8,7 @@ type Failed = (Option<Span>, Bad);
 
 /// Whether the expression is not zero.
 pub(crate) fn evaluate(tokens: &[Raw]) -> Result<bool, Failed> {
-    let mut parser = Parser {
-        tokens,
-        at: 0,
-        depth: 0,
-    };
+    let mut parser = Parser { tokens, at: 0, depth: 0 };
     let value = parser.conditional(true)?;
     match parser.peek() {
         Some(extra) => Err(unexpected(extra)),
@@ -32,10 +28,7 @@ struct Int {
 
 impl Int {
     fn signed(bits: i64) -> Int {
-        Int {
-            bits,
-            unsigned: false,
-        }
+        Int { bits, unsigned: false }
     }
 
     fn truth(value: bool) -> Int {
@@ -78,10 +71,7 @@ impl<'t> Parser<'t> {
             }
             let second = parser.conditional(live && !chosen)?;
             let value = if chosen { first } else { second };
-            Ok(Int {
-                unsigned: first.unsigned || second.unsigned,
-                ..value
-            })
+            Ok(Int { unsigned: first.unsigned || second.unsigned, ..value })
         })
     }
 
@@ -120,14 +110,8 @@ impl<'t> Parser<'t> {
             (RawKind::Punct, sign @ ("+" | "-" | "~" | "!")) => self.nested(|parser| {
                 let value = parser.unary(live)?;
                 Ok(match sign {
-                    "-" => Int {
-                        bits: value.bits.wrapping_neg(),
-                        ..value
-                    },
-                    "~" => Int {
-                        bits: !value.bits,
-                        ..value
-                    },
+                    "-" => Int { bits: value.bits.wrapping_neg(), ..value },
+                    "~" => Int { bits: !value.bits, ..value },
                     "!" => Int::truth(value.bits == 0),
                     _ => value,
                 })
@@ -197,10 +181,7 @@ fn apply(operator: &str, left: Int, right: Int, live: bool) -> Result<Int, Bad> 
         ">" => return Ok(Int::truth(!less && a != b)),
         "<<" | ">>" => {
             // The type of a shift is that of its left side.
-            return Ok(Int {
-                bits: shift(operator, left, b),
-                unsigned: left.unsigned,
-            });
+            return Ok(Int { bits: shift(operator, left, b), unsigned: left.unsigned });
         }
         "|" => a | b,
         "^" => a ^ b,

@@ -56,8 +56,7 @@ impl Preprocessor<'_> {
         if first.kind == RawKind::Str && !first.text.starts_with('L') {
             if let Some(more) = line.get(1) {
                 let directive = "include";
-                self.out
-                    .push(more.span, PreProblem::TrailingTokens { directive });
+                self.out.push(more.span, PreProblem::TrailingTokens { directive });
             }
             // Backslashes are no escapes here.
             let name = first.text[1..first.text.len() - 1].to_owned();
@@ -137,11 +136,7 @@ impl Preprocessor<'_> {
         if name.starts_with(['/', '\\']) {
             searched.clear();
         }
-        let problem = PreProblem::IncludeNotFound {
-            name,
-            searched,
-            beside,
-        };
+        let problem = PreProblem::IncludeNotFound { name, searched, beside };
         self.out.push(wanted.span, problem);
         None
     }

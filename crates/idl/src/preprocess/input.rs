@@ -110,11 +110,7 @@ impl Preprocessor<'_> {
         if let Some(owner) = &owner {
             owner.busy.set(owner.busy.get() + 1);
         }
-        self.frames.push(Frame::Tokens(TokenFrame {
-            tokens: tokens.into_iter(),
-            owner,
-            barrier,
-        }));
+        self.frames.push(Frame::Tokens(TokenFrame { tokens: tokens.into_iter(), owner, barrier }));
     }
 
     pub(crate) fn enter_file(&mut self, file: FileId, at: Span, silent: bool) {
@@ -158,8 +154,7 @@ impl Preprocessor<'_> {
         };
         for open in &frame.conditions {
             let directive = open.directive;
-            self.out
-                .push(open.opened, PreProblem::UnterminatedCondition { directive });
+            self.out.push(open.opened, PreProblem::UnterminatedCondition { directive });
         }
         if !frame.silent {
             self.sink.mark(TokenKind::FileEnd, frame.scanner.end());

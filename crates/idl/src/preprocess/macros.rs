@@ -98,9 +98,7 @@ impl Preprocessor<'_> {
     /// Expands tokens that are not followed by anything: an argument, a condition.
     pub(crate) fn expand_all(&mut self, tokens: Vec<Raw>) -> Vec<Raw> {
         if self.depth == MAX_DEPTH {
-            let at = tokens
-                .first()
-                .map_or_else(Span::default, |token| token.span);
+            let at = tokens.first().map_or_else(Span::default, |token| token.span);
             self.stop(at, PreProblem::ExpansionTooDeep { limit: MAX_DEPTH });
             return Vec::new();
         }
@@ -252,11 +250,7 @@ impl Preprocessor<'_> {
                         let tokens = known.unwrap_or_else(|| self.expand_all(args[param].clone()));
                         expanded[param].insert(tokens).clone()
                     }
-                    None => vec![Raw {
-                        span: place,
-                        doc: None,
-                        ..token.clone()
-                    }],
+                    None => vec![Raw { span: place, doc: None, ..token.clone() }],
                 }
             };
             if let Some(first) = piece.first_mut() {

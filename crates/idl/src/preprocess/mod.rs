@@ -131,10 +131,7 @@ impl Preprocessor<'_> {
         if self.once.contains(&self.map.identity(self.map.path(main))) {
             return;
         }
-        let start = Span {
-            file: main,
-            ..Span::default()
-        };
+        let start = Span { file: main, ..Span::default() };
         self.enter_file(main, start, false);
         self.drain();
         for file in std::mem::take(&mut self.read) {
@@ -165,11 +162,7 @@ impl Preprocessor<'_> {
     fn finish(mut self, mains: &[FileId]) -> Vec<Token> {
         let file = mains.last().copied().unwrap_or_default();
         let at = self.map.text(file).len() as u32;
-        let end = Span {
-            file,
-            start: at,
-            end: at,
-        };
+        let end = Span { file, start: at, end: at };
         if self.stopped {
             // Half a source would only give rise to errors that are none.
             self.sink.clear();

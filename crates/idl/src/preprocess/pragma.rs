@@ -13,9 +13,7 @@ impl Preprocessor<'_> {
         let Some((name, rest)) = line.split_first() else {
             return;
         };
-        let span = rest
-            .last()
-            .map_or(name.span, |last| name.span.to(last.span));
+        let span = rest.last().map_or(name.span, |last| name.span.to(last.span));
         let pragma = match &*name.text {
             "prefix" => self.prefix(rest, span),
             "ID" | "id" => self.id(rest, span),
@@ -38,10 +36,7 @@ impl Preprocessor<'_> {
         if bare {
             let prefix: String = rest.iter().map(|token| &*token.text).collect();
             let lenient = self.options.lenient.unquoted_prefix;
-            let problem = PreProblem::PrefixUnquoted {
-                prefix: prefix.clone(),
-                lenient,
-            };
+            let problem = PreProblem::PrefixUnquoted { prefix: prefix.clone(), lenient };
             self.out.push(rest[0].span.to(span), problem);
             return Some(Pragma::Prefix(prefix.into()));
         }
@@ -65,16 +60,14 @@ impl Preprocessor<'_> {
             Some((major, minor)) => Some(Pragma::Version { name, major, minor }),
             None => {
                 let found = version.text.to_string();
-                self.out
-                    .push(version.span, PreProblem::VersionMalformed { found });
+                self.out.push(version.span, PreProblem::VersionMalformed { found });
                 None
             }
         }
     }
 
     fn malformed(&mut self, name: &'static str, form: &'static str, at: Span) -> Option<Pragma> {
-        self.out
-            .push(at, PreProblem::PragmaMalformed { name, form });
+        self.out.push(at, PreProblem::PragmaMalformed { name, form });
         None
     }
 }
@@ -101,11 +94,7 @@ fn scoped_name(tokens: &[Raw]) -> Option<(PragmaName, &[Raw])> {
         }
     }
     let span = tokens[0].span.to(tokens[at - 1].span);
-    let name = PragmaName {
-        absolute,
-        parts,
-        span,
-    };
+    let name = PragmaName { absolute, parts, span };
     Some((name, &tokens[at..]))
 }
 

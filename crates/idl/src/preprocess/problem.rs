@@ -7,96 +7,35 @@ use std::path::PathBuf;
 /// A problem of the preprocessor.
 #[derive(Debug)]
 pub(crate) enum PreProblem {
-    UnknownDirective {
-        name: String,
-    },
-    ErrorDirective {
-        text: String,
-    },
-    WarningDirective {
-        text: String,
-    },
+    UnknownDirective { name: String },
+    ErrorDirective { text: String },
+    WarningDirective { text: String },
     IncludeMalformed,
-    IncludeNotFound {
-        name: String,
-        searched: Vec<PathBuf>,
-        beside: bool,
-    },
-    IncludeUnreadable {
-        path: PathBuf,
-        reason: String,
-    },
-    IncludeTooDeep {
-        limit: usize,
-    },
-    TooManyIncludes {
-        limit: usize,
-    },
-    TooMuchSource {
-        limit: usize,
-    },
-    MacroName {
-        directive: &'static str,
-    },
-    MacroParameters {
-        why: &'static str,
-    },
-    MacroRedefined {
-        name: String,
-        first: Span,
-    },
-    MacroPredefined {
-        name: String,
-    },
-    ArgumentCount {
-        name: String,
-        wanted: usize,
-        variadic: bool,
-        found: usize,
-        defined: Span,
-    },
-    ArgumentsUnterminated {
-        name: String,
-        directive: bool,
-    },
-    ExpansionTooLarge {
-        limit: usize,
-    },
-    ExpansionTooDeep {
-        limit: usize,
-    },
-    PasteInvalid {
-        left: String,
-        right: String,
-    },
+    IncludeNotFound { name: String, searched: Vec<PathBuf>, beside: bool },
+    IncludeUnreadable { path: PathBuf, reason: String },
+    IncludeTooDeep { limit: usize },
+    TooManyIncludes { limit: usize },
+    TooMuchSource { limit: usize },
+    MacroName { directive: &'static str },
+    MacroParameters { why: &'static str },
+    MacroRedefined { name: String, first: Span },
+    MacroPredefined { name: String },
+    ArgumentCount { name: String, wanted: usize, variadic: bool, found: usize, defined: Span },
+    ArgumentsUnterminated { name: String, directive: bool },
+    ExpansionTooLarge { limit: usize },
+    ExpansionTooDeep { limit: usize },
+    PasteInvalid { left: String, right: String },
     PasteAtEdge,
     StringizeWithoutParameter,
-    UnterminatedCondition {
-        directive: &'static str,
-    },
-    StrayConditional {
-        directive: &'static str,
-    },
-    AfterElse {
-        directive: &'static str,
-        other: Span,
-    },
+    UnterminatedCondition { directive: &'static str },
+    StrayConditional { directive: &'static str },
+    AfterElse { directive: &'static str, other: Span },
     BadCondition(ConditionProblem),
     LineMalformed,
-    PragmaMalformed {
-        name: &'static str,
-        form: &'static str,
-    },
-    PrefixUnquoted {
-        prefix: String,
-        lenient: bool,
-    },
-    VersionMalformed {
-        found: String,
-    },
-    TrailingTokens {
-        directive: &'static str,
-    },
+    PragmaMalformed { name: &'static str, form: &'static str },
+    PrefixUnquoted { prefix: String, lenient: bool },
+    VersionMalformed { found: String },
+    TrailingTokens { directive: &'static str },
 }
 
 /// Why the expression of an `#if` has no value.
@@ -144,11 +83,7 @@ impl Problem for PreProblem {
     }
 
     fn severity(&self) -> Severity {
-        if self.code().0.starts_with('W') {
-            Severity::Warning
-        } else {
-            Severity::Error
-        }
+        if self.code().0.starts_with('W') { Severity::Warning } else { Severity::Error }
     }
 
     fn message(&self) -> String {
@@ -171,27 +106,15 @@ impl Problem for PreProblem {
             MacroParameters { why } => format!("the parameters of this macro are malformed: {why}"),
             MacroRedefined { name, .. } => format!("the macro `{name}` gets another meaning"),
             MacroPredefined { name } => format!("the macro `{name}` is predefined"),
-            ArgumentCount {
-                name,
-                wanted,
-                variadic,
-                found,
-                ..
-            } => format!(
+            ArgumentCount { name, wanted, variadic, found, .. } => format!(
                 "the macro `{name}` takes {}{wanted} argument{}, here are {found}",
                 if *variadic { "at least " } else { "" },
                 if *wanted == 1 { "" } else { "s" },
             ),
-            ArgumentsUnterminated {
-                name,
-                directive: false,
-            } => {
+            ArgumentsUnterminated { name, directive: false } => {
                 format!("the arguments of the macro `{name}` never end")
             }
-            ArgumentsUnterminated {
-                name,
-                directive: true,
-            } => {
+            ArgumentsUnterminated { name, directive: true } => {
                 format!("a directive stands among the arguments of the macro `{name}`")
             }
             ExpansionTooLarge { limit } => format!("macros expand to more than {limit} octets"),
@@ -219,9 +142,7 @@ impl Problem for PreProblem {
         use PreProblem::*;
         match self {
             UnterminatedCondition { .. } => "opened here".into(),
-            ArgumentsUnterminated {
-                directive: false, ..
-            } => "opened here".into(),
+            ArgumentsUnterminated { directive: false, .. } => "opened here".into(),
             _ => String::new(),
         }
     }
@@ -244,9 +165,7 @@ impl Problem for PreProblem {
                     .into()
             }
             IncludeMalformed => "write `#include \"file.idl\"` or `#include <file.idl>`".into(),
-            IncludeNotFound {
-                name, beside: true, ..
-            } => {
+            IncludeNotFound { name, beside: true, .. } => {
                 format!("it lies beside this file: write `#include \"{name}\"`")
             }
             IncludeNotFound { searched, .. } => not_found_help(searched),
@@ -256,9 +175,7 @@ impl Problem for PreProblem {
             MacroRedefined { name, .. } => {
                 format!("put `#undef {name}` before it if that is meant")
             }
-            ArgumentsUnterminated {
-                directive: false, ..
-            } => "close them with `)`".into(),
+            ArgumentsUnterminated { directive: false, .. } => "close them with `)`".into(),
             UnterminatedCondition { .. } => "add `#endif` where the condition ends".into(),
             BadCondition(problem) => return problem.help(),
             LineMalformed => "write `#line 12` or `#line 12 \"file.idl\"`".into(),

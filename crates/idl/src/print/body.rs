@@ -47,13 +47,8 @@ impl Printer<'_> {
                 let mut text = String::new();
                 for (at, flag) in body.flags.iter().enumerate() {
                     let comma = if at == 0 { "" } else { ", " };
-                    write!(
-                        text,
-                        "{comma}@position({}) {}",
-                        flag.position,
-                        escaped(&flag.name)
-                    )
-                    .expect("writes to a string");
+                    write!(text, "{comma}@position({}) {}", flag.position, escaped(&flag.name))
+                        .expect("writes to a string");
                 }
                 let bound = body.bit_bound;
                 self.line(&format!("@bit_bound({bound}) bitmask {name} {{ {text} }};"));
@@ -75,10 +70,8 @@ impl Printer<'_> {
     }
 
     fn bitfield(&mut self, field: &BitField) {
-        let name = field
-            .name
-            .as_deref()
-            .map_or(String::new(), |name| format!(" {}", escaped(name)));
+        let name =
+            field.name.as_deref().map_or(String::new(), |name| format!(" {}", escaped(name)));
         let ty = field.ty.as_str();
         self.line(&format!("bitfield<{}, {ty}>{name};", field.bits));
     }
@@ -127,11 +120,7 @@ impl Printer<'_> {
                 Direction::Out => "out",
                 Direction::InOut => "inout",
             };
-            format!(
-                "{direction} {} {}",
-                self.ty(&param.ty),
-                escaped(&param.name)
-            )
+            format!("{direction} {} {}", self.ty(&param.ty), escaped(&param.name))
         });
         format!("({})", params.collect::<Vec<_>>().join(", "))
     }
@@ -219,16 +208,14 @@ impl Printer<'_> {
         self.done.insert(id);
         match &def.kind {
             DefKind::Struct(body) => {
-                let base = body
-                    .base
-                    .map_or(String::new(), |base| format!(" : {}", self.name(base)));
+                let base =
+                    body.base.map_or(String::new(), |base| format!(" : {}", self.name(base)));
                 format!("struct {name}{base} {}", self.members(body, id))
             }
             DefKind::Union(body) => self.union(&name, body, id),
             DefKind::Enum(body) => {
-                let bound = body
-                    .bit_bound
-                    .map_or(String::new(), |bits| format!("@bit_bound({bits}) "));
+                let bound =
+                    body.bit_bound.map_or(String::new(), |bits| format!("@bit_bound({bits}) "));
                 let all = body.enumerators.iter().zip(0..).map(|(one, ordinal)| {
                     let default = match body.default == Some(ordinal) {
                         true => "@default_literal ",

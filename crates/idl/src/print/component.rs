@@ -66,9 +66,7 @@ impl Printer<'_> {
         let key = self.list(" primarykey ", body.primary_key.as_slice());
         let manages = self.name(body.manages);
         let name = escaped(name);
-        self.open_brace(&format!(
-            "home {name}{base}{supports} manages {manages}{key}"
-        ));
+        self.open_brace(&format!("home {name}{base}{supports} manages {manages}{key}"));
         self.inside(&body.members, &body.exports);
         for factory in &body.factories {
             self.factory("factory", factory);
@@ -115,11 +113,7 @@ impl Printer<'_> {
             None => vec!["::Components::CCMObject".into()],
         };
         bases.extend(body.supports.iter().map(|id| self.name(*id)));
-        self.open_brace(&format!(
-            "interface {} : {}",
-            escaped(name),
-            bases.join(", ")
-        ));
+        self.open_brace(&format!("interface {} : {}", escaped(name), bases.join(", ")));
         self.equivalent_ports("", false, &body.exports);
         self.close();
     }
@@ -186,9 +180,7 @@ impl Printer<'_> {
                 "void connect_{name}(in {ty} conxn) \
                  raises (::Components::AlreadyConnected, ::Components::InvalidConnection);"
             ));
-            self.line(&format!(
-                "{ty} disconnect_{name}() raises (::Components::NoConnection);"
-            ));
+            self.line(&format!("{ty} disconnect_{name}() raises (::Components::NoConnection);"));
             self.line(&format!("{ty} get_connection_{name}();"));
             return;
         }
@@ -196,9 +188,7 @@ impl Printer<'_> {
         self.line(&format!("{ty} objref;"));
         self.line("::Components::Cookie ck;");
         self.close();
-        self.line(&format!(
-            "typedef sequence<{name}Connection> {name}Connections;"
-        ));
+        self.line(&format!("typedef sequence<{name}Connection> {name}Connections;"));
         self.line(&format!(
             "::Components::Cookie connect_{name}(in {ty} connection) \
              raises (::Components::ExceededConnectionLimit, ::Components::InvalidConnection);"
@@ -227,10 +217,7 @@ impl Printer<'_> {
         }
         self.close();
         self.implicit_home(name, &component, body);
-        self.open_brace(&format!(
-            "interface {} : {name}Explicit, {name}Implicit",
-            escaped(name)
-        ));
+        self.open_brace(&format!("interface {} : {name}Explicit, {name}Implicit", escaped(name)));
         self.close();
         self.done.insert(id);
     }
@@ -239,20 +226,13 @@ impl Printer<'_> {
         let mut raises = vec![failure.to_owned()];
         raises.extend(of.raises.iter().map(|id| self.name(*id)));
         let (name, params) = (escaped(&of.name), self.params(&of.params));
-        self.line(&format!(
-            "{component} {name}{params} raises ({});",
-            raises.join(", ")
-        ));
+        self.line(&format!("{component} {name}{params} raises ({});", raises.join(", ")));
     }
 
     fn implicit_home(&mut self, name: &str, component: &str, body: &Home) {
         let Some(key) = body.primary_key else {
-            self.open_brace(&format!(
-                "interface {name}Implicit : ::Components::KeylessCCMHome"
-            ));
-            self.line(&format!(
-                "{component} create() raises (::Components::CreateFailure);"
-            ));
+            self.open_brace(&format!("interface {name}Implicit : ::Components::KeylessCCMHome"));
+            self.line(&format!("{component} create() raises (::Components::CreateFailure);"));
             self.close();
             return;
         };

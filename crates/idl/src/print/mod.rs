@@ -73,10 +73,7 @@ impl<'m> Printer<'m> {
     pub(crate) fn text(mut self) -> String {
         let needed = self.needed();
         self.includes(&needed);
-        let mut all: Vec<DefId> = needed
-            .into_iter()
-            .filter(|id| self.is_printed(*id))
-            .collect();
+        let mut all: Vec<DefId> = needed.into_iter().filter(|id| self.is_printed(*id)).collect();
         all.sort_by_key(|id| self.model.order(*id));
         for id in all {
             self.announce_what_it_needs(id);
@@ -118,10 +115,8 @@ impl<'m> Printer<'m> {
 
     /// Whether it is printed at file or module scope.
     fn is_printed(&self, id: DefId) -> bool {
-        !matches!(
-            self.model.def(id).kind,
-            DefKind::Module(_) | DefKind::TemplateModule(_)
-        ) && self.library(id).is_none()
+        !matches!(self.model.def(id).kind, DefKind::Module(_) | DefKind::TemplateModule(_))
+            && self.library(id).is_none()
     }
 
     /// The file that defines it, for what every ORB brings along.
@@ -303,10 +298,8 @@ fn is_idl3(kind: &DefKind) -> bool {
 /// The prefix in a repository id, `None` if the rest is not the default, and
 /// the version.
 fn split_id(def: &Def) -> (Option<&str>, &str) {
-    let Some((rest, version)) = def
-        .repository_id
-        .strip_prefix("IDL:")
-        .and_then(|rest| rest.rsplit_once(':'))
+    let Some((rest, version)) =
+        def.repository_id.strip_prefix("IDL:").and_then(|rest| rest.rsplit_once(':'))
     else {
         return (None, "");
     };

@@ -83,10 +83,7 @@ pub(crate) fn value_text(model: &Model, value: &Value, ty: Option<&Type>) -> Str
         Value::Boolean(false) => "FALSE".into(),
         Value::Char(value) => format!("{wide}'{}'", literal(*value, '\'', !wide.is_empty())),
         Value::String(value) => {
-            let text: String = value
-                .chars()
-                .map(|c| literal(c, '"', !wide.is_empty()))
-                .collect();
+            let text: String = value.chars().map(|c| literal(c, '"', !wide.is_empty())).collect();
             format!("{wide}\"{text}\"")
         }
         // A literal has 31 digits at most, and the zero before the point counts.

@@ -34,11 +34,7 @@ impl Resolver<'_> {
             if let Some(user) = &user {
                 self.check_members(one, user, &params);
             }
-            found.push(Annotation {
-                name: one.name.text(),
-                span: one.span,
-                params,
-            });
+            found.push(Annotation { name: one.name.text(), span: one.span, params });
         }
         found
     }
@@ -133,23 +129,13 @@ impl Resolver<'_> {
             around => format!("{around}::{}", name.name),
         };
         if let Some(earlier) = self.user_annotations.get(&scoped_name) {
-            let problem = AnnotationProblem::DefinedTwice {
-                name: name.name.to_string(),
-                at: earlier.span,
-            };
+            let problem =
+                AnnotationProblem::DefinedTwice { name: name.name.to_string(), at: earlier.span };
             self.report(name.span, problem);
             return;
         }
-        let members = body
-            .members
-            .iter()
-            .map(|member| self.annotation_member(member))
-            .collect();
-        let made = AnnotationDef {
-            scoped_name: scoped_name.clone(),
-            span: name.span,
-            members,
-        };
+        let members = body.members.iter().map(|member| self.annotation_member(member)).collect();
+        let made = AnnotationDef { scoped_name: scoped_name.clone(), span: name.span, members };
         self.model.add_annotation(made.clone());
         self.user_annotations.insert(scoped_name, made.into());
     }
@@ -171,11 +157,7 @@ impl Resolver<'_> {
                 _ => evaluate(expr, None, self).map(to_value),
             },
         });
-        AnnotationMember {
-            name: member.name.name.to_string(),
-            ty,
-            default,
-        }
+        AnnotationMember { name: member.name.name.to_string(), ty, default }
     }
 
     /// Whether a standard annotation without value, or with `TRUE`, is there.
@@ -255,11 +237,7 @@ pub(super) enum Target {
 
 /// Annotations that change meanings, where they do, and that in words.
 const PLACES: &[(&str, &[Target], &str)] = &[
-    (
-        "bit_bound",
-        &[Target::Enum, Target::BitMask],
-        "enums and bitmasks",
-    ),
+    ("bit_bound", &[Target::Enum, Target::BitMask], "enums and bitmasks"),
     ("position", &[Target::Flag], "flags of bitmasks"),
     ("value", &[Target::Enumerator], "enumerators"),
     ("default_literal", &[Target::Enumerator], "enumerators"),
@@ -271,18 +249,9 @@ const PLACES: &[(&str, &[Target], &str)] = &[
 /// Standard annotations that would change what happens, were they acted upon,
 /// and why they are not.
 const VAIN: &[(&str, &str)] = &[
-    (
-        "appendable",
-        "values travel in CORBA's encoding, which has no room for other members",
-    ),
-    (
-        "mutable",
-        "values travel in CORBA's encoding, which has no room for other members",
-    ),
-    (
-        "must_understand",
-        "CORBA's encoding has no members that could be left out",
-    ),
+    ("appendable", "values travel in CORBA's encoding, which has no room for other members"),
+    ("mutable", "values travel in CORBA's encoding, which has no room for other members"),
+    ("must_understand", "CORBA's encoding has no members that could be left out"),
     ("verbatim", "no text is put into the Rust"),
 ];
 

@@ -57,10 +57,7 @@ impl Resolver<'_> {
     }
 
     pub(super) fn bitset(&mut self, notes: &Notes, body: &ast::BitSet) {
-        let base = body
-            .bases
-            .first()
-            .and_then(|base| self.look_up_def(base, Wanted::BitSet));
+        let base = body.bases.first().and_then(|base| self.look_up_def(base, Wanted::BitSet));
         if let Some(second) = body.bases.get(1) {
             self.report(second.span(), BitProblem::SecondBase);
         }

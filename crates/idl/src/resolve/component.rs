@@ -81,10 +81,8 @@ impl Resolver<'_> {
     fn complete(&mut self, name: &ScopedName, wanted: Wanted) -> Option<DefId> {
         let def = self.look_up_def(name, wanted)?;
         if self.incomplete.contains_key(&def) {
-            let problem = ComponentProblem::Incomplete {
-                name: name.text(),
-                at: self.model.def(def).span,
-            };
+            let problem =
+                ComponentProblem::Incomplete { name: name.text(), at: self.model.def(def).span };
             self.report(name.span(), problem);
             return None;
         }
@@ -115,10 +113,9 @@ impl Resolver<'_> {
     fn port_kind(&mut self, port: &ast::Port) -> Option<PortKind> {
         Some(match port.kind {
             ast::PortKind::Provides => PortKind::Provides(self.port_interface(&port.ty)?),
-            ast::PortKind::Uses { multiple } => PortKind::Uses {
-                ty: self.port_interface(&port.ty)?,
-                multiple,
-            },
+            ast::PortKind::Uses { multiple } => {
+                PortKind::Uses { ty: self.port_interface(&port.ty)?, multiple }
+            }
             ast::PortKind::Emits => PortKind::Emits(self.port_named(&port.ty, Wanted::EventType)?),
             ast::PortKind::Publishes => {
                 PortKind::Publishes(self.port_named(&port.ty, Wanted::EventType)?)
@@ -130,10 +127,7 @@ impl Resolver<'_> {
                 let TypeKind::Named(name) = &port.ty.kind else {
                     return self.not_an_interface(&port.ty);
                 };
-                PortKind::Extended {
-                    port_type: self.complete(name, Wanted::PortType)?,
-                    mirror,
-                }
+                PortKind::Extended { port_type: self.complete(name, Wanted::PortType)?, mirror }
             }
         })
     }
@@ -209,9 +203,7 @@ impl Resolver<'_> {
         };
         let state = self.model.all_state(value);
         let private = state.iter().find(|member| !member.public);
-        let reference = state
-            .iter()
-            .find(|member| self.is_reference(&member.field.ty));
+        let reference = state.iter().find(|member| self.is_reference(&member.field.ty));
         let why = if value.kind == ValueKind::Abstract {
             KeyFault::Abstract
         } else if let Some(member) = private {
@@ -223,11 +215,8 @@ impl Resolver<'_> {
         } else {
             return;
         };
-        let problem = ComponentProblem::PrimaryKey {
-            name: name.text(),
-            why,
-            at: self.model.def(key).span,
-        };
+        let problem =
+            ComponentProblem::PrimaryKey { name: name.text(), why, at: self.model.def(key).span };
         self.report(name.span(), problem);
     }
 

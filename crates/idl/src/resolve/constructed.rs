@@ -26,10 +26,7 @@ impl Resolver<'_> {
     pub(super) fn struct_type(&mut self, notes: &Notes, body: &ast::Struct) -> Option<DefId> {
         // The base is looked up outside, and cannot be the struct itself.
         let base = self.struct_base(body);
-        let kind = DefKind::Struct(Struct {
-            base,
-            ..Struct::default()
-        });
+        let kind = DefKind::Struct(Struct { base, ..Struct::default() });
         let def = self.begin(notes, &body.name, "a struct", kind);
         self.members_of(def, body);
         def
@@ -42,10 +39,8 @@ impl Resolver<'_> {
         }
         let base = self.look_up_def(name, Wanted::StructBase)?;
         if self.incomplete.contains_key(&base) {
-            let problem = StructBase::Incomplete {
-                name: name.text(),
-                at: self.model.def(base).span,
-            };
+            let problem =
+                StructBase::Incomplete { name: name.text(), at: self.model.def(base).span };
             self.report(name.span(), problem);
             return None;
         }
@@ -53,10 +48,7 @@ impl Resolver<'_> {
             DefKind::Struct(body) => body.base,
             _ => None,
         };
-        if std::iter::successors(Some(base), base_of)
-            .nth(MAX_BASES)
-            .is_some()
-        {
+        if std::iter::successors(Some(base), base_of).nth(MAX_BASES).is_some() {
             self.report(name.span(), Bases::TooMany { limit: MAX_BASES });
             return None;
         }
@@ -107,13 +99,9 @@ impl Resolver<'_> {
         let twice: Vec<(Span, StructBase)> = fields
             .iter()
             .filter_map(|field| {
-                let other = inherited
-                    .iter()
-                    .find(|other| other.name.eq_ignore_ascii_case(&field.name))?;
-                let problem = StructBase::MemberTwice {
-                    name: field.name.clone(),
-                    at: other.span,
-                };
+                let other =
+                    inherited.iter().find(|other| other.name.eq_ignore_ascii_case(&field.name))?;
+                let problem = StructBase::MemberTwice { name: field.name.clone(), at: other.span };
                 Some((field.span, problem))
             })
             .collect();
@@ -250,11 +238,7 @@ impl Resolver<'_> {
             let Some(field) = self.field(base, &case.notes, &case.declarator) else {
                 continue;
             };
-            cases.push(Case {
-                labels,
-                is_default,
-                field,
-            });
+            cases.push(Case { labels, is_default, field });
         }
         self.items(body.asides.behind(body.cases.len()));
         if let (Some(span), Some(ty)) = (default, discriminator)

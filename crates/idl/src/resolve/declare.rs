@@ -31,9 +31,7 @@ impl Resolver<'_> {
         }
         let def = self.new_def(Notes::NONE, name, DefKind::Native);
         self.poisoned.insert(def);
-        self.scopes
-            .scope_mut(self.here)
-            .insert(entry(name, Entity::Def(def)));
+        self.scopes.scope_mut(self.here).insert(entry(name, Entity::Def(def)));
     }
 
     /// Puts a name into the open scope, if nothing speaks against it.
@@ -65,14 +63,12 @@ impl Resolver<'_> {
         }
         if let Some(used) = scope.used(&name.name).cloned() {
             let (option, lenient) = match entity {
-                Entity::Param => (
-                    Some("parameter_named_like_type"),
-                    self.lenient.parameter_named_like_type,
-                ),
-                Entity::Member | Entity::State => (
-                    Some("member_named_like_type"),
-                    self.lenient.member_named_like_type,
-                ),
+                Entity::Param => {
+                    (Some("parameter_named_like_type"), self.lenient.parameter_named_like_type)
+                }
+                Entity::Member | Entity::State => {
+                    (Some("member_named_like_type"), self.lenient.member_named_like_type)
+                }
                 _ => (None, false),
             };
             let problem = UsedBefore {
@@ -91,9 +87,7 @@ impl Resolver<'_> {
     /// Operations and attributes of bases cannot be redefined; types can.
     fn is_inherited(&mut self, name: &Ident, what: &'static str) -> bool {
         let inherited = self.scopes.inherited(self.here, &name.name);
-        let feature = inherited
-            .into_iter()
-            .find(|(_, entry)| entry.entity.is_feature());
+        let feature = inherited.into_iter().find(|(_, entry)| entry.entity.is_feature());
         let Some((base, earlier)) = feature else {
             return false;
         };
@@ -110,12 +104,7 @@ impl Resolver<'_> {
     }
 
     fn is_like_scope(&mut self, name: &Ident) -> bool {
-        let Scope {
-            kind,
-            def: Some(def),
-            ..
-        } = *self.scopes.scope(self.here)
-        else {
+        let Scope { kind, def: Some(def), .. } = *self.scopes.scope(self.here) else {
             return false;
         };
         let around = self.model.def(def);
@@ -205,11 +194,7 @@ impl Resolver<'_> {
         if by_value {
             self.incomplete.insert(def, Completeness::Announced);
         }
-        let announced = Announced {
-            what,
-            span: name.span,
-            prefix: self.ids.prefix().to_owned(),
-        };
+        let announced = Announced { what, span: name.span, prefix: self.ids.prefix().to_owned() };
         self.announced.insert(def, announced);
         Some(def)
     }

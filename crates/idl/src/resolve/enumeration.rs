@@ -80,7 +80,6 @@ impl Resolver<'_> {
     pub(super) fn bit_bound(&mut self, annotations: &[ast::Annotation], most: i128) -> Option<u16> {
         let expr = self.standard_value(annotations, "bit_bound")?;
         let problem = |found| BitProblem::Bound { found, most };
-        self.integer_in(expr, 1..=most, problem)
-            .map(|bound| bound as u16)
+        self.integer_in(expr, 1..=most, problem).map(|bound| bound as u16)
     }
 }

@@ -148,10 +148,8 @@ impl World for Resolver<'_> {
         if let Some(def) = def
             && let DefKind::Const(constant) = &self.model.def(def).kind
         {
-            let wide = matches!(
-                self.plain(&constant.ty),
-                Type::Basic(Basic::WChar) | Type::WString(_)
-            );
+            let wide =
+                matches!(self.plain(&constant.ty), Type::Basic(Basic::WChar) | Type::WString(_));
             return match &constant.value {
                 Value::Integer(value) => Some(Raw::Integer(*value)),
                 Value::Float(value) => Some(Raw::Float(*value)),

@@ -35,10 +35,8 @@ impl Resolver<'_> {
         });
         let def = self.begin(notes, &interface.name, kind_text(interface.kind), kind);
         let scope = self.scopes.add(self.here, ScopeKind::Interface, def);
-        let base_scopes: Vec<ScopeId> = bases
-            .iter()
-            .filter_map(|base| self.scopes.of_def(*base))
-            .collect();
+        let base_scopes: Vec<ScopeId> =
+            bases.iter().filter_map(|base| self.scopes.of_def(*base)).collect();
         let inner = self.scopes.scope_mut(scope);
         inner.open_ended = base_scopes.len() < interface.bases.len();
         inner.bases = base_scopes;
@@ -66,10 +64,7 @@ impl Resolver<'_> {
                     ) => Some(Bases::UnconstrainedFromLocal { name: text, at }),
                     _ => {
                         let earlier = bases.iter().find(|(base, _)| *base == def);
-                        earlier.map(|(_, at)| Bases::Twice {
-                            name: text,
-                            at: *at,
-                        })
+                        earlier.map(|(_, at)| Bases::Twice { name: text, at: *at })
                     }
                 },
                 _ => None,
@@ -104,9 +99,8 @@ impl Resolver<'_> {
                 if !entry.entity.is_feature() {
                     continue;
                 }
-                let (other, at) = *features
-                    .entry(entry.name.to_lowercase())
-                    .or_insert((*base, entry.span));
+                let (other, at) =
+                    *features.entry(entry.name.to_lowercase()).or_insert((*base, entry.span));
                 // Two that one base brings together were reported there.
                 let together = |direct: &ScopeId| {
                     let all = self.scopes.with_bases(*direct);
@@ -128,24 +122,17 @@ impl Resolver<'_> {
 
     pub(super) fn operation(&mut self, notes: &Notes, operation: &ast::Operation) {
         // The keyword, or the annotation of IDL 4.2.
-        let says_so = operation
-            .oneway
-            .or_else(|| self.set_at(&notes.annotations, "oneway"));
+        let says_so = operation.oneway.or_else(|| self.set_at(&notes.annotations, "oneway"));
         if let Some(says_so) = says_so {
             oneway(operation, says_so, self.out);
         }
-        let returns = operation
-            .returns
-            .as_ref()
-            .map(|ty| self.signature_type(ty, Position::Operation));
+        let returns =
+            operation.returns.as_ref().map(|ty| self.signature_type(ty, Position::Operation));
         self.declare(&operation.name, Entity::Operation);
         let scope = self.scopes.add(self.here, ScopeKind::Operation, None);
         let (params, raises) = self.inside(scope, |r| {
-            let params: Vec<Option<Param>> = operation
-                .params
-                .iter()
-                .map(|param| r.param(param))
-                .collect();
+            let params: Vec<Option<Param>> =
+                operation.params.iter().map(|param| r.param(param)).collect();
             (params, r.exceptions(&operation.raises))
         });
         let Some(params) = params.into_iter().collect::<Option<Vec<Param>>>() else {
@@ -167,11 +154,7 @@ impl Resolver<'_> {
             returns,
             params,
             raises,
-            context: operation
-                .context
-                .iter()
-                .map(|text| text.to_string())
-                .collect(),
+            context: operation.context.iter().map(|text| text.to_string()).collect(),
         }));
     }
 

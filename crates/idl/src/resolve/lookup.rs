@@ -33,8 +33,7 @@ impl Resolver<'_> {
         let found = self.look_up_quietly(name)?;
         if let Some(scope) = found.first_in {
             let first = &name.parts[0];
-            self.scopes
-                .introduce(self.here, scope, &first.name, first.span);
+            self.scopes.introduce(self.here, scope, &first.name, first.span);
         }
         Some(found)
     }
@@ -92,10 +91,7 @@ impl Resolver<'_> {
         let (first, rest) = name.parts.split_first()?;
         let mut entity = match name.absolute {
             true => in_scope(Scopes::FILE, first)?,
-            false => self
-                .scopes
-                .outwards(self.here)
-                .find_map(|scope| in_scope(scope, first))?,
+            false => self.scopes.outwards(self.here).find_map(|scope| in_scope(scope, first))?,
         };
         for part in rest {
             let Entity::Def(def) = entity else {
@@ -121,11 +117,7 @@ impl Resolver<'_> {
     /// A name that must stand for a definition of some kind.
     pub(super) fn look_up_def(&mut self, name: &ScopedName, wanted: Wanted) -> Option<DefId> {
         let found = self.look_up(name)?;
-        let entry = Entry {
-            name: name.text().into(),
-            span: found.declared,
-            entity: found.entity,
-        };
+        let entry = Entry { name: name.text().into(), span: found.declared, entity: found.entity };
         let Entity::Def(named) = found.entity else {
             let problem = self.wrong_kind(&entry, wanted);
             self.report(name.span(), problem);
@@ -143,10 +135,7 @@ impl Resolver<'_> {
             return Some(def);
         }
         if wanted == Wanted::Type && matches!(kind, DefKind::Exception(_)) {
-            let problem = ExceptionAsType {
-                name: name.text(),
-                at: found.declared,
-            };
+            let problem = ExceptionAsType { name: name.text(), at: found.declared };
             self.report(name.span(), problem);
         } else {
             let problem = self.wrong_kind(&entry, wanted);
@@ -186,11 +175,7 @@ impl Resolver<'_> {
             return None;
         }
         let meant = self.closest_name(&ident.name, self.scopes.outwards(self.here));
-        let problem = Undeclared {
-            name: ident.name.to_string(),
-            inside: None,
-            meant,
-        };
+        let problem = Undeclared { name: ident.name.to_string(), inside: None, meant };
         self.report(ident.span, problem);
         None
     }
@@ -216,11 +201,7 @@ impl Resolver<'_> {
             hidden: self.hidden_by(def, &ident.name),
             forward: false,
         });
-        let problem = Undeclared {
-            name: ident.name.to_string(),
-            inside,
-            meant,
-        };
+        let problem = Undeclared { name: ident.name.to_string(), inside, meant };
         self.report(ident.span, problem);
         None
     }
@@ -230,9 +211,8 @@ impl Resolver<'_> {
         if self.out.error_count() > MAX_SUGGESTIONS {
             return None;
         }
-        let all: BTreeSet<ScopeId> = scopes
-            .flat_map(|scope| self.scopes.with_bases(scope))
-            .collect();
+        let all: BTreeSet<ScopeId> =
+            scopes.flat_map(|scope| self.scopes.with_bases(scope)).collect();
         let names = all
             .iter()
             .flat_map(|scope| self.scopes.scope(*scope).entries())
@@ -269,10 +249,7 @@ impl Resolver<'_> {
             let scope = self.scope_name(*scope);
             (format!("{scope}::{}", entry.name), entry.span)
         });
-        let problem = Ambiguous {
-            name: ident.name.to_string(),
-            candidates: candidates.collect(),
-        };
+        let problem = Ambiguous { name: ident.name.to_string(), candidates: candidates.collect() };
         self.report(ident.span, problem);
         None
     }
@@ -360,9 +337,7 @@ impl Resolver<'_> {
         self.scopes.outwards(self.here).any(|scope| {
             let scope = self.scopes.scope(scope);
             scope.kind == ScopeKind::Module
-                && scope
-                    .def
-                    .is_some_and(|def| self.model.def(def).scoped_name == "CORBA")
+                && scope.def.is_some_and(|def| self.model.def(def).scoped_name == "CORBA")
         })
     }
 }
@@ -394,8 +369,5 @@ pub(super) fn what(kind: &DefKind) -> &'static str {
 }
 
 fn own(found: Vec<(ScopeId, &Entry)>) -> Vec<(ScopeId, Entry)> {
-    found
-        .into_iter()
-        .map(|(scope, entry)| (scope, entry.clone()))
-        .collect()
+    found.into_iter().map(|(scope, entry)| (scope, entry.clone())).collect()
 }

@@ -152,11 +152,9 @@ impl Resolver<'_> {
             DefinitionKind::ValueType(body) => self.value_type(notes, body),
             DefinitionKind::ForwardValue { what, name } => self.forward_value(notes, *what, name),
             DefinitionKind::ValueBox { name, ty } => self.value_box(notes, name, ty),
-            DefinitionKind::State {
-                public,
-                ty,
-                declarators,
-            } => self.state(notes, *public, ty, declarators),
+            DefinitionKind::State { public, ty, declarators } => {
+                self.state(notes, *public, ty, declarators)
+            }
             DefinitionKind::Factory(factory) => self.factory(notes, factory),
             DefinitionKind::BitMask { name, flags } => self.bitmask(notes, name, flags),
             DefinitionKind::BitSet(body) => self.bitset(notes, body),
@@ -167,11 +165,9 @@ impl Resolver<'_> {
             DefinitionKind::Port(port) => self.port(notes, port),
             DefinitionKind::Home(body) => self.home(notes, body),
             DefinitionKind::TypeId { name, id, id_span } => self.type_id(name, id, *id_span),
-            DefinitionKind::TypePrefix {
-                name,
-                prefix,
-                prefix_span,
-            } => self.type_prefix(name, prefix, *prefix_span),
+            DefinitionKind::TypePrefix { name, prefix, prefix_span } => {
+                self.type_prefix(name, prefix, *prefix_span)
+            }
             DefinitionKind::Import(name) => self.import(name.as_ref()),
             DefinitionKind::Annotation(body) => self.annotation_definition(body),
             DefinitionKind::Template(template) => self.template(notes, template),
@@ -231,9 +227,7 @@ impl Resolver<'_> {
     fn typedef(&mut self, notes: &Notes, ty: &TypeSpec, declarators: &[Declarator]) {
         let base = self.named_type(ty);
         for declarator in declarators {
-            let ty = base
-                .clone()
-                .and_then(|base| self.with_dimensions(base, declarator));
+            let ty = base.clone().and_then(|base| self.with_dimensions(base, declarator));
             match ty {
                 Some(ty) => {
                     let alias = DefKind::Typedef(Typedef { ty: ty.clone() });
@@ -278,10 +272,8 @@ impl Resolver<'_> {
             } else if let DefKind::ForwardInterface(kind) = self.model.def(def).kind {
                 if kind == InterfaceKind::Local {
                     // Its objects are of this process only: nothing is known of them, and nothing need be.
-                    self.model.def_mut(def).kind = DefKind::Interface(Interface {
-                        kind,
-                        ..Interface::default()
-                    });
+                    self.model.def_mut(def).kind =
+                        DefKind::Interface(Interface { kind, ..Interface::default() });
                 }
                 self.report(announced.span, Forward::InterfaceNeverDefined { name });
             }
@@ -338,9 +330,5 @@ impl Resolver<'_> {
 
 /// Returns an entry of a scope.
 fn entry(name: &Ident, entity: Entity) -> Entry {
-    Entry {
-        name: name.name.clone(),
-        span: name.span,
-        entity,
-    }
+    Entry { name: name.name.clone(), span: name.span, entity }
 }

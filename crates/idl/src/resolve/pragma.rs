@@ -66,11 +66,7 @@ impl Ids {
 
     /// An included file starts without a prefix.
     pub(super) fn enter_file(&mut self) {
-        self.frames.push(Frame {
-            border: Border::File,
-            prefix: String::new(),
-            set_at: 0,
-        });
+        self.frames.push(Frame { border: Border::File, prefix: String::new(), set_at: 0 });
     }
 
     pub(super) fn leave_file(&mut self) {
@@ -80,11 +76,7 @@ impl Ids {
     pub(super) fn enter_scope(&mut self) {
         self.depth += 1;
         let set_at = self.frames.last().map_or(0, |frame| frame.set_at);
-        self.frames.push(Frame {
-            border: Border::Scope,
-            prefix: self.prefix().to_owned(),
-            set_at,
-        });
+        self.frames.push(Frame { border: Border::Scope, prefix: self.prefix().to_owned(), set_at });
     }
 
     pub(super) fn leave_scope(&mut self) {
@@ -239,9 +231,7 @@ impl Resolver<'_> {
             return;
         }
         if let Some((version, at)) = self.ids.versions.get(&def)
-            && id
-                .rsplit_once(':')
-                .is_none_or(|(_, given)| given != version)
+            && id.rsplit_once(':').is_none_or(|(_, given)| given != version)
         {
             let problem = PragmaProblem::SecondVersion {
                 name: self.model.def(def).name.clone(),
@@ -267,10 +257,7 @@ impl Resolver<'_> {
         let known = &self.model.def(def).repository_id;
         let name = self.model.def(def).name.clone();
         if let Some(at) = self.ids.given.get(&def) {
-            if known
-                .rsplit_once(':')
-                .is_none_or(|(_, known)| known != version)
-            {
+            if known.rsplit_once(':').is_none_or(|(_, known)| known != version) {
                 let problem = PragmaProblem::VersionAfterId { name, at: *at };
                 self.report(span, problem);
             }
@@ -278,11 +265,8 @@ impl Resolver<'_> {
         }
         if let Some((known, at)) = self.ids.versions.get(&def) {
             if known != version {
-                let problem = PragmaProblem::SecondVersion {
-                    name,
-                    version: known.clone(),
-                    at: *at,
-                };
+                let problem =
+                    PragmaProblem::SecondVersion { name, version: known.clone(), at: *at };
                 self.report(span, problem);
             }
             return;
@@ -324,10 +308,7 @@ impl Resolver<'_> {
 }
 
 fn scoped(name: &PragmaName) -> ScopedName {
-    let ident = |part: &str| Ident {
-        name: part.into(),
-        span: name.span,
-    };
+    let ident = |part: &str| Ident { name: part.into(), span: name.span };
     ScopedName {
         absolute: name.absolute,
         parts: name.parts.iter().map(|part| ident(part)).collect(),

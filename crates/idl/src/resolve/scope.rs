@@ -73,10 +73,7 @@ pub(super) enum Entity {
 impl Entity {
     /// Inherited, and neither hidden nor inherited twice under one name.
     pub(super) fn is_feature(self) -> bool {
-        matches!(
-            self,
-            Entity::Operation | Entity::Attribute | Entity::State | Entity::Port
-        )
+        matches!(self, Entity::Operation | Entity::Attribute | Entity::State | Entity::Port)
     }
 }
 
@@ -91,10 +88,7 @@ impl Scopes {
     pub(super) const FILE: ScopeId = ScopeId(0);
 
     pub(super) fn new() -> Self {
-        Scopes {
-            all: vec![Scope::new(None, ScopeKind::Module, None)],
-            by_def: BTreeMap::new(),
-        }
+        Scopes { all: vec![Scope::new(None, ScopeKind::Module, None)], by_def: BTreeMap::new() }
     }
 
     pub(super) fn add(&mut self, parent: ScopeId, kind: ScopeKind, def: Option<DefId>) -> ScopeId {
@@ -176,10 +170,7 @@ impl Scopes {
             self.scope_mut(id)
                 .uses
                 .entry(name.to_lowercase())
-                .or_insert_with(|| Use {
-                    name: name.into(),
-                    span,
-                });
+                .or_insert_with(|| Use { name: name.into(), span });
             // A name inherited by an interface goes no farther out than it.
             let bases = self.with_bases(id);
             if bases.contains(&found) || kind == ScopeKind::Module {

@@ -67,19 +67,15 @@ impl Resolver<'_> {
             return;
         };
         self.try_out(template);
-        self.templates
-            .known
-            .insert(def, (template.clone(), self.here));
+        self.templates.known.insert(def, (template.clone(), self.here));
     }
 
     fn check_param(&mut self, param: &TemplateParam, seen: &[&Ident]) {
         let name = &param.name;
         let same = |other: &&&Ident| other.name.eq_ignore_ascii_case(&name.name);
         if let Some(other) = seen.iter().find(same) {
-            let problem = TemplateProblem::ParamTwice {
-                name: name.name.to_string(),
-                at: other.span,
-            };
+            let problem =
+                TemplateProblem::ParamTwice { name: name.name.to_string(), at: other.span };
             self.report(name.span, problem);
         }
         if let TemplateParamKind::Sequence(of) = &param.kind
@@ -93,11 +89,7 @@ impl Resolver<'_> {
     /// Reads the body once with nothing known of the parameters: what depends
     /// on them is not looked at, all else is checked.
     fn try_out(&mut self, template: &Template) {
-        let hidden = self.new_def(
-            Notes::NONE,
-            &template.name,
-            DefKind::Module(Module::default()),
-        );
+        let hidden = self.new_def(Notes::NONE, &template.name, DefKind::Module(Module::default()));
         self.poisoned.insert(hidden);
         let bindings = self.scopes.add(self.here, ScopeKind::Module, None);
         let here = std::mem::replace(&mut self.here, bindings);
@@ -126,10 +118,7 @@ impl Resolver<'_> {
         let declared = self.model.def(def).span;
         let name = self.model.def(def).name.clone();
         let Some((template, around)) = self.templates.known.get(&def).cloned() else {
-            let problem = TemplateProblem::Itself {
-                template: name,
-                at: declared,
-            };
+            let problem = TemplateProblem::Itself { template: name, at: declared };
             self.report(instance.template.span(), problem);
             self.poison(&instance.name);
             return;
@@ -158,10 +147,7 @@ impl Resolver<'_> {
             self.poison(&instance.name);
             return;
         }
-        let kind = DefKind::Module(Module {
-            members: Vec::new(),
-            template: Some(def),
-        });
+        let kind = DefKind::Module(Module { members: Vec::new(), template: Some(def) });
         let reopened = self.reopened(&instance.name);
         let Some(module) = reopened.or_else(|| self.define(notes, &instance.name, kind)) else {
             return;
@@ -231,11 +217,7 @@ impl Resolver<'_> {
         arg: &TemplateArg,
         wanted: Wanted,
     ) -> Option<Entity> {
-        if let TemplateArg::Type(TypeSpec {
-            kind: TypeKind::Named(name),
-            ..
-        }) = arg
-        {
+        if let TemplateArg::Type(TypeSpec { kind: TypeKind::Named(name), .. }) = arg {
             return self.look_up_def(name, wanted).map(Entity::Def);
         }
         let problem = TemplateProblem::Kind {
@@ -262,14 +244,8 @@ impl Resolver<'_> {
         let named;
         let expr = match arg {
             TemplateArg::Value(expr) => expr,
-            TemplateArg::Type(TypeSpec {
-                kind: TypeKind::Named(name),
-                span,
-            }) => {
-                named = Expr {
-                    kind: ExprKind::Name(name.clone()),
-                    span: *span,
-                };
+            TemplateArg::Type(TypeSpec { kind: TypeKind::Named(name), span }) => {
+                named = Expr { kind: ExprKind::Name(name.clone()), span: *span };
                 &named
             }
             TemplateArg::Type(spec) => {

@@ -181,10 +181,7 @@ impl Resolver<'_> {
         }
         let scale_value = self.integer(scale)?;
         if !(0..=digits_value).contains(&scale_value) {
-            let problem = Fixed::Scale {
-                value: scale_value,
-                digits: digits_value,
-            };
+            let problem = Fixed::Scale { value: scale_value, digits: digits_value };
             self.report(scale.span, problem);
             return None;
         }
@@ -214,10 +211,7 @@ impl Resolver<'_> {
         let Some(completeness) = self.incomplete.get(&def) else {
             return true;
         };
-        if matches!(
-            self.model.def(def).kind,
-            DefKind::ValueType(_) | DefKind::Component(_)
-        ) {
+        if matches!(self.model.def(def).kind, DefKind::ValueType(_) | DefKind::Component(_)) {
             // Used by reference.
             return true;
         }

@@ -33,10 +33,9 @@ impl Resolver<'_> {
         let plain = self.plain(&boxed);
         let is_value = match plain {
             Type::ValueBase => true,
-            Type::Named(def) => matches!(
-                self.model.def(*def).kind,
-                DefKind::ValueType(_) | DefKind::ValueBox(_)
-            ),
+            Type::Named(def) => {
+                matches!(self.model.def(*def).kind, DefKind::ValueType(_) | DefKind::ValueBox(_))
+            }
             _ => false,
         };
         if is_value {
@@ -55,9 +54,8 @@ impl Resolver<'_> {
         self.check_supported(&bases, &supports);
         let what = value.what;
         if let Some(span) = value.truncatable {
-            let concrete = bases
-                .first()
-                .is_some_and(|base| self.value_kind(*base) != ValueKind::Abstract);
+            let concrete =
+                bases.first().is_some_and(|base| self.value_kind(*base) != ValueKind::Abstract);
             if what.kind == ValueKind::Custom {
                 let name = value.name.name.to_string();
                 self.report(span, ValueProblem::TruncatableCustom { name });
@@ -77,9 +75,7 @@ impl Resolver<'_> {
         if let Some(def) = def {
             self.incomplete.remove(&def);
         }
-        let inherited = bases
-            .into_iter()
-            .chain(supports.iter().map(|(def, _)| *def));
+        let inherited = bases.into_iter().chain(supports.iter().map(|(def, _)| *def));
         let known = value.bases.len() + value.supports.len();
         let scope = self.open_body(def, inherited, known);
         self.check_bases(scope, value.name.span);
@@ -155,14 +151,10 @@ impl Resolver<'_> {
             let (text, declared) = (name.text(), self.model.def(def).span);
             let earlier = found.iter().find(|(other, _)| *other == def);
             let problem = match (&self.model.def(def).kind, earlier) {
-                (DefKind::ForwardInterface(_), _) => Some(Bases::Incomplete {
-                    name: text,
-                    at: declared,
-                }),
-                (_, Some((_, at))) => Some(Bases::Twice {
-                    name: text,
-                    at: *at,
-                }),
+                (DefKind::ForwardInterface(_), _) => {
+                    Some(Bases::Incomplete { name: text, at: declared })
+                }
+                (_, Some((_, at))) => Some(Bases::Twice { name: text, at: *at }),
                 _ => None,
             };
             match problem {
@@ -176,11 +168,8 @@ impl Resolver<'_> {
     /// Checks that at most one supported interface is not abstract, and that it derives from what
     /// bases support.
     fn check_supported(&mut self, bases: &[DefId], supports: &[(DefId, Span)]) {
-        let concrete: Vec<(DefId, Span)> = supports
-            .iter()
-            .copied()
-            .filter(|(def, _)| self.is_concrete(*def))
-            .collect();
+        let concrete: Vec<(DefId, Span)> =
+            supports.iter().copied().filter(|(def, _)| self.is_concrete(*def)).collect();
         for (second, span) in concrete.iter().skip(1) {
             let problem = ValueProblem::SupportsTwo {
                 name: self.model.def(*second).name.clone(),
@@ -217,16 +206,15 @@ impl Resolver<'_> {
 
     /// The interface that is not abstract and that these bases support.
     fn inherited_support(&self, bases: &[DefId]) -> Option<DefId> {
-        bases
-            .iter()
-            .flat_map(|base| self.value_ancestors(*base))
-            .find_map(|def| match &self.model.def(def).kind {
+        bases.iter().flat_map(|base| self.value_ancestors(*base)).find_map(|def| {
+            match &self.model.def(def).kind {
                 DefKind::ValueType(value) => {
                     let mut all = value.supports.iter();
                     all.find(|def| self.is_concrete(**def)).copied()
                 }
                 _ => None,
-            })
+            }
+        })
     }
 
     /// A valuetype and all it inherits from, nearest first; cut off where
@@ -289,10 +277,9 @@ impl Resolver<'_> {
             let params: Vec<Option<Param>> = factory.params.iter().map(|p| r.param(p)).collect();
             (params, r.exceptions(&factory.raises))
         });
-        let (Some(params), Some(around)) = (
-            params.into_iter().collect::<Option<Vec<Param>>>(),
-            self.interface_around(),
-        ) else {
+        let (Some(params), Some(around)) =
+            (params.into_iter().collect::<Option<Vec<Param>>>(), self.interface_around())
+        else {
             return;
         };
         let made = Factory {

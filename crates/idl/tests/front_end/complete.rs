@@ -10,10 +10,7 @@ fn every_code_has_a_case() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut known = BTreeSet::new();
     codes(&package.join("src"), &mut known);
-    assert!(
-        known.len() > 30,
-        "codes are written otherwise than {known:?}"
-    );
+    assert!(known.len() > 30, "codes are written otherwise than {known:?}");
     let mut shown = BTreeSet::new();
     codes(&root(), &mut shown);
     codes(&package.join("tests"), &mut shown);
@@ -27,10 +24,7 @@ fn codes(folder: &Path, found: &mut BTreeSet<String>) {
         let path = entry.unwrap().path();
         if path.is_dir() {
             codes(&path, found);
-        } else if path
-            .extension()
-            .is_some_and(|kind| kind == "rs" || kind == "result")
-        {
+        } else if path.extension().is_some_and(|kind| kind == "rs" || kind == "result") {
             let text = fs::read_to_string(&path).unwrap();
             let words = text.split(|c: char| !c.is_ascii_alphanumeric());
             found.extend(words.filter(|word| is_code(word)).map(str::to_owned));

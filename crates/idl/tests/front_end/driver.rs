@@ -10,47 +10,26 @@ fn several_files_make_one_model_and_share_what_they_include() {
     let compiled = run(
         &[
             ("shared.idl", "struct Shared { long a; };"),
-            (
-                "a.idl",
-                "#pragma prefix \"a.org\"\n#include \"shared.idl\"\nstruct A { Shared s; };",
-            ),
-            (
-                "b.idl",
-                "#include \"./shared.idl\"\n#include \"a.idl\"\nstruct B { A first; };",
-            ),
+            ("a.idl", "#pragma prefix \"a.org\"\n#include \"shared.idl\"\nstruct A { Shared s; };"),
+            ("b.idl", "#include \"./shared.idl\"\n#include \"a.idl\"\nstruct B { A first; };"),
         ],
         &["a.idl", "./b.idl"],
     )
     .unwrap();
-    let definitions: Vec<_> = compiled
-        .model
-        .defs()
-        .map(|def| (def.repository_id.as_str(), def.in_main_file))
-        .collect();
+    let definitions: Vec<_> =
+        compiled.model.defs().map(|def| (def.repository_id.as_str(), def.in_main_file)).collect();
     assert_eq!(
         definitions,
-        [
-            ("IDL:Shared:1.0", false),
-            ("IDL:a.org/A:1.0", true),
-            ("IDL:B:1.0", true)
-        ]
+        [("IDL:Shared:1.0", false), ("IDL:a.org/A:1.0", true), ("IDL:B:1.0", true)]
     );
-    assert_eq!(
-        compiled.report.sources.paths(),
-        ["./b.idl", "a.idl", "shared.idl"].map(Path::new)
-    );
+    assert_eq!(compiled.report.sources.paths(), ["./b.idl", "a.idl", "shared.idl"].map(Path::new));
 }
 
 #[test]
 fn a_main_file_that_an_earlier_one_includes_is_main_all_the_same() {
-    let files = [
-        ("a.idl", "struct A { long x; };"),
-        ("b.idl", "#include <a.idl>\nstruct B { A first; };"),
-    ];
-    let options = Options {
-        include_dirs: vec![".".into()],
-        ..Options::default()
-    };
+    let files =
+        [("a.idl", "struct A { long x; };"), ("b.idl", "#include <a.idl>\nstruct B { A first; };")];
+    let options = Options { include_dirs: vec![".".into()], ..Options::default() };
     let compiled = compile_from(sources(&files), &["b.idl", "a.idl"], &options).unwrap();
     let mains: Vec<_> = compiled.model.defs().map(|def| def.in_main_file).collect();
     assert_eq!(mains, [true, true]);
@@ -76,11 +55,7 @@ fn an_include_that_is_a_folder_is_not_found() {
     std::fs::write(&main, "#include \"thing.idl\"\n").unwrap();
     let failed = compile(&[&main], &Options::default()).unwrap_err();
     std::fs::remove_dir_all(&folder).unwrap();
-    assert!(
-        failed
-            .to_string()
-            .starts_with("error[E0103]: the file `thing.idl` is not found")
-    );
+    assert!(failed.to_string().starts_with("error[E0103]: the file `thing.idl` is not found"));
 }
 
 #[test]
@@ -109,11 +84,7 @@ fn an_include_that_cannot_be_read_says_why() {
     let map = SourceMap::new(Forbidding);
     let failed = compile_from(map, &["a.idl"], &Options::default()).unwrap_err();
     assert_eq!(codes(&failed), ["E0104"]);
-    assert!(
-        failed
-            .to_string()
-            .contains("cannot read `secret.idl`: permission denied")
-    );
+    assert!(failed.to_string().contains("cannot read `secret.idl`: permission denied"));
 }
 
 #[test]
@@ -126,10 +97,7 @@ fn meeting_a_limit_is_the_only_error() {
         codes(&compile_from(sources(&files), &["a.idl"], &options).unwrap_err())
     };
     assert_eq!(limits(|options| options.limits.includes = 19), ["E0107"]);
-    assert_eq!(
-        limits(|options| options.limits.source_octets = 500),
-        ["E0107"]
-    );
+    assert_eq!(limits(|options| options.limits.source_octets = 500), ["E0107"]);
     assert_ne!(limits(|_| {}), ["E0107"]);
 }
 
@@ -160,17 +128,11 @@ fn colour_is_only_there_on_demand() {
 
 #[test]
 fn a_malformed_macro_of_the_command_line_is_reported_there() {
-    let options = Options {
-        defines: vec!["1=2".into()],
-        ..Options::default()
-    };
+    let options = Options { defines: vec!["1=2".into()], ..Options::default() };
     let failed = compile_from(sources(&[("a.idl", "")]), &["a.idl"], &options).unwrap_err();
     let first = failed.report.diagnostics.iter().next().unwrap();
     let place = failed.report.sources.location(first.span).to_string();
-    assert_eq!(
-        (first.problem.code().0, place.as_str()),
-        ("E0108", "<command line>:2:9")
-    );
+    assert_eq!((first.problem.code().0, place.as_str()), ("E0108", "<command line>:2:9"));
 }
 
 fn codes(failed: &Failed) -> Vec<&'static str> {
@@ -183,8 +145,6 @@ fn run(files: &[(&str, &str)], paths: &[&str]) -> Result<Compiled, Failed> {
 }
 
 fn sources(files: &[(&str, &str)]) -> SourceMap {
-    let files = files
-        .iter()
-        .map(|(name, text)| ((*name).into(), (*text).into()));
+    let files = files.iter().map(|(name, text)| ((*name).into(), (*text).into()));
     SourceMap::new(Memory(files.collect()))
 }

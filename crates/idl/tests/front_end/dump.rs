@@ -61,12 +61,7 @@ fn def(model: &Model, def: &Def, text: &mut String) {
         DefKind::TemplateModule(_) => "template",
     };
     let annotations = annotations(model, &def.annotations);
-    write!(
-        text,
-        "{annotations}{kind} {} {:?}",
-        def.scoped_name, def.repository_id
-    )
-    .unwrap();
+    write!(text, "{annotations}{kind} {} {:?}", def.scoped_name, def.repository_id).unwrap();
     if !def.doc.is_empty() {
         write!(text, " /** {} */", def.doc.replace('\n', " | ")).unwrap();
     }
@@ -91,23 +86,14 @@ fn def(model: &Model, def: &Def, text: &mut String) {
         DefKind::Enum(of) => enumeration(model, of, text),
         DefKind::Typedef(alias) => line(text, &ty(model, &alias.ty)),
         DefKind::Const(of) => {
-            line(
-                text,
-                &format!("{} = {}", ty(model, &of.ty), value(model, &of.value)),
-            );
+            line(text, &format!("{} = {}", ty(model, &of.ty), value(model, &of.value)));
         }
         DefKind::ValueType(of) => value_type(model, of, text),
         DefKind::ValueBox(of) => line(text, &ty(model, of)),
         DefKind::BitMask(of) => {
-            let flags = of
-                .flags
-                .iter()
-                .map(|f| format!("{}={}", f.name, f.position));
+            let flags = of.flags.iter().map(|f| format!("{}={}", f.name, f.position));
             let flags: Vec<_> = flags.collect();
-            line(
-                text,
-                &format!("{} bits: {}", of.bit_bound, flags.join(", ")),
-            );
+            line(text, &format!("{} bits: {}", of.bit_bound, flags.join(", ")));
         }
         DefKind::BitSet(of) => {
             list(model, ":", of.base.as_slice(), text);
@@ -253,10 +239,7 @@ fn operation(model: &Model, of: &Operation) -> String {
     if of.oneway {
         out += "oneway ";
     }
-    out += &of
-        .returns
-        .as_ref()
-        .map_or("void".into(), |of| ty(model, of));
+    out += &of.returns.as_ref().map_or("void".into(), |of| ty(model, of));
     write!(out, " {}({})", of.name, params(model, &of.params)).unwrap();
     raises(model, "raises", &of.raises, &mut out);
     if !of.context.is_empty() {
@@ -273,11 +256,7 @@ fn params(model: &Model, all: &[Param]) -> String {
             Direction::InOut => "inout",
         };
         let annotations = annotations(model, &param.annotations);
-        format!(
-            "{annotations}{direction} {} {}",
-            ty(model, &param.ty),
-            param.name
-        )
+        format!("{annotations}{direction} {} {}", ty(model, &param.ty), param.name)
     });
     params.collect::<Vec<_>>().join(", ")
 }

@@ -27,11 +27,8 @@ fn every_probe_gets_its_verdict_and_nothing_else() {
         let mut wrong = Vec::new();
         for probe in probes(file) {
             let report = report(&probe);
-            let codes: Vec<_> = report
-                .diagnostics
-                .iter()
-                .map(|found| found.problem.code().0)
-                .collect();
+            let codes: Vec<_> =
+                report.diagnostics.iter().map(|found| found.problem.code().0).collect();
             if codes.join(" ") != probe.verdict.replace("ok", "") {
                 wrong.push(format!(
                     "{codes:?} instead of {}: {}\n{}",
@@ -73,14 +70,7 @@ fn every_case_has_a_code_of_its_own() {
 fn every_row_of_the_list_has_probes() {
     let shown: BTreeSet<u32> = cases("facts")
         .iter()
-        .filter_map(|file| {
-            file.file_name()?
-                .to_str()?
-                .strip_prefix("05.")?
-                .get(..2)?
-                .parse()
-                .ok()
-        })
+        .filter_map(|file| file.file_name()?.to_str()?.strip_prefix("05.")?.get(..2)?.parse().ok())
         .collect();
     assert!(shown.into_iter().eq(1..=ROWS));
 }
@@ -89,19 +79,12 @@ fn probes(file: &Path) -> Vec<Probe> {
     let text = fs::read_to_string(root().join(file)).unwrap();
     let mut parts = text.split("//# ");
     let before = parts.next().unwrap_or_default();
-    assert!(
-        before.is_empty(),
-        "{file:?}: {before:?} belongs to no probe"
-    );
+    assert!(before.is_empty(), "{file:?}: {before:?} belongs to no probe");
     parts
         .map(|part| {
             let (heading, idl) = part.split_once('\n').unwrap();
             let (verdict, case) = heading.split_once(' ').unwrap();
-            Probe {
-                verdict: verdict.into(),
-                case: case.into(),
-                idl: idl.into(),
-            }
+            Probe { verdict: verdict.into(), case: case.into(), idl: idl.into() }
         })
         .collect()
 }

@@ -73,18 +73,12 @@ pub(crate) fn options(case: &Path) -> Options {
 /// What a first line asks for: `// options: -I folder -D NAME=VALUE --lenient keyword_case`.
 pub(crate) fn options_of(text: &str) -> Options {
     let mut options = Options::default();
-    let Some(line) = text
-        .lines()
-        .next()
-        .and_then(|line| line.strip_prefix("// options: "))
-    else {
+    let Some(line) = text.lines().next().and_then(|line| line.strip_prefix("// options: ")) else {
         return options;
     };
     let mut words = line.split_whitespace();
     while let Some(option) = words.next() {
-        let value = words
-            .next()
-            .unwrap_or_else(|| panic!("{option} without value"));
+        let value = words.next().unwrap_or_else(|| panic!("{option} without value"));
         match (option, value) {
             ("-I", folder) => options.include_dirs.push(folder.into()),
             ("-D", define) => options.defines.push(define.into()),

@@ -217,15 +217,9 @@ const FRAGMENTS: &[&str] = &[
 fn check(octets: &[u8]) {
     oxorb_idl::fuzz::compile_everything(octets);
     let (_, tokens) = run(octets);
-    let ends = tokens
-        .iter()
-        .filter(|token| token.kind == TokenKind::Eof)
-        .count();
+    let ends = tokens.iter().filter(|token| token.kind == TokenKind::Eof).count();
     assert_eq!(ends, 1);
-    assert_eq!(
-        tokens.last().map(|token| &token.kind),
-        Some(&TokenKind::Eof)
-    );
+    assert_eq!(tokens.last().map(|token| &token.kind), Some(&TokenKind::Eof));
     let mut depth = 0_usize;
     for token in &tokens {
         match token.kind {

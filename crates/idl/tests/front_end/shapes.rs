@@ -48,34 +48,10 @@ fn deep_nesting_and_long_inheritance_are_refused() {
         (format!("component B0 {{}}; {}", kind("component")), "E0606"),
         (format!("struct B0 {{}}; {}", kind("struct")), "E0606"),
         (format!("bitset B0 {{}}; {}", kind("bitset")), "E0606"),
-        (
-            format!(
-                "typedef {}long{} x;",
-                "map<long, ".repeat(MANY),
-                "> ".repeat(MANY)
-            ),
-            "E0320",
-        ),
-        (
-            format!(
-                "{} {}",
-                repeat(|i| format!("module m{i} {{ ")),
-                "}; ".repeat(MANY)
-            ),
-            "E0320",
-        ),
-        (
-            format!(
-                "typedef {}long{} x;",
-                "sequence<".repeat(MANY),
-                "> ".repeat(MANY)
-            ),
-            "E0320",
-        ),
-        (
-            format!("const long x = {}1{};", "(".repeat(MANY), ")".repeat(MANY)),
-            "E0320",
-        ),
+        (format!("typedef {}long{} x;", "map<long, ".repeat(MANY), "> ".repeat(MANY)), "E0320"),
+        (format!("{} {}", repeat(|i| format!("module m{i} {{ ")), "}; ".repeat(MANY)), "E0320"),
+        (format!("typedef {}long{} x;", "sequence<".repeat(MANY), "> ".repeat(MANY)), "E0320"),
+        (format!("const long x = {}1{};", "(".repeat(MANY), ")".repeat(MANY)), "E0320"),
         (
             format!(
                 "typedef {}long a;{}",
@@ -87,12 +63,8 @@ fn deep_nesting_and_long_inheritance_are_refused() {
     ];
     for (source, code) in sources {
         let failed = compile(&source).expect_err(code);
-        let mut codes: Vec<&str> = failed
-            .report
-            .diagnostics
-            .iter()
-            .map(|found| found.problem.code().0)
-            .collect();
+        let mut codes: Vec<&str> =
+            failed.report.diagnostics.iter().map(|found| found.problem.code().0).collect();
         codes.dedup();
         assert_eq!(codes, [code], "{failed}");
     }

@@ -23,11 +23,7 @@ fn printed_models_mean_the_same() {
             .filter(|change| change.effect > Effect::Nothing)
             .filter(|change| !change.what.ends_with("is gone"));
         let reached: Vec<_> = reached.collect();
-        assert!(
-            reached.is_empty(),
-            "{}: {reached:?}\n{printed}",
-            case.display()
-        );
+        assert!(reached.is_empty(), "{}: {reached:?}\n{printed}", case.display());
     }
 }
 
@@ -84,11 +80,8 @@ fn compile_text(text: &str, options: &Options) -> Model {
     let path = PathBuf::from("printed.idl");
     let components = include_bytes!("../../../../idl/omg/Components.idl").to_vec();
     let files = Memory(
-        [
-            (path.clone(), text.as_bytes().to_vec()),
-            ("lib/Components.idl".into(), components),
-        ]
-        .into(),
+        [(path.clone(), text.as_bytes().to_vec()), ("lib/Components.idl".into(), components)]
+            .into(),
     );
     let options = Options {
         include_dirs: vec!["lib".into()],

@@ -57,16 +57,12 @@ pub struct Arg<'m> {
 impl<'m> Call<'m> {
     /// Returns the parameters that the request carries, in order.
     pub fn sent(&self) -> impl Iterator<Item = &Arg<'m>> {
-        self.args
-            .iter()
-            .filter(|arg| arg.direction != Direction::Out)
+        self.args.iter().filter(|arg| arg.direction != Direction::Out)
     }
 
     /// Returns the parameters that the reply carries after the return value, in order.
     pub fn received(&self) -> impl Iterator<Item = &Arg<'m>> {
-        self.args
-            .iter()
-            .filter(|arg| arg.direction != Direction::In)
+        self.args.iter().filter(|arg| arg.direction != Direction::In)
     }
 
     /// Leaves the parameters of a call within a process to the caller.
@@ -193,10 +189,7 @@ fn returned<'m>(
 }
 
 /// Plan of parameters that may be marked `@in_place`.
-const OCTETS: Plan = Plan::Block {
-    element: Basic::Octet,
-    bound: None,
-};
+const OCTETS: Plan = Plan::Block { element: Basic::Octet, bound: None };
 
 fn is_in_place(annotations: &[Annotation]) -> bool {
     said(annotations, "in_place") == Some(true)

@@ -122,10 +122,7 @@ impl NotYet {
     /// The same, used at a place.
     #[must_use]
     pub const fn at(self, place: Span) -> NotYet {
-        NotYet {
-            what: self.what,
-            at: Some(place),
-        }
+        NotYet { what: self.what, at: Some(place) }
     }
 }
 
@@ -134,33 +131,18 @@ impl Plan {
     pub fn of(model: &Model, ty: &Type) -> Result<Plan, NotYet> {
         Ok(match model.resolve(ty) {
             Type::Basic(basic) => Plan::Basic(*basic),
-            Type::String(bound) => Plan::Text {
-                wide: false,
-                bound: *bound,
-            },
-            Type::WString(bound) => Plan::Text {
-                wide: true,
-                bound: *bound,
-            },
+            Type::String(bound) => Plan::Text { wide: false, bound: *bound },
+            Type::WString(bound) => Plan::Text { wide: true, bound: *bound },
             Type::Sequence(element, bound) => match Plan::of(model, element)? {
-                Plan::Basic(element) if is_block(element) => Plan::Block {
-                    element,
-                    bound: *bound,
-                },
-                element => Plan::List {
-                    element: Box::new(element),
-                    bound: *bound,
-                },
+                Plan::Basic(element) if is_block(element) => Plan::Block { element, bound: *bound },
+                element => Plan::List { element: Box::new(element), bound: *bound },
             },
             Type::Array(element, lengths) => {
                 let element = Plan::of(model, element)?;
-                lengths
-                    .iter()
-                    .rev()
-                    .fold(element, |inner, length| Plan::Array {
-                        element: Box::new(inner),
-                        length: *length,
-                    })
+                lengths.iter().rev().fold(element, |inner, length| Plan::Array {
+                    element: Box::new(inner),
+                    length: *length,
+                })
             }
             Type::Named(id) => match &model.def(*id).kind {
                 DefKind::Struct(_)
@@ -272,9 +254,7 @@ fn travels(model: &Model, plan: &Plan, seen: &mut Vec<DefId>) -> bool {
                 _ => Vec::new(),
             };
             // What has no plan is refused where it is declared.
-            let mut plans = fields
-                .iter()
-                .filter_map(|field| Plan::of(model, &field.ty).ok());
+            let mut plans = fields.iter().filter_map(|field| Plan::of(model, &field.ty).ok());
             plans.all(|plan| travels(model, &plan, seen))
         }
         _ => true,
@@ -283,10 +263,7 @@ fn travels(model: &Model, plan: &Plan, seen: &mut Vec<DefId>) -> bool {
 
 /// Whether a run of such values is one block in memory and on the wire.
 fn is_block(basic: Basic) -> bool {
-    !matches!(
-        basic,
-        Basic::Int8 | Basic::Char | Basic::WChar | Basic::LongDouble
-    )
+    !matches!(basic, Basic::Int8 | Basic::Char | Basic::WChar | Basic::LongDouble)
 }
 
 /// The integer that a value of an enum is on the wire.

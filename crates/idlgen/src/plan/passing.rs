@@ -18,11 +18,7 @@ pub(crate) enum Passing {
 /// Returns how values with this plan pass.
 pub(crate) fn passing(model: &Model, plan: &Plan) -> Passing {
     let mut open = Vec::new();
-    Walk {
-        model,
-        open: &mut open,
-    }
-    .plan(plan)
+    Walk { model, open: &mut open }.plan(plan)
 }
 
 struct Walk<'m, 'o> {
@@ -38,9 +34,9 @@ impl Walk<'_, '_> {
             Plan::Basic(_) | Plan::Fixed { .. } | Plan::InPlace => Passing::Always,
             Plan::Block { bound, .. } => bounded(*bound),
             Plan::List { element, bound } => self.plan(element).max(bounded(*bound)),
-            Plan::Map {
-                key, value, bound, ..
-            } => self.plan(key).max(self.plan(value)).max(bounded(*bound)),
+            Plan::Map { key, value, bound, .. } => {
+                self.plan(key).max(self.plan(value)).max(bounded(*bound))
+            }
             Plan::Optional(element) | Plan::Array { element, .. } => self.plan(element),
             Plan::Named(id) => self.named(*id),
             Plan::Any | Plan::TypeCode | Plan::Value | Plan::Abstract | Plan::Local(_) => {

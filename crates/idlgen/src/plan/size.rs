@@ -20,35 +20,19 @@ pub struct Size {
 
 /// The size of whatever follows a plan.
 pub fn size(model: &Model, plan: &Plan) -> Size {
-    Measure {
-        model,
-        open: Vec::new(),
-    }
-    .plan(plan)
+    Measure { model, open: Vec::new() }.plan(plan)
 }
 
 impl Size {
-    const NOTHING: Size = Size {
-        min: 0,
-        max: Some(0),
-        fixed: true,
-    };
+    const NOTHING: Size = Size { min: 0, max: Some(0), fixed: true };
 
     const fn unbounded(min: u64) -> Size {
-        Size {
-            min,
-            max: None,
-            fixed: false,
-        }
+        Size { min, max: None, fixed: false }
     }
 
     /// A primitive of so many octets, aligned to `align`.
     const fn primitive(octets: u64, align: u64) -> Size {
-        Size {
-            min: octets,
-            max: Some(octets + align - 1),
-            fixed: true,
-        }
+        Size { min: octets, max: Some(octets + align - 1), fixed: true }
     }
 
     fn then(self, next: Size) -> Size {
@@ -76,10 +60,7 @@ impl Size {
     }
 
     fn variable(self) -> Size {
-        Size {
-            fixed: false,
-            ..self
-        }
+        Size { fixed: false, ..self }
     }
 }
 
@@ -124,19 +105,14 @@ impl Measure<'_> {
                 let element = self.plan(element);
                 self.counted(element, *bound)
             }
-            Plan::Map {
-                key, value, bound, ..
-            } => {
+            Plan::Map { key, value, bound, .. } => {
                 let entry = self.plan(key).then(self.plan(value));
                 self.counted(entry, *bound)
             }
             Plan::Optional(plan) => {
                 let there = self.basic(Basic::Boolean);
                 let whole = there.then(self.plan(plan)).variable();
-                Size {
-                    min: there.min,
-                    ..whole
-                }
+                Size { min: there.min, ..whole }
             }
             Plan::Local(_) => Size::unbounded(0),
             Plan::Array { element, length } => self.plan(element).times(u64::from(*length)),
@@ -148,11 +124,7 @@ impl Measure<'_> {
             Basic::Octet | Basic::Int8 | Basic::UInt8 | Basic::Boolean => Size::primitive(1, 1),
             // One octet in ISO 8859-1; length and code units for wchar.
             Basic::Char => Size::primitive(1, 1).variable(),
-            Basic::WChar => Size {
-                min: 1,
-                max: Some(7),
-                fixed: false,
-            },
+            Basic::WChar => Size { min: 1, max: Some(7), fixed: false },
             Basic::Short | Basic::UShort => Size::primitive(2, 2),
             Basic::Long | Basic::ULong | Basic::Float => Size::primitive(4, 4),
             Basic::LongLong | Basic::ULongLong | Basic::Double => Size::primitive(8, 8),
@@ -162,11 +134,7 @@ impl Measure<'_> {
 
     fn counted(&self, element: Size, bound: Option<u32>) -> Size {
         let elements = bound.and_then(|bound| element.times(u64::from(bound)).max);
-        Size {
-            min: 4,
-            max: elements.and_then(|octets| octets.checked_add(7)),
-            fixed: false,
-        }
+        Size { min: 4, max: elements.and_then(|octets| octets.checked_add(7)), fixed: false }
     }
 
     fn named(&mut self, id: DefId) -> Size {
@@ -195,10 +163,7 @@ impl Measure<'_> {
                 let head = self.ty(&body.discriminator);
                 // No member at all is possible where labels leave values free.
                 let size = head.then(members).variable();
-                Size {
-                    min: head.min,
-                    ..size
-                }
+                Size { min: head.min, ..size }
             }
             _ => Size::unbounded(0),
         };

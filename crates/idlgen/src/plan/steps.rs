@@ -11,12 +11,7 @@ const WORTH_INLINING: usize = 24;
 /// they have to be moved.
 pub(crate) fn is_read_in_place(model: &Model, id: DefId) -> bool {
     let mut open = Vec::new();
-    Steps {
-        model,
-        open: &mut open,
-    }
-    .named(id)
-        <= WORTH_INLINING
+    Steps { model, open: &mut open }.named(id) <= WORTH_INLINING
 }
 
 /// Counts what is read in place, down to what is a call anyway.

@@ -16,14 +16,7 @@ pub struct Traits {
 impl Traits {
     /// The properties of a struct, union, exception or enum.
     pub fn of(model: &Model, id: DefId) -> Traits {
-        let mut walk = Walk {
-            model,
-            seen: vec![id],
-            traits: Traits {
-                copy: true,
-                eq: true,
-            },
-        };
+        let mut walk = Walk { model, seen: vec![id], traits: Traits { copy: true, eq: true } };
         walk.parts(id);
         walk.traits
     }

@@ -147,8 +147,5 @@ impl Rust<'_> {
 }
 
 fn is_signed(basic: Basic) -> bool {
-    matches!(
-        basic,
-        Basic::Int8 | Basic::Short | Basic::Long | Basic::LongLong
-    )
+    matches!(basic, Basic::Int8 | Basic::Short | Basic::Long | Basic::LongLong)
 }

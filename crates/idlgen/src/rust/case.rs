@@ -86,11 +86,7 @@ mod tests {
             ("trailing_", "Trailing", "trailing"),
             ("x", "X", "x"),
         ] {
-            assert_eq!(
-                (camel(idl).as_str(), snake(idl).as_str()),
-                (upper, lower),
-                "{idl}"
-            );
+            assert_eq!((camel(idl).as_str(), snake(idl).as_str()), (upper, lower), "{idl}");
         }
         assert_eq!(screaming("maxValue"), "MAX_VALUE");
     }

@@ -39,19 +39,12 @@ pub(super) struct Vars {
 impl Vars {
     /// `e` and `d`, or with underscores where parameters have these names.
     pub(super) fn beside<'n>(taken: impl Iterator<Item = &'n str> + Clone) -> Vars {
-        Vars {
-            e: fresh("e", taken.clone()),
-            d: fresh("d", taken),
-            interpreted: false,
-        }
+        Vars { e: fresh("e", taken.clone()), d: fresh("d", taken), interpreted: false }
     }
 
     /// Sets whether the code is of a definition that is interpreted.
     pub(super) fn interpreted(self, interpreted: bool) -> Vars {
-        Vars {
-            interpreted,
-            ..self
-        }
+        Vars { interpreted, ..self }
     }
 
     /// An operation of the encoder with these arguments.
@@ -210,10 +203,8 @@ impl Rust<'_> {
             }
             Plan::Fixed { digits, scale } => {
                 let value = place.receiver();
-                let (digits, scale) = (
-                    Literal::u16_unsuffixed(*digits),
-                    Literal::u8_unsuffixed(*scale),
-                );
+                let (digits, scale) =
+                    (Literal::u16_unsuffixed(*digits), Literal::u8_unsuffixed(*scale));
                 // In parentheses: an inout parameter is `*b`.
                 Step::Fallible(quote!(#e.decimal((#value).get(), #digits, #scale)))
             }
@@ -250,12 +241,7 @@ impl Rust<'_> {
                 let value = place.receiver();
                 Step::Fallible(quote!(#value.encode(#e)))
             }
-            Plan::Map {
-                ordered,
-                key,
-                value,
-                bound,
-            } => {
+            Plan::Map { ordered, key, value, bound } => {
                 let (map, bound) = (place.borrow(), limit(*bound));
                 let key = self.encode(scope, vars, key, &Place::Behind(quote!(key)));
                 let value = self.encode(scope, vars, value, &Place::Behind(quote!(value)));
@@ -307,10 +293,9 @@ impl Rust<'_> {
         let (d, runtime) = (&vars.d, &scope.runtime);
         match plan {
             Plan::Basic(basic) => Step::Fallible(vars.reads(scope, method(*basic), quote!())),
-            Plan::Text {
-                wide: false,
-                bound: None,
-            } if !vars.interpreted => Step::Fallible(quote!(#d.owned_string())),
+            Plan::Text { wide: false, bound: None } if !vars.interpreted => {
+                Step::Fallible(quote!(#d.owned_string()))
+            }
             Plan::Text { wide, bound } => {
                 let (method, bound) = text_method(*wide, *bound);
                 let bound = bound.into_iter().skip(1);
@@ -341,12 +326,7 @@ impl Rust<'_> {
                 Step::Fallible(quote!(#d.sequence_with(#bound, #least, |#d| #item)))
             }
             Plan::Map { .. } if is_canonical(plan) => self.decode_by_type(scope, vars, ty),
-            Plan::Map {
-                ordered,
-                key,
-                value,
-                bound,
-            } => {
+            Plan::Map { ordered, key, value, bound } => {
                 let bound = limit(*bound);
                 let least = least_of(size(self.model, key).min + size(self.model, value).min);
                 let (key_ty, value_ty) = self.entry(ty);
@@ -471,12 +451,9 @@ pub(super) fn is_canonical(plan: &Plan) -> bool {
         Plan::Block { bound, .. } => bound.is_none(),
         Plan::List { element, bound } => bound.is_none() && is_canonical(element),
         Plan::Array { element, .. } => is_canonical(element),
-        Plan::Map {
-            ordered,
-            key,
-            value,
-            bound,
-        } => *ordered && bound.is_none() && is_canonical(key) && is_canonical(value),
+        Plan::Map { ordered, key, value, bound } => {
+            *ordered && bound.is_none() && is_canonical(key) && is_canonical(value)
+        }
         Plan::Optional(_) | Plan::Local(_) | Plan::InPlace => false,
     }
 }

@@ -106,9 +106,7 @@ impl Rust<'_> {
             Type::Basic(_) => quote!(0),
             Type::Array(element, lengths) => {
                 let value = self.default_value(scope, element)?;
-                lengths
-                    .iter()
-                    .fold(value, |inner, _| quote!(::core::array::from_fn(|_| #inner)))
+                lengths.iter().fold(value, |inner, _| quote!(::core::array::from_fn(|_| #inner)))
             }
             Type::Named(id) => {
                 let (def, path) = (self.model.def(*id), self.named(scope, *id));

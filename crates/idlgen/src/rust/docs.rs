@@ -64,11 +64,7 @@ pub(super) fn after(first: &str, doc: &str) -> TokenStream {
 pub(super) fn lines(text: &str) -> TokenStream {
     text.lines()
         .map(|line| {
-            let line = if line.is_empty() {
-                String::new()
-            } else {
-                format!(" {line}")
-            };
+            let line = if line.is_empty() { String::new() } else { format!(" {line}") };
             quote!(#[doc = #line])
         })
         .collect()

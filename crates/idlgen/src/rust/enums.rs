@@ -20,12 +20,7 @@ impl Rust<'_> {
         let r = &scope.runtime;
         let name = ident(&self.names.item(def.id).name);
         let docs = docs::item(&def.doc, "enum", def);
-        let variants: Vec<_> = self
-            .names
-            .parts(def.id)
-            .iter()
-            .map(|name| ident(name))
-            .collect();
+        let variants: Vec<_> = self.names.parts(def.id).iter().map(|name| ident(name)).collect();
         let values = body.enumerators.iter().map(|one| one.value);
         let ordinals: Vec<_> = values.map(Literal::u32_unsuffixed).collect();
         let (integer, failed) = match enum_integer(body) {
@@ -33,10 +28,8 @@ impl Rust<'_> {
             Basic::UShort => (quote!(u16), quote!(bad_enumerator_of(unknown.into(), 2))),
             _ => (quote!(u32), quote!(bad_enumerator(unknown))),
         };
-        let variant_docs = body
-            .enumerators
-            .iter()
-            .map(|one| docs::or(&one.doc, &format!("`{}`.", one.name)));
+        let variant_docs =
+            body.enumerators.iter().map(|one| docs::or(&one.doc, &format!("`{}`.", one.name)));
         let declaration = quote! {
             #docs
             #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -71,9 +64,6 @@ impl Rust<'_> {
                 }
             }
         });
-        [declaration, codec, whole]
-            .into_iter()
-            .chain(default)
-            .collect()
+        [declaration, codec, whole].into_iter().chain(default).collect()
     }
 }

@@ -74,8 +74,7 @@ fn implements(item: &syn::Item, name: &str) -> bool {
         return false;
     };
     let path = item.trait_.as_ref().map(|(path, _)| path);
-    path.and_then(|path| path.segments.last())
-        .is_some_and(|last| last.ident == name)
+    path.and_then(|path| path.segments.last()).is_some_and(|last| last.ident == name)
 }
 
 /// All identifiers, comments and literals apart.

@@ -21,9 +21,7 @@ impl Rust<'_> {
     ) -> Result<TokenStream, NotYet> {
         let r = &scope.runtime;
         let name = ident(&self.names.item(def.id).name);
-        let types = fields
-            .iter()
-            .map(|field| self.field_ty(scope, field.declared));
+        let types = fields.iter().map(|field| self.field_ty(scope, field.declared));
         let fields: Vec<_> = fields.iter().map(|field| &field.name).collect();
         let blank = self.blank(scope, def)?;
         let codec = quote! {
@@ -61,23 +59,14 @@ impl Rust<'_> {
                 reads.push(quote!(#r::interpreted::read(&mut [#(&mut self.#names),*], d)?;));
                 continue;
             }
-            let Field {
-                declared,
-                name,
-                plan,
-            } = &run[0];
+            let Field { declared, name, plan } = &run[0];
             let write = self.encode(scope, &vars, plan, &Place::Owned(quote!(self.#name)));
             let write = write.tried();
             let read = self.decode(scope, &vars, &declared.ty, plan).tried();
             writes.push(quote!(#write;));
             reads.push(quote!(self.#name = #read;));
         }
-        let tables = self.tables(
-            scope,
-            def,
-            quote!(#(#writes)* Ok(())),
-            quote!(#(#reads)* Ok(())),
-        );
+        let tables = self.tables(scope, def, quote!(#(#writes)* Ok(())), quote!(#(#reads)* Ok(())));
         let (whole, blank) = (self.whole(scope, def, whole), self.blank(scope, def)?);
         Ok(quote!(#tables #whole #blank))
     }

@@ -27,21 +27,12 @@ fn indent(line: &str) -> usize {
 fn parts(before: &str, line: &str) -> bool {
     let starts = |what: &[&str]| what.iter().any(|start| line.starts_with(start));
     let attributed = starts(&["///", "#["]);
-    let item = attributed
-        || starts(&[
-            "pub ", "impl ", "impl<", "fn ", "const ", "type ", "static ",
-        ]);
+    let item =
+        attributed || starts(&["pub ", "impl ", "impl<", "fn ", "const ", "type ", "static "]);
     let ends_item = before.ends_with('}') || before.ends_with("});");
     let one_liner = before.ends_with(';') && !before.starts_with("let ");
-    let long = attributed
-        || starts(&[
-            "impl",
-            "pub fn",
-            "pub mod",
-            "pub trait",
-            "pub struct",
-            "fn ",
-        ]);
+    let long =
+        attributed || starts(&["impl", "pub fn", "pub mod", "pub trait", "pub struct", "fn "]);
     (ends_item && item) || (one_liner && long)
 }
 

@@ -91,11 +91,7 @@ pub(crate) fn generate(
     }
     let inlined = wanted(model, &reach, "inlined", &extra.inlined);
     let fallible = fallible_oneways(model, &reach, &extra.fallible_oneways);
-    let asked = names::Asked {
-        amh: &amh,
-        confined: &confined,
-        views: &views,
-    };
+    let asked = names::Asked { amh: &amh, confined: &confined, views: &views };
     let names = Names::new(model, &reach, &asked, &handlers, executors, name)
         .map_err(|(def, what)| Unmapped { def, what })?;
     let mut children: HashMap<_, Vec<_>> = HashMap::new();
@@ -120,26 +116,16 @@ pub(crate) fn generate(
         executors,
     };
     let external = |id: &DefId| rust.is_external(*id);
-    let external: HashSet<DefId> = rust
-        .children
-        .values()
-        .flatten()
-        .copied()
-        .filter(external)
-        .collect();
+    let external: HashSet<DefId> =
+        rust.children.values().flatten().copied().filter(external).collect();
     for ids in rust.children.values_mut() {
         ids.retain(|id| !external.contains(id));
     }
     rust.supported = rust.all_supported();
-    let file = rust.file().map_err(|unmapped| Unmapped {
-        def: rust.written(unmapped.def),
-        ..unmapped
-    })?;
+    let file =
+        rust.file().map_err(|unmapped| Unmapped { def: rust.written(unmapped.def), ..unmapped })?;
     let file = syn::parse2(file).expect("the generator prints Rust");
-    Ok(format!(
-        "{header}\n{}",
-        layout::air(&prettyplease::unparse(&file))
-    ))
+    Ok(format!("{header}\n{}", layout::air(&prettyplease::unparse(&file))))
 }
 
 /// Printer of a file.
@@ -224,10 +210,7 @@ impl<'m> Rust<'m> {
             DefKind::Module(_) => return Ok(vec![self.module(def)?]),
             DefKind::Interface(interface) => return self.interface(scope, def, interface),
             DefKind::ForwardInterface(kind) => {
-                let opaque = Interface {
-                    kind: *kind,
-                    ..Interface::default()
-                };
+                let opaque = Interface { kind: *kind, ..Interface::default() };
                 vec![self.reference_only(scope, def, &opaque)]
             }
             DefKind::Struct(body) => self.structure(scope, def, body).map_err(fail)?,
@@ -314,9 +297,7 @@ impl<'m> Rust<'m> {
     /// The definition in the IDL that one was made for.
     fn written(&self, id: DefId) -> DefId {
         let mut handlers = self.handlers.iter();
-        handlers
-            .find(|(_, handler)| **handler == id)
-            .map_or(id, |(of, _)| *of)
+        handlers.find(|(_, handler)| **handler == id).map_or(id, |(of, _)| *of)
     }
 
     /// Returns what stands directly in a scope, in the order of the IDL.

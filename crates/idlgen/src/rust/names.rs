@@ -271,18 +271,13 @@ impl Names {
 
     fn secondary(&mut self, model: &Model, id: DefId) {
         let def = model.def(id);
-        let has_reference = matches!(
-            def.kind,
-            DefKind::Interface(_) | DefKind::ForwardInterface(_)
-        );
+        let has_reference =
+            matches!(def.kind, DefKind::Interface(_) | DefKind::ForwardInterface(_));
         if has_reference {
             let reference = self.claim(def.parent, camel(&def.name) + "Ref");
             self.items.entry(id).or_default().reference = reference;
         }
-        if !matches!(
-            def.kind,
-            DefKind::Module(_) | DefKind::Const(_) | DefKind::Enum(_)
-        ) {
+        if !matches!(def.kind, DefKind::Module(_) | DefKind::Const(_) | DefKind::Enum(_)) {
             let inner = self.claim(def.parent, snake(&def.name));
             self.items.entry(id).or_default().inner = inner;
         }
@@ -319,8 +314,7 @@ impl Names {
             DefKind::ValueType(value) => {
                 let fields = value.state.iter().map(|one| snake(&one.field.name));
                 // Whatever the state is called, there may be a base before it.
-                self.parts
-                    .insert(id, distinct(fields.chain(["base".to_owned()])));
+                self.parts.insert(id, distinct(fields.chain(["base".to_owned()])));
                 let fail = |not_yet| (id, not_yet);
                 let own = value_calls(model, value).map_err(fail)?;
                 let methods = self.own_methods(id, &own);
@@ -357,14 +351,7 @@ impl Names {
                 let constructors = all.iter().map(|variant| claim(&mut taken, snake(variant)));
                 let constructors = constructors.collect();
                 self.parts.insert(id, variants);
-                self.labels.insert(
-                    id,
-                    UnionNames {
-                        other,
-                        labels,
-                        constructors,
-                    },
-                );
+                self.labels.insert(id, UnionNames { other, labels, constructors });
             }
             DefKind::Interface(interface) => {
                 let own = calls(model, interface).map_err(|not_yet| (id, not_yet))?;
@@ -459,18 +446,13 @@ impl Names {
         }
         // Methods that gave way once give way again.
         for gave_way in [false, true] {
-            let some = all
-                .iter_mut()
-                .filter(|one| one.method.ends_with('_') == gave_way);
+            let some = all.iter_mut().filter(|one| one.method.ends_with('_') == gave_way);
             for one in some {
                 let base = one.method.trim_start_matches("r#").trim_end_matches('_');
                 one.method_async = claim(&mut taken, format!("{base}_async"));
             }
         }
-        for one in all
-            .iter_mut()
-            .filter(|one| handlers.contains_key(&one.owner))
-        {
+        for one in all.iter_mut().filter(|one| handlers.contains_key(&one.owner)) {
             let DefKind::Interface(owner) = &model.def(one.owner).kind else {
                 continue;
             };

@@ -35,9 +35,7 @@ impl Rust<'_> {
                 let text = place.borrow();
                 quote!(#r::text_passes(#text, u32::MAX))
             }
-            Plan::Text {
-                bound: Some(bound), ..
-            } => {
+            Plan::Text { bound: Some(bound), .. } => {
                 let (text, bound) = (place.borrow(), Literal::u32_unsuffixed(*bound));
                 quote!(#r::text_passes(#text, #bound))
             }
@@ -63,9 +61,7 @@ impl Rust<'_> {
                 let (items, item) = (place.receiver(), self.item_passes(scope, element, orb)?);
                 quote!(#items.iter().all(|item| #item))
             }
-            Plan::Map {
-                key, value, bound, ..
-            } => {
+            Plan::Map { key, value, bound, .. } => {
                 let entries = place.receiver();
                 let (key_place, value_place) =
                     (Place::Behind(quote!(key)), Place::Behind(quote!(value)));

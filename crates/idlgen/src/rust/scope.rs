@@ -55,16 +55,9 @@ impl Rust<'_> {
             true => quote!(__gen::SystemException),
             false => quote!(SystemException),
         };
-        let shadowed = PRELUDE
-            .iter()
-            .map(|(name, _)| *name)
-            .filter(|name| self.names.shadows(name));
-        Scope {
-            module,
-            runtime,
-            system_exception,
-            shadowed: shadowed.collect(),
-        }
+        let shadowed =
+            PRELUDE.iter().map(|(name, _)| *name).filter(|name| self.names.shadows(name));
+        Scope { module, runtime, system_exception, shadowed: shadowed.collect() }
     }
 
     /// A module inside this one that the mapping adds.
@@ -84,11 +77,7 @@ impl Rust<'_> {
             let downs = target[1..].iter().map(|segment| ident(segment));
             return quote!(#r::components::#(#downs::)* #name);
         }
-        let shared = target
-            .iter()
-            .zip(&scope.module)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let shared = target.iter().zip(&scope.module).take_while(|(a, b)| a == b).count();
         let ups = scope.module[shared..].iter().map(|_| quote!(super::));
         let downs = target[shared..].iter().map(|segment| {
             let segment = ident(segment);
@@ -105,28 +94,15 @@ impl Rust<'_> {
 
     /// The reference type of an interface, seen from `scope`.
     pub(super) fn reference(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
-        self.path(
-            scope,
-            self.model.def(id).parent,
-            &self.names.item(id).reference,
-        )
+        self.path(scope, self.model.def(id).parent, &self.names.item(id).reference)
     }
 }
 
 impl Scope<'_> {
     /// A name of the standard library, in full where a definition of the file shadows it.
     pub(super) fn std(&self, name: &str) -> TokenStream {
-        let (_, full) = PRELUDE
-            .iter()
-            .find(|(short, _)| *short == name)
-            .expect("one of the table");
-        let text = if self.shadowed.contains(&name) {
-            full
-        } else {
-            name
-        };
-        syn::parse_str::<syn::Path>(text)
-            .map(|path| quote!(#path))
-            .expect("a path")
+        let (_, full) = PRELUDE.iter().find(|(short, _)| *short == name).expect("one of the table");
+        let text = if self.shadowed.contains(&name) { full } else { name };
+        syn::parse_str::<syn::Path>(text).map(|path| quote!(#path)).expect("a path")
     }
 }

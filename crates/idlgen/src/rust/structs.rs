@@ -90,11 +90,7 @@ impl<'m> Rust<'m> {
         let names = self.names.parts(def.id).iter();
         let fields = self.model.all_fields(body).into_iter().zip(names);
         let fields = fields.map(|(declared, name)| {
-            Ok(Field {
-                declared,
-                name: ident(name),
-                plan: Plan::of_field(self.model, declared)?,
-            })
+            Ok(Field { declared, name: ident(name), plan: Plan::of_field(self.model, declared)? })
         });
         fields.collect()
     }
@@ -143,10 +139,7 @@ impl<'m> Rust<'m> {
         if self.travels(id) {
             // What is raised shows itself as a sentence.
             let debug = !matches!(self.model.def(id).kind, DefKind::Exception(_));
-            return (
-                derives(Traits::of(self.model, id), debug),
-                TokenStream::new(),
-            );
+            return (derives(Traits::of(self.model, id), debug), TokenStream::new());
         }
         // What a local interface leads to can be shared and nothing else.
         if matches!(self.model.def(id).kind, DefKind::Exception(_)) {
@@ -194,10 +187,8 @@ impl<'m> Rust<'m> {
     fn fixed(&self, scope: &Scope<'_>, def: &Def, fields: &[Field<'_>]) -> TokenStream {
         let r = &scope.runtime;
         let name = ident(&self.names.item(def.id).name);
-        let types: Vec<_> = fields
-            .iter()
-            .map(|field| self.field_ty(scope, field.declared))
-            .collect();
+        let types: Vec<_> =
+            fields.iter().map(|field| self.field_ty(scope, field.declared)).collect();
         let fields: Vec<_> = fields.iter().map(|field| &field.name).collect();
         quote! {
             impl #r::Fixed for #name {

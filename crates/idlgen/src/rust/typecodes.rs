@@ -52,19 +52,13 @@ impl Rust<'_> {
 
     /// The type code of a type as it is used outside type codes, as an expression.
     pub(super) fn used_type_code(&self, scope: &Scope<'_>, ty: &Type) -> TokenStream {
-        let mut spelling = Spelling {
-            cycle: BTreeSet::new(),
-            spelled: BTreeSet::new(),
-        };
+        let mut spelling = Spelling { cycle: BTreeSet::new(), spelled: BTreeSet::new() };
         self.type_code(scope, ty, &mut spelling)
     }
 
     fn lazy(&self, scope: &Scope<'_>, def: &Def) -> TokenStream {
         let r = &scope.runtime;
-        let mut spelling = Spelling {
-            cycle: self.cycle(def.id),
-            spelled: BTreeSet::new(),
-        };
+        let mut spelling = Spelling { cycle: self.cycle(def.id), spelled: BTreeSet::new() };
         let value = self.spell(scope, def.id, &mut spelling);
         quote! {
             static TYPE: #r::LazyLock<#r::TypeCode> = #r::LazyLock::new(|| #value);
@@ -109,10 +103,8 @@ impl Rust<'_> {
                 })
             }
             Type::Fixed(digits, scale) => {
-                let (digits, scale) = (
-                    Literal::u16_unsuffixed(*digits),
-                    Literal::i16_unsuffixed(*scale),
-                );
+                let (digits, scale) =
+                    (Literal::u16_unsuffixed(*digits), Literal::i16_unsuffixed(*scale));
                 quote!(#tc::fixed(#digits, #scale))
             }
             Type::Object => quote!(#tc::OBJECT),
@@ -318,10 +310,7 @@ impl Rust<'_> {
         if !below.contains(&id) {
             return BTreeSet::new();
         }
-        below
-            .into_iter()
-            .filter(|other| self.below(*other).contains(&id))
-            .collect()
+        below.into_iter().filter(|other| self.below(*other).contains(&id)).collect()
     }
 
     /// Every type that a type is made of.
@@ -344,9 +333,7 @@ impl Rust<'_> {
             }
             DefKind::Union(body) => {
                 names(&body.discriminator, parts);
-                body.cases
-                    .iter()
-                    .for_each(|case| names(&case.field.ty, parts));
+                body.cases.iter().for_each(|case| names(&case.field.ty, parts));
             }
             DefKind::Typedef(alias) => names(&alias.ty, parts),
             DefKind::ValueType(value) => {

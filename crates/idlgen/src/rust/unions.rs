@@ -73,13 +73,9 @@ impl<'m> Rust<'m> {
                 value_ty.map(|(field, plan)| self.view_ty(scope, &field.ty, plan, &life));
             let carried: Vec<_> = label_ty.chain(value_ty).collect();
             declared.push(quote!(#docs #name(#(#carried),*)));
-            let label = variant
-                .label
-                .iter()
-                .map(|label| quote!(#inner::#label(discriminant)));
+            let label = variant.label.iter().map(|label| quote!(#inner::#label(discriminant)));
             let value = variant.value.iter().map(|(field, plan)| {
-                self.decode_view(scope, &vars, &field.ty, plan, &arena)
-                    .tried()
+                self.decode_view(scope, &vars, &field.ty, plan, &arena).tried()
             });
             let carried: Vec<_> = label.chain(value).collect();
             let read = quote!(Ok(Self::#name(#(#carried),*)));
@@ -92,17 +88,12 @@ impl<'m> Rust<'m> {
             let label = variant.label.iter().map(|_| quote!(label));
             let value = variant.value.iter().map(|_| quote!(value));
             let bound: Vec<_> = label.clone().chain(value).collect();
-            let value = variant
-                .value
-                .iter()
-                .map(|(_, plan)| self.owned(plan, &quote!(value)));
+            let value = variant.value.iter().map(|(_, plan)| self.owned(plan, &quote!(value)));
             let made: Vec<_> = label.chain(value).collect();
             owned.push(quote!(#view::#name(#(#bound),*) => Self::#name(#(#made),*)));
         }
         reads.extend(rest);
-        let head = self
-            .decode(scope, &vars, &body.discriminator, &head)
-            .tried();
+        let head = self.decode(scope, &vars, &body.discriminator, &head).tried();
         let declared = quote!(enum #view<'a> { #(#declared),* });
         let read = quote! {
             let discriminant = #head;
@@ -147,10 +138,7 @@ impl<'m> Rust<'m> {
 
     /// Returns what selects a case, and the name of its member.
     fn case_text(&self, case: &Case) -> String {
-        let labels = case
-            .labels
-            .iter()
-            .map(|label| format!("`case {}`", self.label_text(label)));
+        let labels = case.labels.iter().map(|label| format!("`case {}`", self.label_text(label)));
         let default = case.is_default.then(|| "`default`".to_owned());
         let all: Vec<_> = labels.chain(default).collect();
         format!("{}: `{}`.", all.join(", "), case.field.name)
@@ -211,10 +199,7 @@ impl<'m> Rust<'m> {
         let variants = variants.iter().map(|variant| {
             let (name, docs) = (&variant.name, &variant.docs);
             let label = variant.label.iter().map(|label| quote!(#inner::#label));
-            let value = variant
-                .value
-                .iter()
-                .map(|(field, _)| self.field_ty(scope, field));
+            let value = variant.value.iter().map(|(field, _)| self.field_ty(scope, field));
             let carried = label.chain(value);
             quote!(#docs #name(#(#carried),*))
         });
@@ -251,10 +236,7 @@ impl<'m> Rust<'m> {
             let docs = docs::lines(&format!(
                 "`{variant_name}` with the label [`{inner}::{label}`] has by default."
             ));
-            let ty = variant
-                .value
-                .iter()
-                .map(|(field, _)| self.field_ty(scope, field));
+            let ty = variant.value.iter().map(|(field, _)| self.field_ty(scope, field));
             let value = variant.value.iter().map(|_| quote!(value));
             let default = match self.names.shadows("Default") {
                 true => quote!(<#inner::#label as ::core::default::Default>::default()),
@@ -305,10 +287,7 @@ impl<'m> Rust<'m> {
                 .value
                 .iter()
                 .map(|(field, plan)| self.decode(scope, &vars, &field.ty, plan).tried());
-            let label = variant
-                .label
-                .iter()
-                .map(|label| quote!(#inner::#label(discriminant)));
+            let label = variant.label.iter().map(|label| quote!(#inner::#label(discriminant)));
             let carried: Vec<_> = label.chain(read).collect();
             // Each arm is a result: a value put together once and wrapped later would be moved in pieces.
             let read = quote!(Ok(Self::#name(#(#carried),*)));
@@ -325,9 +304,7 @@ impl<'m> Rust<'m> {
         reads.extend(rest);
         let discriminant = Place::Owned(quote!(self.discriminant()));
         let head_write = self.encode(scope, &vars, &head, &discriminant).tried();
-        let head_read = self
-            .decode(scope, &vars, &body.discriminator, &head)
-            .tried();
+        let head_read = self.decode(scope, &vars, &body.discriminator, &head).tried();
         let write = quote! {
             #head_write;
             match self { #(#writes)* }
@@ -377,10 +354,7 @@ impl<'m> Rust<'m> {
         body: &Union,
         labels: &[Value],
     ) -> Result<Vec<TokenStream>, NotYet> {
-        labels
-            .iter()
-            .map(|label| self.value(scope, &body.discriminator, label))
-            .collect()
+        labels.iter().map(|label| self.value(scope, &body.discriminator, label)).collect()
     }
 
     /// The label types, for the module beside the union; empty for other definitions.
@@ -414,9 +388,7 @@ impl<'m> Rust<'m> {
         let (yes, no) = (quote!(Some(Self(discriminant))), quote!(None));
         let arms = if variant.takes_rest {
             let others = body.cases.iter().filter(|case| !case.is_default);
-            let others: Vec<_> = others
-                .flat_map(|case| case.labels.iter().cloned())
-                .collect();
+            let others: Vec<_> = others.flat_map(|case| case.labels.iter().cloned()).collect();
             let others = self.labels(scope, body, &others)?;
             let others = (!others.is_empty()).then(|| quote!(#(#others)|* => #no,));
             quote!(#others _ => #yes)
@@ -471,8 +443,6 @@ impl<'m> Rust<'m> {
             _ => Box::new((0..).map(Value::Integer)),
         };
         let mut candidates = candidates;
-        candidates
-            .find(|value| !named(value))
-            .expect("a default case leaves a value free")
+        candidates.find(|value| !named(value)).expect("a default case leaves a value free")
     }
 }

@@ -65,12 +65,7 @@ impl<'m> Rust<'m> {
         let docs = docs::item(&def.doc, "valuetype", def);
         let (ty, id) = (self.ty(scope, content), &def.repository_id);
         let vars = Vars::beside([].into_iter());
-        let write = sequence(vec![self.encode(
-            scope,
-            &vars,
-            &plan,
-            &Place::Owned(quote!(self.0)),
-        )]);
+        let write = sequence(vec![self.encode(scope, &vars, &plan, &Place::Owned(quote!(self.0)))]);
         let read = self.decode(scope, &vars, content, &plan).tried();
         Ok(quote! {
             #docs
@@ -211,20 +206,13 @@ impl<'m> Rust<'m> {
         });
         let write = members.iter().map(|member| {
             let name = &member.name;
-            self.encode(
-                scope,
-                &vars,
-                &member.plan,
-                &Place::Owned(quote!(self.#name)),
-            )
+            self.encode(scope, &vars, &member.plan, &Place::Owned(quote!(self.#name)))
         });
         let write = sequence(base_write.into_iter().chain(write).collect());
         let base_read = base.map(|(field, _)| quote!(#field: #r::ValueState::decode_state(d)?));
         let read = members.iter().map(|member| {
             let name = &member.name;
-            let value = self
-                .decode(scope, &vars, &member.declared.ty, &member.plan)
-                .tried();
+            let value = self.decode(scope, &vars, &member.declared.ty, &member.plan).tried();
             quote!(#name: #value)
         });
         let read = base_read.into_iter().chain(read);
@@ -295,12 +283,7 @@ impl<'m> Rust<'m> {
     /// The types with a state whose values may stand where `id` is declared.
     fn factories(&self, scope: &Scope<'_>, id: DefId) -> TokenStream {
         let r = &scope.runtime;
-        let known = self
-            .children
-            .values()
-            .flatten()
-            .copied()
-            .collect::<BTreeSet<_>>();
+        let known = self.children.values().flatten().copied().collect::<BTreeSet<_>>();
         let known = known.into_iter().filter(|one| {
             let concrete = matches!(&self.model.def(*one).kind, DefKind::ValueType(value) if value.kind != ValueKind::Abstract);
             concrete && (*one == id || self.value_bases(*one).contains(&id))
@@ -347,7 +330,5 @@ impl<'m> Rust<'m> {
 
 /// Rust has no members that only the implementation of a type sees, wherever that stands.
 fn docs_of_private(doc: &str) -> String {
-    format!("{doc}\n\nPrivate in IDL: for the implementation of the type only.")
-        .trim()
-        .to_owned()
+    format!("{doc}\n\nPrivate in IDL: for the implementation of the type only.").trim().to_owned()
 }

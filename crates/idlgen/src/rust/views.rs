@@ -108,9 +108,7 @@ impl<'m> Rust<'m> {
                 let bound = super::codec::limit(*bound);
                 let least = super::codec::least(self, element);
                 let (inner, item_ty) = (quote!(arena), self.element(ty));
-                let item = self
-                    .decode_view(scope, vars, item_ty, element, &inner)
-                    .last();
+                let item = self.decode_view(scope, vars, item_ty, element, &inner).last();
                 let inner = super::passing::parameter(inner, &item);
                 Step::Fallible(quote!(#arena.list(#d, #bound, #least, |#d, #inner| #item)))
             }
@@ -181,9 +179,7 @@ impl<'m> Rust<'m> {
         });
         let read = fields.iter().map(|field| {
             let ty = &field.declared.ty;
-            let value = self
-                .decode_view(scope, &vars, ty, &field.plan, &arena)
-                .tried();
+            let value = self.decode_view(scope, &vars, ty, &field.plan, &arena).tried();
             let name = &field.name;
             quote!(#name: #value)
         });

@@ -12,8 +12,7 @@ fn model(idl: &str) -> Model {
 
 fn def<'m>(model: &'m Model, name: &str) -> &'m Def {
     let mut defs = model.defs();
-    defs.find(|def| def.scoped_name == name)
-        .expect("is defined")
+    defs.find(|def| def.scoped_name == name).expect("is defined")
 }
 
 fn alias(model: &Model, name: &str) -> Plan {
@@ -29,45 +28,15 @@ fn sequences_of_numbers_are_blocks() {
         "typedef sequence<octet> A; typedef sequence<A, 3> B; typedef sequence<char> C;
          typedef long D[2][3]; typedef sequence<string<4> > E;",
     );
-    let octets = Plan::Block {
-        element: Basic::Octet,
-        bound: None,
-    };
+    let octets = Plan::Block { element: Basic::Octet, bound: None };
     assert_eq!(alias(&model, "A"), octets);
-    assert_eq!(
-        alias(&model, "B"),
-        Plan::List {
-            element: Box::new(octets),
-            bound: Some(3)
-        }
-    );
-    let chars = Plan::List {
-        element: Box::new(Plan::Basic(Basic::Char)),
-        bound: None,
-    };
+    assert_eq!(alias(&model, "B"), Plan::List { element: Box::new(octets), bound: Some(3) });
+    let chars = Plan::List { element: Box::new(Plan::Basic(Basic::Char)), bound: None };
     assert_eq!(alias(&model, "C"), chars);
-    let row = Plan::Array {
-        element: Box::new(Plan::Basic(Basic::Long)),
-        length: 3,
-    };
-    assert_eq!(
-        alias(&model, "D"),
-        Plan::Array {
-            element: Box::new(row),
-            length: 2
-        }
-    );
-    let text = Plan::Text {
-        wide: false,
-        bound: Some(4),
-    };
-    assert_eq!(
-        alias(&model, "E"),
-        Plan::List {
-            element: Box::new(text),
-            bound: None
-        }
-    );
+    let row = Plan::Array { element: Box::new(Plan::Basic(Basic::Long)), length: 3 };
+    assert_eq!(alias(&model, "D"), Plan::Array { element: Box::new(row), length: 2 });
+    let text = Plan::Text { wide: false, bound: Some(4) };
+    assert_eq!(alias(&model, "E"), Plan::List { element: Box::new(text), bound: None });
 }
 
 #[test]
@@ -87,71 +56,15 @@ fn sizes_bound_every_encoding() {
         _ => size(&model, &Plan::Named(def(&model, name).id)),
     };
     // Each member may need its alignment less one before it.
-    assert_eq!(
-        of("Hop"),
-        Size {
-            min: 7,
-            max: Some(1 + 7 + 3),
-            fixed: true
-        }
-    );
-    assert_eq!(
-        of("Hops"),
-        Size {
-            min: 21,
-            max: Some(33),
-            fixed: true
-        }
-    );
-    assert_eq!(
-        of("Colour"),
-        Size {
-            min: 4,
-            max: Some(7),
-            fixed: true
-        }
-    );
-    assert_eq!(
-        of("Few"),
-        Size {
-            min: 4,
-            max: Some(7 + 110),
-            fixed: false
-        }
-    );
-    assert_eq!(
-        of("Many"),
-        Size {
-            min: 4,
-            max: None,
-            fixed: false
-        }
-    );
-    assert_eq!(
-        of("Code"),
-        Size {
-            min: 4,
-            max: Some(7 + 24),
-            fixed: false
-        }
-    );
+    assert_eq!(of("Hop"), Size { min: 7, max: Some(1 + 7 + 3), fixed: true });
+    assert_eq!(of("Hops"), Size { min: 21, max: Some(33), fixed: true });
+    assert_eq!(of("Colour"), Size { min: 4, max: Some(7), fixed: true });
+    assert_eq!(of("Few"), Size { min: 4, max: Some(7 + 110), fixed: false });
+    assert_eq!(of("Many"), Size { min: 4, max: None, fixed: false });
+    assert_eq!(of("Code"), Size { min: 4, max: Some(7 + 24), fixed: false });
     // The label alone, if it selects nothing; the largest case at most.
-    assert_eq!(
-        of("Choice"),
-        Size {
-            min: 1,
-            max: Some(1 + 15),
-            fixed: false
-        }
-    );
-    assert_eq!(
-        of("Tree"),
-        Size {
-            min: 4,
-            max: None,
-            fixed: false
-        }
-    );
+    assert_eq!(of("Choice"), Size { min: 1, max: Some(1 + 15), fixed: false });
+    assert_eq!(of("Tree"), Size { min: 4, max: None, fixed: false });
 }
 
 #[test]
@@ -162,48 +75,12 @@ fn traits_look_at_all_parts() {
          struct Tree { sequence<Tree> children; double weight; };",
     );
     let of = |name: &str| Traits::of(&model, def(&model, name).id);
-    assert_eq!(
-        of("Flat"),
-        Traits {
-            copy: true,
-            eq: true
-        }
-    );
-    assert_eq!(
-        of("Text"),
-        Traits {
-            copy: false,
-            eq: true
-        }
-    );
-    assert_eq!(
-        of("Real"),
-        Traits {
-            copy: true,
-            eq: false
-        }
-    );
-    assert_eq!(
-        of("Big"),
-        Traits {
-            copy: false,
-            eq: true
-        }
-    );
-    assert_eq!(
-        of("Holds"),
-        Traits {
-            copy: false,
-            eq: false
-        }
-    );
-    assert_eq!(
-        of("Tree"),
-        Traits {
-            copy: false,
-            eq: false
-        }
-    );
+    assert_eq!(of("Flat"), Traits { copy: true, eq: true });
+    assert_eq!(of("Text"), Traits { copy: false, eq: true });
+    assert_eq!(of("Real"), Traits { copy: true, eq: false });
+    assert_eq!(of("Big"), Traits { copy: false, eq: true });
+    assert_eq!(of("Holds"), Traits { copy: false, eq: false });
+    assert_eq!(of("Tree"), Traits { copy: false, eq: false });
 }
 
 #[test]
@@ -211,23 +88,10 @@ fn attributes_are_calls() {
     let model = model(
         "exception E {}; interface I { attribute long a; readonly attribute long b; void f() raises (E, ::E); };",
     );
-    let DefKind::Interface(interface) = &def(&model, "I").kind else {
-        panic!()
-    };
+    let DefKind::Interface(interface) = &def(&model, "I").kind else { panic!() };
     let calls = calls(&model, interface).expect("all have plans");
-    let names: Vec<_> = calls
-        .iter()
-        .map(|call| (&*call.wire_name, &*call.name))
-        .collect();
-    assert_eq!(
-        names,
-        [
-            ("_get_a", "a"),
-            ("_set_a", "set_a"),
-            ("_get_b", "b"),
-            ("f", "f")
-        ]
-    );
+    let names: Vec<_> = calls.iter().map(|call| (&*call.wire_name, &*call.name)).collect();
+    assert_eq!(names, [("_get_a", "a"), ("_set_a", "set_a"), ("_get_b", "b"), ("f", "f")]);
     assert_eq!(calls[3].raises.len(), 1, "each exception once");
 }
 
@@ -284,9 +148,7 @@ fn attributes_in_place_are_octets_and_nothing_else_may_be_marked() {
             "typedef sequence<octet> B; typedef sequence<octet, 9> Nine; interface I {{ {exports} }};"
         );
         let model = model(&idl);
-        let DefKind::Interface(interface) = &def(&model, "I").kind else {
-            panic!("an interface")
-        };
+        let DefKind::Interface(interface) = &def(&model, "I").kind else { panic!("an interface") };
         let calls = calls(&model, interface)?;
         let returned = calls.iter().filter_map(|call| call.returns.as_ref());
         let args = calls.iter().flat_map(|call| &call.args);
@@ -304,9 +166,6 @@ fn attributes_in_place_are_octets_and_nothing_else_may_be_marked() {
         "@in_place void f();",
     ] {
         let error = of(wrong).unwrap_err();
-        assert!(
-            error.what.contains("return value or attribute"),
-            "{wrong}: {error:?}"
-        );
+        assert!(error.what.contains("return value or attribute"), "{wrong}: {error:?}");
     }
 }

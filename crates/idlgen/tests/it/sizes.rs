@@ -33,17 +33,12 @@ fn bounds_of_every_operation() {
     let table = table("bounds");
     let names: Vec<_> = table.rows.iter().map(|row| &*row.operation).collect();
     assert_eq!(names, ["_get_balance", "next", "follow", "tick"]);
-    let [balance, next, follow, tick] = &table.rows[..] else {
-        unreachable!("counted")
-    };
+    let [balance, next, follow, tick] = &table.rows[..] else { unreachable!("counted") };
     assert_eq!(balance.request, bounds(0, Some(0)));
     assert_eq!(balance.exceptions, None);
     assert_eq!(next.request.min, 7 + 2);
     assert!(next.request.max.is_some_and(|max| (12..=16).contains(&max)));
-    let (small, large) = (
-        "IDL:m/Small:1.0".len() as u64,
-        "IDL:m/Large:1.0".len() as u64,
-    );
+    let (small, large) = ("IDL:m/Small:1.0".len() as u64, "IDL:m/Large:1.0".len() as u64);
     let exceptions = next.exceptions.unwrap();
     assert_eq!(exceptions.min, small + 5);
     assert!(exceptions.max.unwrap() > large + 5 + 4 + 11);
@@ -61,8 +56,5 @@ fn the_table() {
         lines[3].split_whitespace().collect::<Vec<_>>(),
         ["m::Desk::follow", "8", "or", "more", "0", "-"]
     );
-    assert_eq!(
-        lines[4].split_whitespace().collect::<Vec<_>>(),
-        ["m::Desk::tick", "1", "-", "-"]
-    );
+    assert_eq!(lines[4].split_whitespace().collect::<Vec<_>>(), ["m::Desk::tick", "1", "-", "-"]);
 }

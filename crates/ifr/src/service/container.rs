@@ -14,9 +14,7 @@ impl Container for Object {
         limit_type: DefinitionKind,
         exclude_inherited: bool,
     ) -> oxorb::Result<Vec<Option<ContainedRef>>> {
-        let found = self
-            .repository()
-            .contents(self.id, limit_type, exclude_inherited);
+        let found = self.repository().contents(self.id, limit_type, exclude_inherited);
         self.all(&found)
     }
 
@@ -43,9 +41,7 @@ impl Container for Object {
         exclude_inherited: bool,
         max_returned_objs: i32,
     ) -> oxorb::Result<Vec<container::Description>> {
-        let found = self
-            .repository()
-            .contents(self.id, limit_type, exclude_inherited);
+        let found = self.repository().contents(self.id, limit_type, exclude_inherited);
         // -1 is without limit.
         let most = usize::try_from(max_returned_objs).unwrap_or(usize::MAX);
         let found = found.into_iter().take(most);

@@ -15,12 +15,7 @@ impl Object {
         let (name, version) = (name.clone(), version.clone());
         let (own, defined_in) = (named.id.clone(), self.id_of(named.defined_in));
         Ok(match &entry.kind {
-            Kind::Module => Any::new(ModuleDescription {
-                name,
-                id: own,
-                defined_in,
-                version,
-            }),
+            Kind::Module => Any::new(ModuleDescription { name, id: own, defined_in, version }),
             Kind::Constant { value, .. } => Any::new(ConstantDescription {
                 name,
                 id: own,
@@ -113,22 +108,11 @@ impl Object {
         entry: &Entry,
         named: &Named,
     ) -> oxorb::Result<ExtAttributeDescription> {
-        let Kind::Attribute {
-            get_raises,
-            set_raises,
-            ..
-        } = &entry.kind
-        else {
+        let Kind::Attribute { get_raises, set_raises, .. } = &entry.kind else {
             return Err(NO_SUCH);
         };
-        let AttributeDescription {
-            name,
-            id,
-            defined_in,
-            version,
-            r#type,
-            mode,
-        } = self.attribute(entry, named);
+        let AttributeDescription { name, id, defined_in, version, r#type, mode } =
+            self.attribute(entry, named);
         Ok(ExtAttributeDescription {
             name,
             id,
@@ -153,14 +137,7 @@ impl Object {
         entry: &Entry,
         named: &Named,
     ) -> oxorb::Result<OperationDescription> {
-        let Kind::Operation {
-            params,
-            raises,
-            contexts,
-            oneway,
-            ..
-        } = &entry.kind
-        else {
+        let Kind::Operation { params, raises, contexts, oneway, .. } = &entry.kind else {
             return Err(NO_SUCH);
         };
         Ok(OperationDescription {

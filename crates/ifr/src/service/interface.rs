@@ -101,9 +101,7 @@ impl Object {
         let repository = self.repository();
         let ids = repository.contents(self.id, DefinitionKind::DkAttribute, false);
         let entries = ids.iter().map(|id| repository.entry(*id));
-        entries
-            .filter_map(|entry| Some(self.attribute(entry, entry.named.as_ref()?)))
-            .collect()
+        entries.filter_map(|entry| Some(self.attribute(entry, entry.named.as_ref()?))).collect()
     }
 }
 

@@ -60,11 +60,7 @@ pub fn serve(orb: &Orb, repository: Repository) -> Result<Served, Error> {
     let root = references[Repository::ROOT.0].unchecked_narrow();
     poa.manager().activate()?;
     orb.bind(INITIAL_NAME, &root);
-    Ok(Served {
-        poa,
-        root,
-        active: Mutex::new(active),
-    })
+    Ok(Served { poa, root, active: Mutex::new(active) })
 }
 
 impl Served {
@@ -94,10 +90,7 @@ fn exchange(
     active: &mut HashMap<String, Active>,
     repository: Repository,
 ) -> Result<Vec<ObjectRef>, Error> {
-    let service = Arc::new(Service {
-        repository,
-        references: OnceLock::new(),
-    });
+    let service = Arc::new(Service { repository, references: OnceLock::new() });
     let mut before = std::mem::take(active);
     let mut references = Vec::new();
     let mut kept = Vec::new();
@@ -140,11 +133,7 @@ fn activate(
 ) -> Result<Active, Error> {
     let servant = Arc::new(ReadOnly::new(servant));
     let reference = poa.activate_servant_with_id(key, Arc::clone(&servant) as _)?;
-    Ok(Active {
-        kind,
-        servant,
-        reference: ObjectRef::from_ref(reference),
-    })
+    Ok(Active { kind, servant, reference: ObjectRef::from_ref(reference) })
 }
 
 struct Service {
@@ -196,10 +185,7 @@ const NOT_READY: SystemException = SystemException::transient(0, CompletionStatu
 
 impl Object {
     fn new(service: &Arc<Service>, id: EntryId) -> Self {
-        Object {
-            service: Arc::clone(service),
-            id,
-        }
+        Object { service: Arc::clone(service), id }
     }
 
     fn repository(&self) -> &Repository {

@@ -14,16 +14,10 @@ fn interfaces_of_each_kind_tell_the_exceptions_of_their_attributes() {
     let served = Served::new(&[radar()]);
     let station: ExtInterfaceDefRef = served.found("radar::Station");
     let described = station.describe_ext_interface().unwrap();
-    assert_eq!(
-        described.base_interfaces,
-        ["IDL:example.com/radar/Base:1.0"]
-    );
+    assert_eq!(described.base_interfaces, ["IDL:example.com/radar/Base:1.0"]);
     assert_eq!(described.operations.len(), 3);
     let data = &described.attributes[0];
-    assert_eq!(
-        (&*data.name, data.mode),
-        ("data", AttributeMode::AttrNormal)
-    );
+    assert_eq!((&*data.name, data.mode), ("data", AttributeMode::AttrNormal));
     assert_eq!(names(&data.get_exceptions), ["Lost"]);
     assert_eq!(names(&data.put_exceptions), ["Lost", "Jammed"]);
     let now = &described.attributes[1];
@@ -51,10 +45,7 @@ fn attributes_and_factories_tell_theirs() {
 
     let point: ExtValueDefRef = served.found("radar::Point");
     let make = &point.ext_initializers().unwrap()[0];
-    assert_eq!(
-        (&*make.name, names(&make.exceptions)),
-        ("make", vec!["Jammed"])
-    );
+    assert_eq!((&*make.name, names(&make.exceptions)), ("make", vec!["Jammed"]));
     let described = point.describe_ext_value().unwrap();
     assert_eq!(described.members.len(), 2);
     assert_eq!(names(&described.initializers[0].exceptions), ["Jammed"]);
@@ -63,23 +54,15 @@ fn attributes_and_factories_tell_theirs() {
 #[test]
 fn signatures_have_them() {
     let served = Served::new(&[radar()]);
-    let station = client::find(&served.repository, "radar::Station")
-        .unwrap()
-        .unwrap();
+    let station = client::find(&served.repository, "radar::Station").unwrap().unwrap();
     let station = client::interface(&station).unwrap();
     assert_eq!(station.scoped_name, "radar::Station");
     assert_eq!(
         station.ids,
-        [
-            "IDL:example.com/radar/Station:1.0",
-            "IDL:example.com/radar/Base:1.0"
-        ]
+        ["IDL:example.com/radar/Station:1.0", "IDL:example.com/radar/Base:1.0"]
     );
     let raised = |operation: &str| station.signature(operation).unwrap().raises.len();
-    assert_eq!(
-        (raised("_get_data"), raised("_set_data"), raised("plan")),
-        (1, 2, 1)
-    );
+    assert_eq!((raised("_get_data"), raised("_set_data"), raised("plan")), (1, 2, 1));
     assert!(station.signature("_set_now").is_none());
     assert!(station.signature("log").unwrap().oneway);
 }

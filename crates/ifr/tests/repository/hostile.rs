@@ -12,36 +12,20 @@ fn odd_questions_have_answers() {
     let repository = &served.repository;
     let long = "x".repeat(100_000);
     let deep = "a::".repeat(50_000);
-    for name in [
-        "",
-        "::",
-        ":::",
-        "::::",
-        " ",
-        "radar::",
-        "::radar::",
-        "IDL:",
-        "\u{0}1",
-        &long,
-        &deep,
-    ] {
+    for name in
+        ["", "::", ":::", "::::", " ", "radar::", "::radar::", "IDL:", "\u{0}1", &long, &deep]
+    {
         // Nothing, or something of the repository; no exception but for what cannot be sent.
         if let Ok(Some(found)) = repository.lookup(name) {
             assert!(found.absolute_name().unwrap().starts_with("::"), "{name:?}");
         }
-        let _ = repository
-            .lookup_id(name)
-            .map(|found| assert!(found.is_none(), "{name:?}"));
+        let _ = repository.lookup_id(name).map(|found| assert!(found.is_none(), "{name:?}"));
         for levels in [i32::MIN, -1, 0, 1, i32::MAX] {
             let _ = repository.lookup_name(name, levels, DefinitionKind::DkAll, false);
         }
     }
     for most in [i32::MIN, -1, 0, 1, i32::MAX] {
-        for kind in [
-            DefinitionKind::DkNone,
-            DefinitionKind::DkAll,
-            DefinitionKind::DkFinder,
-        ] {
+        for kind in [DefinitionKind::DkNone, DefinitionKind::DkAll, DefinitionKind::DkFinder] {
             repository.describe_contents(kind, false, most).unwrap();
         }
     }
@@ -75,14 +59,8 @@ fn a_damaged_store_is_an_error() {
         let at = whole.len() / 48 * step;
         match step % 3 {
             0 => octets.truncate(at),
-            1 => octets[at..]
-                .iter_mut()
-                .take(64)
-                .for_each(|octet| *octet = 0),
-            _ => octets[at..]
-                .iter_mut()
-                .take(64)
-                .for_each(|octet| *octet ^= 0xFF),
+            1 => octets[at..].iter_mut().take(64).for_each(|octet| *octet = 0),
+            _ => octets[at..].iter_mut().take(64).for_each(|octet| *octet ^= 0xFF),
         }
         let copy = folder.0.join(format!("copy{step}"));
         std::fs::write(&copy, octets).unwrap();

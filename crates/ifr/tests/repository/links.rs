@@ -7,10 +7,7 @@ use super::Folder;
 #[test]
 fn the_file_loaded_last_counts() {
     let folder = Folder::new("last");
-    let old = folder.unit(
-        "old.idl",
-        "module m { struct P { long x; }; struct Old { P at; }; };",
-    );
+    let old = folder.unit("old.idl", "module m { struct P { long x; }; struct Old { P at; }; };");
     let new = folder.unit("new.idl", "module m { struct P { double x; }; };");
     for (units, x) in [([&old, &new], "double"), ([&new, &old], "long")] {
         let repository = Repository::new(&units.map(Clone::clone)).unwrap();

@@ -76,18 +76,9 @@ impl Served {
         let ior = oxorb::Interface::reference(served.reference()).ior();
         let profile = ior.iiop_profiles().next().expect("it listens");
         let url = format!("corbaloc::{}/InterfaceRepository", profile.endpoints()[0]);
-        let client = Orb::builder()
-            .init_ref("InterfaceRepository", &url)
-            .build()
-            .unwrap();
+        let client = Orb::builder().init_ref("InterfaceRepository", &url).build().unwrap();
         let repository = client.resolve("corbaloc:rir:/InterfaceRepository").unwrap();
-        Served {
-            server,
-            served,
-            client,
-            repository,
-            url,
-        }
+        Served { server, served, client, repository, url }
     }
 }
 

@@ -14,14 +14,7 @@ fn omniorb_describes_an_interface() {
     let program = folder.0.join("describe");
     let source = tests().join("peers/describe.cc");
     let headers = Command::new("g++")
-        .args([
-            "-E",
-            "-x",
-            "c++",
-            "-include",
-            "omniORB4/CORBA.h",
-            "/dev/null",
-        ])
+        .args(["-E", "-x", "c++", "-include", "omniORB4/CORBA.h", "/dev/null"])
         .output();
     match headers {
         Ok(found) if found.status.success() => {}
@@ -95,10 +88,6 @@ factory make ( Jammed )
 fn output(command: &mut Command) -> String {
     let run = command.stderr(Stdio::inherit()).output();
     let run = run.expect("the program of the peer runs");
-    assert!(
-        run.status.success(),
-        "{}",
-        String::from_utf8_lossy(&run.stdout)
-    );
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stdout));
     String::from_utf8(run.stdout).expect("names are ASCII")
 }

@@ -24,10 +24,7 @@ fn references_lead_to_what_there_is_now() {
         "a.idl",
         "module m { struct S { long x; string y; }; enum T { a, b }; interface J {}; interface I : J { void f(in S it); void g(); }; };",
     );
-    served
-        .served
-        .replace(Repository::new(&[after]).unwrap())
-        .unwrap();
+    served.served.replace(Repository::new(&[after]).unwrap()).unwrap();
 
     let described = interface.describe_interface().unwrap();
     assert_eq!(described.operations.len(), 2);
@@ -37,10 +34,7 @@ fn references_lead_to_what_there_is_now() {
     // Of another kind now: the old operations are not there any more.
     let exception = alias.original_type_def().unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::BadOperation);
-    assert_eq!(
-        served.found::<EnumDefRef>("m::T").members().unwrap(),
-        ["a", "b"]
-    );
+    assert_eq!(served.found::<EnumDefRef>("m::T").members().unwrap(), ["a", "b"]);
     let exception = gone.describe_interface().unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::ObjectNotExist);
     assert_eq!(served.repository.lookup("m::Gone"), Ok(None));
@@ -76,10 +70,7 @@ fn calls_go_on_meanwhile() {
                 break;
             }
             let unit = [&two, &one][turn % 2].clone();
-            served
-                .served
-                .replace(Repository::new(&[unit]).unwrap())
-                .unwrap();
+            served.served.replace(Repository::new(&[unit]).unwrap()).unwrap();
         }
         calls.join().unwrap();
     });

@@ -20,40 +20,27 @@ fn names(found: Vec<Option<ContainedRef>>) -> Vec<String> {
 #[test]
 fn an_interface_is_described_with_what_it_inherits() {
     let served = served();
-    let station = client::describe(&served.repository, STATION)
-        .unwrap()
-        .unwrap();
+    let station = client::describe(&served.repository, STATION).unwrap().unwrap();
     assert_eq!((&*station.name, &*station.version), ("Station", "1.0"));
     assert_eq!(station.defined_in, "IDL:example.com/radar:1.0");
     assert_eq!(station.base_interfaces, ["IDL:example.com/radar/Base:1.0"]);
     assert_eq!(station.r#type, TypeCode::interface(STATION, "Station"));
     let attributes = station.attributes.iter();
     let attributes: Vec<_> = attributes.map(|each| (&*each.name, each.mode)).collect();
-    let expected = [
-        ("data", AttributeMode::AttrNormal),
-        ("now", AttributeMode::AttrReadonly),
-    ];
+    let expected = [("data", AttributeMode::AttrNormal), ("now", AttributeMode::AttrReadonly)];
     assert_eq!(attributes, expected);
     let plan = &station.operations[0];
     assert_eq!(plan.id, "IDL:example.com/radar/Station/plan:1.0");
-    assert_eq!(
-        plan.result.to_string(),
-        "struct Tree { string name; Trees children; }"
-    );
+    assert_eq!(plan.result.to_string(), "struct Tree { string name; Trees children; }");
     let params = plan.parameters.iter();
-    let params: Vec<_> = params
-        .map(|each| (&*each.name, each.mode, each.r#type.kind()))
-        .collect();
+    let params: Vec<_> = params.map(|each| (&*each.name, each.mode, each.r#type.kind())).collect();
     let expected = [
         ("name", ParameterMode::ParamIn, TcKind::String),
         ("first", ParameterMode::ParamInout, TcKind::Struct),
         ("s", ParameterMode::ParamOut, TcKind::Union),
     ];
     assert_eq!(params, expected);
-    assert_eq!(
-        plan.exceptions[0].r#type.to_string(),
-        "exception Lost { string why; Hop at; }"
-    );
+    assert_eq!(plan.exceptions[0].r#type.to_string(), "exception Lost { string why; Hop at; }");
     assert_eq!(station.operations[1].mode, OperationMode::OpOneway);
     assert_eq!(station.operations[2].contexts, ["user"]);
 }
@@ -63,10 +50,7 @@ fn what_is_no_interface_is_not_described_as_one() {
     let served = served();
     let hop = client::describe(&served.repository, "IDL:example.com/radar/Hop:1.0");
     assert_eq!(hop, Ok(None));
-    assert_eq!(
-        client::describe(&served.repository, "IDL:nowhere:1.0"),
-        Ok(None)
-    );
+    assert_eq!(client::describe(&served.repository, "IDL:nowhere:1.0"), Ok(None));
 }
 
 #[test]
@@ -86,36 +70,21 @@ fn containers_list_what_is_asked_for() {
     let served = served();
     let station: ContainerRef = served.found("::radar::Station");
     let all = DefinitionKind::DkAll;
-    assert_eq!(
-        names(station.contents(all, true).unwrap()),
-        ["Inner", "data", "plan", "log", "tc"]
-    );
+    assert_eq!(names(station.contents(all, true).unwrap()), ["Inner", "data", "plan", "log", "tc"]);
     assert_eq!(
         names(station.contents(all, false).unwrap()),
         ["Inner", "data", "plan", "log", "tc", "now"]
     );
     let radar: ContainerRef = served.found("radar");
     let typedefs = radar.contents(DefinitionKind::DkTypedef, true).unwrap();
-    assert_eq!(
-        names(typedefs),
-        ["Phase", "Blob", "Grid", "Hop", "Trees", "Tree", "Sensor"]
-    );
+    assert_eq!(names(typedefs), ["Phase", "Blob", "Grid", "Hop", "Trees", "Tree", "Sensor"]);
     let root = &served.repository;
     let everywhere = root.lookup_name("now", -1, all, true).unwrap();
     assert_eq!(names(everywhere), ["now"]);
-    assert_eq!(
-        names(root.lookup_name("now", 2, all, true).unwrap()),
-        [""; 0]
-    );
-    let described = radar
-        .describe_contents(DefinitionKind::DkInterface, true, 1)
-        .unwrap();
+    assert_eq!(names(root.lookup_name("now", 2, all, true).unwrap()), [""; 0]);
+    let described = radar.describe_contents(DefinitionKind::DkInterface, true, 1).unwrap();
     assert_eq!(described.len(), 1);
-    let base = described[0]
-        .value
-        .get::<InterfaceDescription>()
-        .unwrap()
-        .unwrap();
+    let base = described[0].value.get::<InterfaceDescription>().unwrap().unwrap();
     assert_eq!(base.id, "IDL:example.com/radar/Base:1.0");
 }
 
@@ -126,18 +95,12 @@ fn every_kind_of_type_tells_what_it_is_made_of() {
     let members = hop.members().unwrap();
     let lane = members[2].type_def.as_ref().unwrap();
     let lane: StringDefRef = lane.narrow().unwrap().unwrap();
-    assert_eq!(
-        (lane.bound(), lane.r#type()),
-        (Ok(8), Ok(TypeCode::bounded_string(8)))
-    );
+    assert_eq!((lane.bound(), lane.r#type()), (Ok(8), Ok(TypeCode::bounded_string(8))));
 
     let blob: AliasDefRef = served.found("radar::Blob");
     let original = blob.original_type_def().unwrap().unwrap();
     let original: SequenceDefRef = original.narrow().unwrap().unwrap();
-    assert_eq!(
-        (original.bound(), original.element_type()),
-        (Ok(16), Ok(TypeCode::OCTET))
-    );
+    assert_eq!((original.bound(), original.element_type()), (Ok(16), Ok(TypeCode::OCTET)));
 
     let grid: AliasDefRef = served.found("radar::Grid");
     let rows = grid.original_type_def().unwrap().unwrap();
@@ -151,16 +114,8 @@ fn every_kind_of_type_tells_what_it_is_made_of() {
         (member.name, label)
     });
     let labels: Vec<_> = labels.collect();
-    let expected = [
-        ("temperature", Some(1)),
-        ("text", Some(2)),
-        ("text", Some(3)),
-        ("raw", None),
-    ];
-    assert_eq!(
-        labels,
-        expected.map(|(name, label)| (name.to_owned(), label))
-    );
+    let expected = [("temperature", Some(1)), ("text", Some(2)), ("text", Some(3)), ("raw", None)];
+    assert_eq!(labels, expected.map(|(name, label)| (name.to_owned(), label)));
 
     let phase: EnumDefRef = served.found("radar::Phase");
     assert_eq!(phase.members().unwrap(), ["climb", "cruise"]);
@@ -169,10 +124,7 @@ fn every_kind_of_type_tells_what_it_is_made_of() {
     assert_eq!(gravity.value().unwrap().get::<f64>(), Ok(Some(9.80665)));
     let first: ConstantDefRef = served.found("radar::FIRST");
     let first = first.value().unwrap().dynamic().unwrap();
-    assert!(
-        matches!(first, oxorb::Dynamic::Enum { ordinal: 1, .. }),
-        "{first:?}"
-    );
+    assert!(matches!(first, oxorb::Dynamic::Enum { ordinal: 1, .. }), "{first:?}");
 }
 
 #[test]
@@ -180,10 +132,7 @@ fn valuetypes_tell_state_and_factories() {
     let served = served();
     let point: ValueDefRef = served.found("radar::Point");
     let point = point.describe_value().unwrap();
-    let members = point
-        .members
-        .iter()
-        .map(|member| (&*member.name, member.access));
+    let members = point.members.iter().map(|member| (&*member.name, member.access));
     let members: Vec<_> = members.collect();
     assert_eq!(members, [("x", PUBLIC_MEMBER), ("h", PRIVATE_MEMBER)]);
     assert_eq!(point.initializers[0].name, "make");
@@ -194,11 +143,7 @@ fn valuetypes_tell_state_and_factories() {
 #[test]
 fn basic_types_are_there_and_type_codes_get_their_names_back() {
     let served = served();
-    for kind in [
-        PrimitiveKind::PkVoid,
-        PrimitiveKind::PkUshort,
-        PrimitiveKind::PkValueBase,
-    ] {
+    for kind in [PrimitiveKind::PkVoid, PrimitiveKind::PkUshort, PrimitiveKind::PkValueBase] {
         let found = served.repository.get_primitive(kind).unwrap().unwrap();
         assert_eq!(found.kind(), Ok(kind));
     }
@@ -260,10 +205,7 @@ fn objects_know_their_interface() {
     let stranger = served.client.string_to_object(&stranger).unwrap();
     let unknown = stranger.reference().interface().unwrap_err();
     let minor = oxorb::minor::intf_repos::NO_ENTRY;
-    assert_eq!(
-        (unknown.kind, unknown.minor),
-        (SystemExceptionKind::IntfRepos, minor)
-    );
+    assert_eq!((unknown.kind, unknown.minor), (SystemExceptionKind::IntfRepos, minor));
     other.shutdown(true).unwrap();
 
     let alone = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
@@ -271,9 +213,6 @@ fn objects_know_their_interface() {
     let station = served.client.string_to_object(&station).unwrap();
     let unknown = station.reference().interface().unwrap_err();
     let minor = oxorb::minor::intf_repos::NOT_AVAILABLE;
-    assert_eq!(
-        (unknown.kind, unknown.minor),
-        (SystemExceptionKind::IntfRepos, minor)
-    );
+    assert_eq!((unknown.kind, unknown.minor), (SystemExceptionKind::IntfRepos, minor));
     alone.shutdown(true).unwrap();
 }

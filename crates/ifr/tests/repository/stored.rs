@@ -11,14 +11,9 @@ use super::Folder;
 #[test]
 fn units_come_back_without_their_files() {
     let folder = Folder::new("back");
-    folder.write(
-        "common.idl",
-        "#pragma prefix \"x\"\nmodule c { typedef long T; };",
-    );
-    let unit = folder.unit(
-        "main.idl",
-        "#include \"common.idl\"\nmodule m { struct S { c::T t; }; };",
-    );
+    folder.write("common.idl", "#pragma prefix \"x\"\nmodule c { typedef long T; };");
+    let unit =
+        folder.unit("main.idl", "#include \"common.idl\"\nmodule m { struct S { c::T t; }; };");
     let place = folder.0.join("store");
     Store::open(&place).unwrap().put(&[unit]).unwrap();
     for file in ["common.idl", "main.idl"] {
@@ -38,9 +33,7 @@ fn a_file_loaded_again_is_replaced_and_one_unloaded_is_gone() {
     let first = folder.unit("a.idl", "struct Before { long x; };");
     let other = folder.unit("b.idl", "struct Other { long x; };");
     store.put(&[first, other.clone()]).unwrap();
-    store
-        .put(&[folder.unit("a.idl", "struct After { long x; };")])
-        .unwrap();
+    store.put(&[folder.unit("a.idl", "struct After { long x; };")]).unwrap();
     let repository = Repository::new(&store.units().unwrap()).unwrap();
     assert!(repository.lookup_id("IDL:After:1.0").is_some());
     assert!(repository.lookup_id("IDL:Before:1.0").is_none());
@@ -70,20 +63,13 @@ fn a_killed_process_loses_nothing_that_it_had_put() {
     let folder = Folder::new("killed");
     let place = folder.0.join("store");
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--ignored",
-            "--exact",
-            "stored::puts_until_killed",
-            "--nocapture",
-        ])
+        .args(["--ignored", "--exact", "stored::puts_until_killed", "--nocapture"])
         .env(PLACE, &place)
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let put = lines
-        .map_while(Result::ok)
-        .filter(|line| line.starts_with("put "));
+    let put = lines.map_while(Result::ok).filter(|line| line.starts_with("put "));
     assert_eq!(put.take(PUT).count(), PUT);
     child.kill().unwrap();
     child.wait().unwrap();
@@ -91,11 +77,7 @@ fn a_killed_process_loses_nothing_that_it_had_put() {
     assert!(units.len() >= PUT, "{}", units.len());
     let repository = Repository::new(&units).unwrap();
     for number in 0..units.len() {
-        assert!(
-            repository
-                .lookup_id(&format!("IDL:S{number}:1.0"))
-                .is_some()
-        );
+        assert!(repository.lookup_id(&format!("IDL:S{number}:1.0")).is_some());
     }
 }
 

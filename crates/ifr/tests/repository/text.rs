@@ -43,10 +43,7 @@ fn a_constant_outside_of_a_clients_code_set_hides_no_other() {
         ]
     );
     let found: ConstantDefRef = served.found("wide");
-    assert_eq!(
-        found.value().unwrap().get(),
-        Ok(Some(Wstring("жук".to_owned())))
-    );
+    assert_eq!(found.value().unwrap().get(), Ok(Some(Wstring("жук".to_owned()))));
     let union: UnionDefRef = served.found("U");
     assert_eq!(union.members().unwrap().len(), 1);
 }

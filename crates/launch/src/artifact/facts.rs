@@ -20,13 +20,8 @@ pub enum Fact {
 
 impl Fact {
     /// All facts.
-    pub const ALL: [Fact; 5] = [
-        Fact::Version,
-        Fact::Compiler,
-        Fact::Target,
-        Fact::Profile,
-        Fact::Interfaces,
-    ];
+    pub const ALL: [Fact; 5] =
+        [Fact::Version, Fact::Compiler, Fact::Target, Fact::Profile, Fact::Interfaces];
 
     /// Returns the fact of this program; `None` for the interfaces, of which a generic process has none.
     pub fn of_this_program(self) -> Option<&'static str> {
@@ -87,12 +82,7 @@ impl fmt::Display for ParseFactError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = Fact::ALL.into_iter().filter(|fact| fact.may_differ());
         let words: Vec<&str> = words.map(Fact::word).collect();
-        write!(
-            f,
-            "{:?} cannot be accepted; {} can",
-            self.0,
-            words.join(" and ")
-        )
+        write!(f, "{:?} cannot be accepted; {} can", self.0, words.join(" and "))
     }
 }
 
@@ -123,12 +113,8 @@ const PROFILE: &str = match (cfg!(debug_assertions), cfg!(panic = "unwind")) {
 };
 
 /// Facts of this program, in order; those of a library are the ones of its own copy of this crate.
-pub(super) const OWN: [&str; 4] = [
-    env!("CARGO_PKG_VERSION"),
-    env!("OXORB_COMPILER"),
-    env!("OXORB_TARGET"),
-    PROFILE,
-];
+pub(super) const OWN: [&str; 4] =
+    [env!("CARGO_PKG_VERSION"), env!("OXORB_COMPILER"), env!("OXORB_TARGET"), PROFILE];
 
 #[cfg(test)]
 mod tests {
@@ -140,28 +126,16 @@ mod tests {
         assert_eq!("profile".parse(), Ok(Fact::Profile));
         for refused in ["version", "target", "interfaces", "", "Compiler"] {
             let error = refused.parse::<Fact>().unwrap_err();
-            assert!(
-                error
-                    .to_string()
-                    .ends_with("cannot be accepted; compiler and profile can")
-            );
+            assert!(error.to_string().ends_with("cannot be accepted; compiler and profile can"));
         }
     }
 
     #[test]
     fn facts_fit_their_texts() {
         for fact in OWN {
-            assert!(
-                (1..=oxorb_sys::library::MOST_TEXT).contains(&fact.len()),
-                "{fact}"
-            );
+            assert!((1..=oxorb_sys::library::MOST_TEXT).contains(&fact.len()), "{fact}");
         }
-        assert!(
-            Fact::Compiler
-                .of_this_program()
-                .unwrap()
-                .starts_with("rustc ")
-        );
+        assert!(Fact::Compiler.of_this_program().unwrap().starts_with("rustc "));
         assert_eq!(Fact::Interfaces.of_this_program(), None);
     }
 }

@@ -28,9 +28,7 @@ const ENDING: &str = "so";
 
 /// Reports whether the location of an artifact is that of a shared library: it ends in `.so`.
 pub fn is_library(location: &str) -> bool {
-    Path::new(location)
-        .extension()
-        .is_some_and(|ending| ending == ENDING)
+    Path::new(location).extension().is_some_and(|ending| ending == ENDING)
 }
 
 /// Demands on a library beside the version of OxORB.
@@ -66,19 +64,14 @@ impl Artifact {
             };
             let found = artifact.fact(fact);
             if found != wanted {
-                different.push(Difference {
-                    fact,
-                    found,
-                    wanted,
-                });
+                different.push(Difference { fact, found, wanted });
             }
         }
         match different.is_empty() {
             true => Ok(artifact),
-            false => Err(ArtifactError {
-                path: path.to_owned(),
-                why: Reason::Different(different),
-            }),
+            false => {
+                Err(ArtifactError { path: path.to_owned(), why: Reason::Different(different) })
+            }
         }
     }
 
@@ -91,18 +84,12 @@ impl Artifact {
             path: path.to_owned(),
             why: Reason::Library(error),
         })?;
-        Ok(Artifact {
-            path: path.to_owned(),
-            library,
-        })
+        Ok(Artifact { path: path.to_owned(), library })
     }
 
     /// Returns a fact of the library, empty where it says none.
     pub fn fact(&self, fact: Fact) -> String {
-        self.library
-            .export()
-            .fact(fact as usize)
-            .unwrap_or_default()
+        self.library.export().fact(fact as usize).unwrap_or_default()
     }
 
     /// Runs the library's locality with the arguments of a program, of which the first is its name. Returns its exit status.
@@ -110,10 +97,9 @@ impl Artifact {
     /// # Errors
     /// [`ArtifactError`] with [`Reason::Library`]: the library has no function.
     pub fn run(&self, arguments: &[String]) -> Result<i32, ArtifactError> {
-        self.library.run(arguments).map_err(|error| ArtifactError {
-            path: self.path.clone(),
-            why: Reason::Library(error),
-        })
+        self.library
+            .run(arguments)
+            .map_err(|error| ArtifactError { path: self.path.clone(), why: Reason::Library(error) })
     }
 }
 
@@ -152,10 +138,7 @@ impl fmt::Display for ArtifactError {
         write!(f, "library {} is refused: ", self.path.display())?;
         match &self.why {
             Reason::Library(error @ LibraryError::Load(_)) => {
-                write!(
-                    f,
-                    "{error}; give the path of a shared library for this system"
-                )
+                write!(f, "{error}; give the path of a shared library for this system")
             }
             Reason::Library(error @ LibraryError::Symbol(_)) => write!(
                 f,
@@ -168,11 +151,7 @@ impl fmt::Display for ArtifactError {
             ),
             Reason::Different(all) => {
                 for (at, one) in all.iter().enumerate() {
-                    let Difference {
-                        fact,
-                        found,
-                        wanted,
-                    } = one;
+                    let Difference { fact, found, wanted } = one;
                     let end = if at > 0 { "; " } else { "" };
                     write!(
                         f,

@@ -74,13 +74,8 @@ fn set_one(
         return Err(wrong(error.to_string(), hint(&ty)));
     }
     let signature = Signature::attribute_set(attribute.name, ty);
-    oxorb_dynamic::invoke(
-        Interface::reference(object),
-        &signature,
-        &[value],
-        &Context::new(),
-    )
-    .map_err(|exception| wrong(format!("the component raised {exception}"), ""))?;
+    oxorb_dynamic::invoke(Interface::reference(object), &signature, &[value], &Context::new())
+        .map_err(|exception| wrong(format!("the component raised {exception}"), ""))?;
     Ok(())
 }
 
@@ -109,19 +104,17 @@ fn hint(ty: &TypeCode) -> String {
 }
 
 fn value(orb: &Orb, property: &Property, ty: &TypeCode) -> Result<Dynamic, Wrong> {
-    let is_reference = matches!(
-        ty.resolved().kind(),
-        TcKind::Objref | TcKind::Component | TcKind::Home
-    );
+    let is_reference =
+        matches!(ty.resolved().kind(), TcKind::Objref | TcKind::Component | TcKind::Home);
     match (&property.value.kind, &property.value.data) {
         (Type::Basic(Basic::Objref), Data::Text(text)) if is_reference => {
             let object = orb.string_to_object(text);
             let object = object.map_err(|error| wrong(error.to_string(), ""))?;
             let ior = Interface::reference(&object).ior();
-            let profiles = ior.profiles.iter().map(|profile| RawProfile {
-                tag: profile.tag,
-                data: profile.data.clone(),
-            });
+            let profiles = ior
+                .profiles
+                .iter()
+                .map(|profile| RawProfile { tag: profile.tag, data: profile.data.clone() });
             Ok(Dynamic::Reference(RawReference {
                 type_id: ior.type_id.clone(),
                 profiles: profiles.collect(),

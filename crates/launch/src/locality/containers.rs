@@ -119,10 +119,7 @@ impl Quality {
         let described = resources.orb_configs.as_ref();
         let described = described.and_then(|configs| configs.resources.as_ref());
         let absent = |kind: &str, to: &rtcad::TextRef| {
-            let what = format!(
-                "policy set {id:?} is about {kind} {:?}, which is not there",
-                to.id
-            );
+            let what = format!("policy set {id:?} is about {kind} {:?}, which is not there", to.id);
             LaunchError::new(&instance.name, to.place, what)
                 .within(Source::Rtcad)
                 .cure("declare it in orbConfigs")
@@ -147,10 +144,8 @@ impl Quality {
             bands: match &set.priority_banded_connection {
                 Some(to) => {
                     let bands = bands(to).ok_or_else(|| absent("connectionBands", to))?;
-                    let band = |band: &rtcad::Band| PriorityBand {
-                        low: band.low.0,
-                        high: band.high.0,
-                    };
+                    let band =
+                        |band: &rtcad::Band| PriorityBand { low: band.low.0, high: band.high.0 };
                     bands.band.iter().map(band).collect()
                 }
                 None => Vec::new(),
@@ -251,10 +246,7 @@ impl Containers {
             Some(pool) => Some(self.pool(pool).map_err(refused)?),
             None => None,
         };
-        let model = quality
-            .set
-            .as_ref()
-            .and_then(|set| set.priority_model.as_ref());
+        let model = quality.set.as_ref().and_then(|set| set.priority_model.as_ref());
         let priority_model = model.map(|model| PriorityModelPolicy {
             model: match model.priority_model {
                 PriorityModelKind::ClientPropagated => PriorityModel::ClientPropagated,

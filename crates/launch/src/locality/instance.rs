@@ -42,16 +42,12 @@ pub(super) fn with_reference_file(plan: &Plan) -> Option<(&Instance, &'static st
 const REGISTER_NAMING: &str = "edu.vanderbilt.dre.DAnCE.RegisterNaming";
 
 /// Properties of an instance that nothing here honours, and that change what others see of it.
-const UNSUPPORTED: [&str; 2] = [
-    "edu.vanderbilt.dre.DAnCE.InstanceNC",
-    "edu.vanderbilt.dre.DAnCE.DomainNC",
-];
+const UNSUPPORTED: [&str; 2] =
+    ["edu.vanderbilt.dre.DAnCE.InstanceNC", "edu.vanderbilt.dre.DAnCE.DomainNC"];
 
 /// Parameters of an implementation that name its entry point.
-const ENTRIES: [(&str, Kind); 2] = [
-    ("component factory", Kind::Component),
-    ("home factory", Kind::Home),
-];
+const ENTRIES: [(&str, Kind); 2] =
+    [("component factory", Kind::Component), ("home factory", Kind::Home)];
 
 /// All that decides on an instance: one that is made by an equal recipe need not be replaced.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,10 +85,8 @@ impl Recipe {
     ) -> Result<Recipe, LaunchError> {
         for name in UNSUPPORTED {
             if let Some(property) = instance.property(name) {
-                let what = format!(
-                    "instance {:?} is about {name}, which is not supported",
-                    instance.name
-                );
+                let what =
+                    format!("instance {:?} is about {name}, which is not supported", instance.name);
                 let error = LaunchError::new(&instance.name, property.place, what);
                 return Err(error.cure(format!(
                     "use {REGISTER_NAMING}, a name below the initial naming context"
@@ -127,10 +121,7 @@ fn entry_point(
     implementations: &Implementations,
 ) -> Result<EntryPoint, LaunchError> {
     if let Some(property) = instance.property(EXPLICIT_HOME) {
-        let named = property
-            .value
-            .as_text()
-            .and_then(|name| plan.instance_named(name));
+        let named = property.value.as_text().and_then(|name| plan.instance_named(name));
         let Some(home) = named else {
             let what = format!(
                 "instance {:?} is made by a home that this process does not have",
@@ -146,10 +137,8 @@ fn entry_point(
     let Some((implementation, (property, kind))) =
         implementation.and_then(|one| Some((one, entry_property(one)?)))
     else {
-        let what = format!(
-            "the implementation of instance {:?} names no entry point",
-            instance.name
-        );
+        let what =
+            format!("the implementation of instance {:?} names no entry point", instance.name);
         let error = LaunchError::new(&instance.name, instance.place, what);
         return Err(error.cure(format!(
             "give implementation {:?} the execParameter \"component factory\" or \"home factory\"",

@@ -104,10 +104,7 @@ impl Locality {
         let (resources, _) = self.check(&plan, resources)?;
         let mut state = self.state.lock();
         if !state.instances.is_empty() {
-            let what = format!(
-                "process {:?} runs instances of a plan already",
-                self.process
-            );
+            let what = format!("process {:?} runs instances of a plan already", self.process);
             let error = LaunchError::new("", Place::default(), what);
             return Err(error.cure("stop them, or redeploy"));
         }
@@ -183,11 +180,8 @@ impl Locality {
         let mut removed = self.in_order(&old);
         removed.reverse();
         // A homed component is gone with its home.
-        let homes: Vec<Installed> = removed
-            .iter()
-            .filter(|one| !stays(one) && one.is_home())
-            .cloned()
-            .collect();
+        let homes: Vec<Installed> =
+            removed.iter().filter(|one| !stays(one) && one.is_home()).cloned().collect();
         removed.retain(|one| !stays(one) || homes.iter().any(|home| one.is_of(home)));
         // What a removed instance raises on its way out is not lost, and does not keep the new one from coming.
         let _ = self.remove(&removed);
@@ -215,11 +209,8 @@ impl Locality {
         // Objects are asked before anything is locked.
         let (instances, made) = {
             let state = self.state.lock();
-            let made: Vec<(User, ObjectRef)> = state
-                .made
-                .iter()
-                .map(|made| (made.user.clone(), made.reference.clone()))
-                .collect();
+            let made: Vec<(User, ObjectRef)> =
+                state.made.iter().map(|made| (made.user.clone(), made.reference.clone())).collect();
             (state.instances.clone(), made)
         };
         let broken = made.into_iter().filter_map(|(user, to)| {
@@ -236,12 +227,7 @@ impl Locality {
         let mut mended = 0;
         let mut result = Ok(());
         for (user, to, one) in broken {
-            let is_wanted = self
-                .state
-                .lock()
-                .made
-                .iter()
-                .any(|made| made.is(&user, &to));
+            let is_wanted = self.state.lock().made.iter().any(|made| made.is(&user, &to));
             let Some(component) = one.component().filter(|_| is_wanted) else {
                 continue;
             };
@@ -396,10 +382,7 @@ impl Locality {
         for one in removed {
             result = result.and(one.remove());
         }
-        self.state
-            .lock()
-            .instances
-            .retain(|one| !is_removed(one.name()));
+        self.state.lock().instances.retain(|one| !is_removed(one.name()));
         self.keep_containers();
         result
     }

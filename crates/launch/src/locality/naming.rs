@@ -116,10 +116,7 @@ mod tests {
             read("Harbour/Pilot & Co"),
             Ok(vec![pair("Harbour", ""), pair("Pilot & Co", "")])
         );
-        assert_eq!(
-            read(r"a\/b.c\.d/."),
-            Ok(vec![pair("a/b", "c.d"), pair("", "")])
-        );
+        assert_eq!(read(r"a\/b.c\.d/."), Ok(vec![pair("a/b", "c.d"), pair("", "")]));
         for wrong in ["", "/a", "a/", "a//b", "a.b.c", "a\\", r"a\b"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }

@@ -10,11 +10,8 @@ pub(super) fn providers_first<T>(
     instances: Vec<T>,
     name: impl Fn(&T) -> &str,
 ) -> Vec<T> {
-    let ids: HashMap<&str, &str> = plan
-        .instance
-        .iter()
-        .map(|one| (one.id.0.as_str(), one.name.as_str()))
-        .collect();
+    let ids: HashMap<&str, &str> =
+        plan.instance.iter().map(|one| (one.id.0.as_str(), one.name.as_str())).collect();
     let at: HashMap<&str, usize> = instances.iter().map(&name).zip(0..).collect();
     let place = |id: &str| at.get(ids.get(id)?).copied();
     // For each connection, who waits for whom: one step between users and providers each way keeps it linear.
@@ -94,14 +91,8 @@ mod tests {
     fn what_provides_comes_first() {
         let names = ["a", "b", "c", "d"];
         assert_eq!(order(&[], &names), names);
-        assert_eq!(
-            order(&[("a", "b"), ("b", "d")], &names),
-            ["d", "b", "a", "c"]
-        );
-        assert_eq!(
-            order(&[("a", "c"), ("b", "c")], &names),
-            ["c", "a", "b", "d"]
-        );
+        assert_eq!(order(&[("a", "b"), ("b", "d")], &names), ["d", "b", "a", "c"]);
+        assert_eq!(order(&[("a", "c"), ("b", "c")], &names), ["c", "a", "b", "d"]);
     }
 
     #[test]

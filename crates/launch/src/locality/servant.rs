@@ -59,10 +59,8 @@ impl LocalityServant {
 /// Reads a plan of a caller. Refuses files for references: whoever reaches the object would write and delete them as the user
 /// of the process.
 fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
-    let plan = from_wire(plan).map_err(|error| PlanError {
-        name: error.element,
-        reason: error.reason,
-    })?;
+    let plan =
+        from_wire(plan).map_err(|error| PlanError { name: error.element, reason: error.reason })?;
     match with_reference_file(&plan) {
         None => Ok(plan),
         Some((instance, property)) => Err(PlanError {
@@ -82,10 +80,7 @@ fn connections(provided: Vec<Provided>) -> Vec<Connection> {
         let endpoint = Some(one.reference);
         match all.iter_mut().find(|known| known.name == one.connection) {
             Some(known) => known.endpoint.push(endpoint),
-            None => all.push(Connection {
-                name: one.connection,
-                endpoint: vec![endpoint],
-            }),
+            None => all.push(Connection { name: one.connection, endpoint: vec![endpoint] }),
         }
     }
     all

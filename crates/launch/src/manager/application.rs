@@ -274,11 +274,8 @@ impl Application {
             let mut todo = Vec::new();
             for member in &mut state.members {
                 let used = split::used(&member.part);
-                let own: Vec<String> = names
-                    .iter()
-                    .filter(|name| used.contains(name.as_str()))
-                    .cloned()
-                    .collect();
+                let own: Vec<String> =
+                    names.iter().filter(|name| used.contains(name.as_str())).cloned().collect();
                 if let Some(manager) = member.live().cloned()
                     && !own.is_empty()
                 {
@@ -304,11 +301,7 @@ impl Application {
         let pass = self.gate.pass(PATIENCE).or_else(|| {
             // An operation waits for a process: it ends once the processes do.
             let state = self.state.lock();
-            for child in state
-                .members
-                .iter()
-                .filter_map(|member| member.child.as_ref())
-            {
+            for child in state.members.iter().filter_map(|member| member.child.as_ref()) {
                 child.kill();
             }
             drop(state);
@@ -389,9 +382,8 @@ impl Application {
             }
             let state = Arc::downgrade(&self.state);
             let id = uuid.clone();
-            let child = self
-                .starter
-                .start(name, &uuid, &program, move |end| note_end(&state, &id, end))?;
+            let child =
+                self.starter.start(name, &uuid, &program, move |end| note_end(&state, &id, end))?;
             let child = Arc::new(child);
             own = Some(Arc::clone(&child));
             if let Some(member) = self.state.lock().member(name) {
@@ -498,13 +490,9 @@ fn members(starter: &Starter, plan: &Plan) -> Result<Vec<Member>, Trouble> {
 /// Returns the references that a process uses of other processes.
 fn connections(members: &[Member], of: &Member, given: &[Connection]) -> Vec<Connection> {
     let used: BTreeSet<&str> = split::used(&of.part);
-    let others = members
-        .iter()
-        .filter(|member| member.name != of.name && member.runs());
+    let others = members.iter().filter(|member| member.name != of.name && member.runs());
     let here = others.flat_map(|member| &member.provided);
-    let all = here
-        .chain(given)
-        .filter(|connection| used.contains(connection.name.as_str()));
+    let all = here.chain(given).filter(|connection| used.contains(connection.name.as_str()));
     merged(all)
 }
 

@@ -33,10 +33,7 @@ impl Arrivals {
     /// Expects a process.
     pub(super) fn expect(&self, uuid: &str) -> Receiver<News> {
         let (news, receiver) = channel();
-        let expected = Expected {
-            manager: None,
-            news,
-        };
+        let expected = Expected { manager: None, news };
         self.0.lock().insert(uuid.to_owned(), expected);
         receiver
     }

@@ -40,19 +40,13 @@ impl Plans {
         let manager =
             prepared.ok_or_else(|| Trouble::new(label(plan), "it was given no manager"))?;
         let launched =
-            manager
-                .start_launch(&[])
-                .map_err(Trouble::from)
-                .and_then(|(application, _)| {
-                    let missing = || Trouble::new(label(plan), "it was given no application");
-                    let application = application.ok_or_else(missing)?;
-                    Ok(application.finish_launch(&[], true)?)
-                });
+            manager.start_launch(&[]).map_err(Trouble::from).and_then(|(application, _)| {
+                let missing = || Trouble::new(label(plan), "it was given no application");
+                let application = application.ok_or_else(missing)?;
+                Ok(application.finish_launch(&[], true)?)
+            });
         match launched {
-            Ok(()) => Ok(Launched {
-                name: label(plan),
-                manager: manager.unchecked_narrow(),
-            }),
+            Ok(()) => Ok(Launched { name: label(plan), manager: manager.unchecked_narrow() }),
             Err(trouble) => Err(match self.0.destroy_manager(Some(&manager)) {
                 Ok(()) => trouble,
                 Err(error) => trouble.and(Trouble::from(error)),
@@ -77,10 +71,7 @@ impl Plans {
                 "" => plan.label,
                 uuid => uuid.to_owned(),
             };
-            plans.push(Launched {
-                name,
-                manager: manager.unchecked_narrow(),
-            });
+            plans.push(Launched { name, manager: manager.unchecked_narrow() });
         }
         Ok(plans)
     }

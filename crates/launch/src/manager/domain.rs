@@ -124,9 +124,8 @@ impl Domain {
             }),
             changed: Condvar::new(),
         });
-        let prepared = together(split::by_node(&plan), |(name, part)| {
-            domain.prepare_node(&name, part)
-        });
+        let prepared =
+            together(split::by_node(&plan), |(name, part)| domain.prepare_node(&name, part));
         let prepared = prepared.into_iter().collect::<Result<(), Trouble>>();
         match prepared {
             Ok(()) => {
@@ -220,8 +219,7 @@ impl Domain {
     pub(super) fn restart_policy(&self) -> RestartPolicy {
         let state = self.state.lock();
         let said = property::text(&state.plan, RestartPolicy::PROPERTY);
-        said.and_then(|text| text.parse().ok())
-            .unwrap_or(self.settings.restart)
+        said.and_then(|text| text.parse().ok()).unwrap_or(self.settings.restart)
     }
 
     pub(super) fn is_ending(&self) -> bool {
@@ -231,9 +229,7 @@ impl Domain {
     pub(super) fn nodes(&self) -> Vec<(String, Node)> {
         let state = self.state.lock();
         let nodes = state.nodes.iter();
-        nodes
-            .map(|(name, node)| (name.clone(), node.clone()))
-            .collect()
+        nodes.map(|(name, node)| (name.clone(), node.clone())).collect()
     }
 
     /// Returns the nodes that are not lost.
@@ -357,11 +353,8 @@ impl Domain {
         let nodes = self.live();
         together(nodes, |(_, node)| {
             let used = split::used(&node.part);
-            let own: Vec<String> = names
-                .iter()
-                .filter(|name| used.contains(name.as_str()))
-                .cloned()
-                .collect();
+            let own: Vec<String> =
+                names.iter().filter(|name| used.contains(name.as_str())).cloned().collect();
             if !own.is_empty() {
                 let plans = node.plans.with_timeout(self.settings.node_timeout);
                 let _ = plans.disconnect(&own);
@@ -411,10 +404,7 @@ impl Domain {
             None => self.settings.node_timeout,
         };
         let plans: d::NodeApplicationManagerRef = node.plans.clone().into();
-        let ended = node
-            .manager
-            .with_timeout(limit)
-            .destroy_manager(Some(&plans));
+        let ended = node.manager.with_timeout(limit).destroy_manager(Some(&plans));
         self.state.lock().nodes.remove(name);
         match (ended, &node.lost) {
             (Ok(()), _) | (_, Some(_)) => Ok(()),

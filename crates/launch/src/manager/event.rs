@@ -64,39 +64,23 @@ pub enum Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Event::ProcessLost {
-                plan,
-                node,
-                process,
-                instances,
-                reason,
-            } => write!(
+            Event::ProcessLost { plan, node, process, instances, reason } => write!(
                 f,
                 "plan {plan}: process {process} on node {node} {reason}; it ran {}",
                 instances.join(", ")
             ),
-            Event::ProcessRestarted {
-                plan,
-                node,
-                process,
-            } => write!(
+            Event::ProcessRestarted { plan, node, process } => write!(
                 f,
                 "plan {plan}: process {process} on node {node} runs again, and is connected"
             ),
-            Event::NodeLost {
-                plan,
-                node,
-                instances,
-                reason,
-            } => write!(
+            Event::NodeLost { plan, node, instances, reason } => write!(
                 f,
                 "plan {plan}: node {node} is lost: {reason}; it ran {}",
                 instances.join(", ")
             ),
-            Event::Orphaned { plan, node } => write!(
-                f,
-                "plan {plan}: its execution manager is gone; ended on node {node}"
-            ),
+            Event::Orphaned { plan, node } => {
+                write!(f, "plan {plan}: its execution manager is gone; ended on node {node}")
+            }
             Event::Stopped { plan } => write!(f, "plan {plan} is stopped"),
             Event::Failed { plan, reason } => write!(f, "plan {plan}: {reason}"),
         }

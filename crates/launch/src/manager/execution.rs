@@ -180,20 +180,12 @@ impl Inner {
         if let Some(text) = property::text(plan, RestartPolicy::PROPERTY)
             && let Err(reason) = text.parse::<RestartPolicy>()
         {
-            return refuse(format!(
-                "its property {}: {reason}",
-                RestartPolicy::PROPERTY
-            ));
+            return refuse(format!("its property {}: {reason}", RestartPolicy::PROPERTY));
         }
         let settings = &self.settings;
         let sizes = [
             (plan.nodes().len(), settings.max_nodes, "nodes", "max_nodes"),
-            (
-                plan.instance.len(),
-                settings.max_instances,
-                "instances",
-                "max_instances",
-            ),
+            (plan.instance.len(), settings.max_instances, "instances", "max_instances"),
         ];
         for (many, most, what, setting) in sizes {
             if many > most {
@@ -205,12 +197,7 @@ impl Inner {
         if plan.instance.is_empty() {
             return refuse("it has no instance".to_owned());
         }
-        let report = check(&Input {
-            plan,
-            resources: None,
-            domain: None,
-            components: None,
-        });
+        let report = check(&Input { plan, resources: None, domain: None, components: None });
         let errors = report.findings.iter();
         let mut errors = errors.filter(|finding| finding.severity == Severity::Error);
         match (errors.next(), errors.count()) {
@@ -238,11 +225,7 @@ impl Inner {
                 "{most} plans are there, the limit (ExecutionSettings::max_plans, --max-plans)"
             ));
         }
-        let entry = Entry {
-            domain: None,
-            manager: None,
-            application: None,
-        };
+        let entry = Entry { domain: None, manager: None, application: None };
         plans.by_label.insert(name.to_owned(), entry);
         Ok(())
     }
@@ -251,13 +234,8 @@ impl Inner {
         self: &Arc<Self>,
         plan: Plan,
     ) -> Result<ox::DomainApplicationManagerRef, Trouble> {
-        let prepared = Domain::prepare(
-            plan,
-            &self.lookup,
-            &self.settings,
-            &self.observer,
-            &self.poa,
-        );
+        let prepared =
+            Domain::prepare(plan, &self.lookup, &self.settings, &self.observer, &self.poa);
         let domain = prepared?;
         let name = domain.label.clone();
         let published = self.publish(&domain);
@@ -271,13 +249,8 @@ impl Inner {
         self: &Arc<Self>,
         domain: &Arc<Domain>,
     ) -> Result<ox::DomainApplicationManagerRef, String> {
-        let servant = Manager {
-            inner: Arc::downgrade(self),
-            domain: Arc::clone(domain),
-        };
-        let activated = self
-            .poa
-            .activate::<ox::DomainApplicationManagerRef, _>(servant);
+        let servant = Manager { inner: Arc::downgrade(self), domain: Arc::clone(domain) };
+        let activated = self.poa.activate::<ox::DomainApplicationManagerRef, _>(servant);
         let reference = activated.map_err(|error| error.to_string())?;
         let watched = Arc::downgrade(domain);
         let inner = Arc::downgrade(self);
@@ -309,10 +282,7 @@ impl Inner {
             let mut plans = self.plans.lock();
             let entry = plans.by_label.get(&domain.label);
             let is_own = |own: &Arc<Domain>| Arc::ptr_eq(own, domain);
-            match entry
-                .and_then(|entry| entry.domain.as_ref())
-                .is_some_and(is_own)
-            {
+            match entry.and_then(|entry| entry.domain.as_ref()).is_some_and(is_own) {
                 true => plans.by_label.remove(&domain.label),
                 false => None,
             }
@@ -362,9 +332,7 @@ impl d::ExecutionManager for Servant {
         _: Option<&d::ResourceCommitmentManagerRef>,
     ) -> Result<Option<d::DomainApplicationManagerRef>, PreparePlanError> {
         let prepared = self.0.prepare(plan);
-        prepared
-            .map(|manager| Some(manager.into()))
-            .map_err(Trouble::plan)
+        prepared.map(|manager| Some(manager.into())).map_err(Trouble::plan)
     }
 
     fn get_managers(&self) -> Result<Vec<Option<d::DomainApplicationManagerRef>>, SystemException> {
@@ -387,10 +355,7 @@ impl d::ExecutionManager for Servant {
     /// Ends all plans. The process stays: whoever started it ends it.
     fn shutdown(&self) -> Result<(), SystemException> {
         if let Err(trouble) = self.0.close() {
-            self.0.observer.tell(&Event::Failed {
-                plan: trouble.name,
-                reason: trouble.reason,
-            });
+            self.0.observer.tell(&Event::Failed { plan: trouble.name, reason: trouble.reason });
         }
         Ok(())
     }
@@ -412,10 +377,8 @@ impl d::ApplicationManager for Manager {
         config: &[d::Property],
     ) -> Result<(Option<d::ApplicationRef>, Vec<d::Connection>), StartLaunchError> {
         let inner = self.inner.upgrade().ok_or(GONE)?;
-        let provided = self
-            .domain
-            .launch(config)
-            .map_err(|trouble| trouble.start::<StartLaunchError>())?;
+        let provided =
+            self.domain.launch(config).map_err(|trouble| trouble.start::<StartLaunchError>())?;
         let servant = Launched(Arc::clone(&self.domain));
         let activated = inner.poa.activate::<d::ApplicationRef, _>(servant);
         let application = activated.map_err(|error| {

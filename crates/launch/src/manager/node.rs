@@ -191,19 +191,15 @@ impl Inner {
         let refuse = |reason: String| Err(Trouble::new(label(&plan), reason));
         let own = &self.starter.node;
         if let Some(other) = plan.nodes().into_iter().find(|node| node != own) {
-            return refuse(format!(
-                "it has instances on node {other}, and this is {own}"
-            ));
+            return refuse(format!("it has instances on node {other}, and this is {own}"));
         }
         self.check_processes(&plan)?;
         let application = Arc::new(Application::new(&self.starter, &plan)?);
         if let Some(lease) = lease {
             application.renew(Duration::from_millis(lease));
         }
-        let servant = Manager {
-            inner: Arc::downgrade(self),
-            application: Arc::clone(&application),
-        };
+        let servant =
+            Manager { inner: Arc::downgrade(self), application: Arc::clone(&application) };
         let mut plans = self.plans.lock();
         if plans.is_closed {
             return refuse("the node manager ends".to_owned());
@@ -214,16 +210,11 @@ impl Inner {
                 "the node has {most} plans, the limit (NodeSettings::max_plans, --max-plans)"
             ));
         }
-        let activated = self
-            .poa
-            .activate::<ox::NodeApplicationManagerRef, _>(servant);
+        let activated = self.poa.activate::<ox::NodeApplicationManagerRef, _>(servant);
         let reference = activated.map_err(|error| Trouble::new(label(&plan), error))?;
         let id = self.poa.reference_to_id(&reference);
         let id = id.map_err(|error| Trouble::new(label(&plan), error))?;
-        let entry = Entry {
-            application,
-            launched: None,
-        };
+        let entry = Entry { application, launched: None };
         plans.by_reference.insert(id, entry);
         self.changed.notify_all();
         Ok(reference.into())
@@ -286,19 +277,14 @@ fn watch(inner: &Weak<Inner>) {
             .filter(|(_, entry)| entry.application.has_expired(now))
             .map(|(id, _)| id.clone())
             .collect();
-        let expired: Vec<(ObjectId, Entry)> = expired
-            .into_iter()
-            .filter_map(|id| plans.by_reference.remove_entry(&id))
-            .collect();
+        let expired: Vec<(ObjectId, Entry)> =
+            expired.into_iter().filter_map(|id| plans.by_reference.remove_entry(&id)).collect();
         drop(plans);
         for (id, entry) in expired {
             let plan = entry.application.label.clone();
             let node = inner.starter.node.clone();
             let ended = inner.end(&id, &entry);
-            inner.observer.tell(&Event::Orphaned {
-                plan: plan.clone(),
-                node,
-            });
+            inner.observer.tell(&Event::Orphaned { plan: plan.clone(), node });
             if let Err(trouble) = ended {
                 let reason = trouble.to_string();
                 inner.observer.tell(&Event::Failed { plan, reason });
@@ -335,9 +321,7 @@ impl d::NodeManager for Servant {
         _: Option<&d::ResourceCommitmentManagerRef>,
     ) -> Result<Option<d::NodeApplicationManagerRef>, PreparePlanError> {
         let prepared = self.0.prepare(plan);
-        prepared
-            .map(Some)
-            .map_err(|trouble| self.0.located(trouble).plan())
+        prepared.map(Some).map_err(|trouble| self.0.located(trouble).plan())
     }
 
     fn destroy_manager(
@@ -381,10 +365,8 @@ impl d::ApplicationManager for Manager {
         let launched = self.application.launch(config);
         let provided =
             launched.map_err(|trouble| inner.located(trouble).start::<StartLaunchError>())?;
-        let servant = Launched {
-            inner: Arc::downgrade(&inner),
-            application: Arc::clone(&self.application),
-        };
+        let servant =
+            Launched { inner: Arc::downgrade(&inner), application: Arc::clone(&self.application) };
         let activated = inner.poa.activate::<d::NodeApplicationRef, _>(servant);
         let reference = activated.map_err(|error| {
             Trouble::new(&self.application.label, error).start::<StartLaunchError>()

@@ -107,19 +107,13 @@ impl Starter {
             }
         };
         let manager =
-            called
-                .map_err(|reason| Trouble::new("", reason))
-                .and_then(|manager: LocalityRef| {
-                    let manager = manager.with_timeout(self.settings.call_timeout);
-                    let plan = wire::to_wire(part)?;
-                    manager.prepare_plan(&plan, None)?;
-                    let (application, provided) = manager.start_launch(config)?;
-                    Ok(Installed {
-                        manager,
-                        application,
-                        provided,
-                    })
-                });
+            called.map_err(|reason| Trouble::new("", reason)).and_then(|manager: LocalityRef| {
+                let manager = manager.with_timeout(self.settings.call_timeout);
+                let plan = wire::to_wire(part)?;
+                manager.prepare_plan(&plan, None)?;
+                let (application, provided) = manager.start_launch(config)?;
+                Ok(Installed { manager, application, provided })
+            });
         manager.map_err(|trouble| trouble.within(place, first))
     }
 
@@ -149,21 +143,16 @@ impl Starter {
             Some(_) => Ok(is_late),
             None => Err(Trouble::new(
                 "",
-                format!(
-                    "process {} was killed and is still there after {limit:?}",
-                    child.id()
-                ),
+                format!("process {} was killed and is still there after {limit:?}", child.id()),
             )),
         }
     }
 
     fn place(&self) -> Result<Place, Trouble> {
         let most = self.settings.max_processes;
-        let taken = self
-            .count
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
-                (now < most).then_some(now + 1)
-            });
+        let taken = self.count.fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
+            (now < most).then_some(now + 1)
+        });
         match taken {
             Ok(_) => Ok(Place(Arc::clone(&self.count))),
             Err(_) => Err(Trouble::new(

@@ -49,11 +49,7 @@ impl Program {
         arguments.extend(settings.arguments.iter().cloned());
         if path.extension().is_none_or(|extension| extension != "so") {
             let before = Vec::new();
-            return Ok(Program {
-                path,
-                before,
-                arguments,
-            });
+            return Ok(Program { path, before, arguments });
         }
         let Some((host, before)) = settings.library_host.split_first() else {
             let reason = format!(
@@ -64,11 +60,7 @@ impl Program {
         };
         let mut before = before.to_vec();
         before.extend([path.display().to_string(), "--".to_owned()]);
-        Ok(Program {
-            path: host.into(),
-            before,
-            arguments,
-        })
+        Ok(Program { path: host.into(), before, arguments })
     }
 }
 
@@ -111,9 +103,7 @@ fn command_line(part: &Plan) -> Result<Vec<String>, Trouble> {
 /// Refuses arguments of a plan that would change those of the manager, which stand around them.
 fn check_arguments(line: &[String]) -> Result<(), String> {
     let own = |argument: &&String| {
-        let name = argument
-            .split_once('=')
-            .map_or(argument.as_str(), |(name, _)| name);
+        let name = argument.split_once('=').map_or(argument.as_str(), |(name, _)| name);
         ARGUMENTS.contains(&name)
     };
     if let Some(own) = line.iter().find(own) {
@@ -168,12 +158,7 @@ impl Artifacts {
 }
 
 fn shown(folder: &Path) -> String {
-    folder
-        .canonicalize()
-        .as_deref()
-        .unwrap_or(folder)
-        .display()
-        .to_string()
+    folder.canonicalize().as_deref().unwrap_or(folder).display().to_string()
 }
 
 #[cfg(test)]
@@ -225,25 +210,16 @@ mod tests {
             let refused = check(line).unwrap_err();
             assert!(refused.contains("write -ORBNAME=VALUE"), "{refused}");
         }
-        for line in [
-            &["--activator", "IOR:00"][..],
-            &["--plan=p", "x"],
-            &["x", "--wait"],
-        ] {
+        for line in [&["--activator", "IOR:00"][..], &["--plan=p", "x"], &["x", "--wait"]] {
             let refused = check(line).unwrap_err();
-            assert!(
-                refused.contains("the node manager alone gives"),
-                "{refused}"
-            );
+            assert!(refused.contains("the node manager alone gives"), "{refused}");
         }
     }
 
     #[test]
     fn instances_of_two_executables_share_no_process() {
-        let text = PLAN.replace(
-            "constrainedInstance = [\"c1\"]",
-            "constrainedInstance = [\"c1\", \"p\"]",
-        );
+        let text =
+            PLAN.replace("constrainedInstance = [\"c1\"]", "constrainedInstance = [\"c1\", \"p\"]");
         let parts = by_node(&plan(&text));
         let (_, process) = &by_process(&parts[0].1)[0];
         let error = Program::of(process, &NodeSettings::default()).unwrap_err();

@@ -122,10 +122,7 @@ impl Domain {
             if state.phase != Phase::Running {
                 return Err(Trouble::new(
                     &self.label,
-                    format!(
-                        "it is {:?}, and only a running plan can be changed",
-                        state.phase
-                    ),
+                    format!("it is {:?}, and only a running plan can be changed", state.phase),
                 ));
             }
             state.plan.clone()
@@ -147,15 +144,13 @@ impl Domain {
         self.disconnect(&Difference::between(old, new).broken);
         let wanted: BTreeMap<String, Plan> = split::by_node(new).into_iter().collect();
         let left = self.nodes().into_iter();
-        let left: Vec<_> = left
-            .filter(|(name, node)| !wanted.contains_key(name) || node.lost.is_some())
-            .collect();
+        let left: Vec<_> =
+            left.filter(|(name, node)| !wanted.contains_key(name) || node.lost.is_some()).collect();
         let ended = together(left, |(name, node)| self.end_node(&name, &node));
         ended.into_iter().collect::<Result<(), Trouble>>()?;
-        let changed = together(
-            wanted.into_iter().collect(),
-            |(name, part): (String, Plan)| self.change_node(&name, part),
-        );
+        let changed = together(wanted.into_iter().collect(), |(name, part): (String, Plan)| {
+            self.change_node(&name, part)
+        });
         changed.into_iter().collect::<Result<(), Trouble>>()?;
         // What an instance provides may have moved though the plan says the same of it.
         let after = self.provided();
@@ -240,14 +235,8 @@ mod tests {
         let old = plan(PLAN);
         let new = plan(&PLAN.replace("bin/c", "bin/d"));
         let difference = Difference::between(&old, &new);
-        assert_eq!(
-            difference.changed,
-            ["c1".to_owned(), "c2".to_owned()].into()
-        );
-        assert_eq!(
-            difference.broken,
-            ["one".to_owned(), "two".to_owned()].into()
-        );
+        assert_eq!(difference.changed, ["c1".to_owned(), "c2".to_owned()].into());
+        assert_eq!(difference.broken, ["one".to_owned(), "two".to_owned()].into());
     }
 
     #[test]

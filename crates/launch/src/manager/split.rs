@@ -164,20 +164,15 @@ pub(crate) mod tests {
         assert_eq!(provided(&parts[0].1), ["one", "two"].into());
         south.check_references().unwrap();
         assert_eq!(lacking(south, &[]), ["two"]);
-        let two = d::Connection {
-            name: "two".to_owned(),
-            endpoint: vec![None],
-        };
+        let two = d::Connection { name: "two".to_owned(), endpoint: vec![None] };
         assert!(lacking(south, &[two]).is_empty());
     }
 
     #[test]
     fn processes_keep_their_names_when_a_plan_is_divided() {
         let whole = plan(PLAN);
-        let mut wanted: Vec<(String, String)> = processes(&whole)
-            .into_iter()
-            .map(|process| (process.node, process.name))
-            .collect();
+        let mut wanted: Vec<(String, String)> =
+            processes(&whole).into_iter().map(|process| (process.node, process.name)).collect();
         let mut found = Vec::new();
         for (node, part) in by_node(&whole) {
             let names = by_process(&part).into_iter();

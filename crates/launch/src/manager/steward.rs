@@ -114,14 +114,9 @@ impl Domain {
         let reason = format!(
             "ended: its launch was not continued within {limit:?} (ExecutionSettings::client_timeout)"
         );
-        let reason = ended
-            .err()
-            .into_iter()
-            .fold(reason, |reason, trouble| format!("{reason}; {trouble}"));
-        self.observer.tell(&Event::Failed {
-            plan: self.label.clone(),
-            reason,
-        });
+        let reason =
+            ended.err().into_iter().fold(reason, |reason, trouble| format!("{reason}; {trouble}"));
+        self.observer.tell(&Event::Failed { plan: self.label.clone(), reason });
     }
 
     /// Does what is to be done on the nodes. Returns whether it could: another operation may run.
@@ -202,8 +197,7 @@ impl Domain {
                     node.ended.insert(status.process.clone(), again);
                     node.restarted.remove(&status.process);
                     // Nobody is connected to it any more.
-                    node.provided
-                        .retain(|one| !gone.contains(one.name.as_str()));
+                    node.provided.retain(|one| !gone.contains(one.name.as_str()));
                 }
                 state.mark_stale(&gone);
             }
@@ -227,10 +221,9 @@ impl Domain {
             RestartPolicy::OnFailure { .. } if status.state == ProcessState::Stopped => {
                 (None, "it is not started again after status 0".to_owned())
             }
-            RestartPolicy::OnFailure { limit, .. } if status.restarts >= limit => (
-                None,
-                format!("it was started again {limit} times, the limit"),
-            ),
+            RestartPolicy::OnFailure { limit, .. } if status.restarts >= limit => {
+                (None, format!("it was started again {limit} times, the limit"))
+            }
             RestartPolicy::OnFailure { limit, delay } => (
                 now.checked_add(delay),
                 format!(
@@ -338,10 +331,7 @@ impl Domain {
                     let reason = format!("restarting: {trouble}; it is tried again");
                     if state.unfinished_because.as_ref() != Some(&reason) {
                         state.unfinished_because = Some(reason.clone());
-                        told.push(Event::Failed {
-                            plan: self.label.clone(),
-                            reason,
-                        });
+                        told.push(Event::Failed { plan: self.label.clone(), reason });
                     }
                 }
             }
@@ -363,11 +353,9 @@ impl Domain {
                     statuses
                 }
                 (Some(reason), _) => lost(&name, &node, &format!("the node is lost: {reason}")),
-                (None, Err(error)) => lost(
-                    &name,
-                    &node,
-                    &format!("the node manager does not answer: {error}"),
-                ),
+                (None, Err(error)) => {
+                    lost(&name, &node, &format!("the node manager does not answer: {error}"))
+                }
             }
         });
         found.into_iter().flatten().collect()

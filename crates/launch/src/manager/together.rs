@@ -82,10 +82,7 @@ mod tests {
     fn results_come_in_the_order_of_items() {
         let items: Vec<usize> = (0..100).collect();
         let doubled = together(items.clone(), |item| item * 2);
-        assert_eq!(
-            doubled,
-            items.iter().map(|item| item * 2).collect::<Vec<_>>()
-        );
+        assert_eq!(doubled, items.iter().map(|item| item * 2).collect::<Vec<_>>());
         assert!(together(Vec::<u8>::new(), |item| item).is_empty());
     }
 

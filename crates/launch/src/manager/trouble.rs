@@ -19,10 +19,7 @@ pub struct Trouble {
 
 impl Trouble {
     pub(crate) fn new(name: impl Into<String>, reason: impl fmt::Display) -> Trouble {
-        Trouble {
-            name: name.into(),
-            reason: reason.to_string(),
-        }
+        Trouble { name: name.into(), reason: reason.to_string() }
     }
 
     /// Says where it was: the node, or the process. An empty name becomes `name`.

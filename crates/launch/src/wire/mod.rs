@@ -30,10 +30,7 @@ pub struct WireError {
 
 impl WireError {
     fn new(element: impl Into<String>, reason: impl Into<String>) -> Self {
-        WireError {
-            element: element.into(),
-            reason: reason.into(),
-        }
+        WireError { element: element.into(), reason: reason.into() }
     }
 }
 

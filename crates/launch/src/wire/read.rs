@@ -325,14 +325,8 @@ mod tests {
     fn ids_of_equal_names_are_numbered() {
         let mut taken = Taken::default();
         let mut id = |name| taken.id(name).0;
-        assert_eq!(
-            ["a", "a-3", "a", "a", " a "].map(&mut id),
-            ["a", "a-3", "a-2", "a-4", "a-5"]
-        );
-        assert_eq!(
-            ["", "unnamed", "a-2"].map(id),
-            ["unnamed", "unnamed-2", "a-2-2"]
-        );
+        assert_eq!(["a", "a-3", "a", "a", " a "].map(&mut id), ["a", "a-3", "a-2", "a-4", "a-5"]);
+        assert_eq!(["", "unnamed", "a-2"].map(id), ["unnamed", "unnamed-2", "a-2-2"]);
     }
 
     #[test]
@@ -350,10 +344,7 @@ mod tests {
         assert!(read.contains("index 7 is out of range"), "{read}");
         plan.instance.push(plan.instance[0].clone());
         let refused = from_wire(&plan).unwrap_err().to_string();
-        assert!(
-            refused.contains("100001 instances, and 100000"),
-            "{refused}"
-        );
+        assert!(refused.contains("100001 instances, and 100000"), "{refused}");
     }
 
     #[test]

@@ -6,10 +6,7 @@ use oxorb_cdr::{Any, Dynamic, Field, LongDouble, Shape, TcKind, TypeCode};
 use oxorb_deploy::value::{self, Basic, Data, Type};
 
 /// References are text in plans, and may be URLs: on the wire they are strings under a name of their own.
-const REFERENCE: (&str, &str) = (
-    "IDL:oxorb.org/OxDeployment/ReferenceText:1.0",
-    "ReferenceText",
-);
+const REFERENCE: (&str, &str) = ("IDL:oxorb.org/OxDeployment/ReferenceText:1.0", "ReferenceText");
 
 /// Depth of types of properties, as of documents.
 const MOST_DEPTH: usize = 48;
@@ -31,11 +28,7 @@ pub fn to_any(value: &value::Any) -> Result<Any, String> {
 pub fn from_any(any: &Any) -> Result<value::Any, String> {
     let kind = plan_type(any.type_code(), 0)?;
     let tree = any.dynamic().map_err(|error| error.to_string())?;
-    Ok(value::Any {
-        data: data(&kind, &tree)?,
-        kind,
-        ..value::Any::default()
-    })
+    Ok(value::Any { data: data(&kind, &tree)?, kind, ..value::Any::default() })
 }
 
 /// Returns the type code of a type.
@@ -64,34 +57,22 @@ pub(super) fn type_code(kind: &Type) -> TypeCode {
             Basic::WString => TypeCode::bounded_wstring(*bound),
             _ => TypeCode::bounded_string(*bound),
         },
-        Type::Enum {
-            name,
-            type_id,
-            members,
-        } => TypeCode::enumeration(type_id, name, members.iter().map(String::as_str)),
-        Type::Struct {
-            name,
-            type_id,
-            members,
-        } => {
+        Type::Enum { name, type_id, members } => {
+            TypeCode::enumeration(type_id, name, members.iter().map(String::as_str))
+        }
+        Type::Struct { name, type_id, members } => {
             let members = members.iter();
             let members = members.map(|(name, kind)| (name.as_str(), type_code(kind)));
             TypeCode::structure(type_id, name, members)
         }
-        Type::Sequence {
-            bound: None,
-            element,
-        } => TypeCode::sequence(type_code(element)),
-        Type::Sequence {
-            bound: Some(bound),
-            element,
-        } => TypeCode::bounded_sequence(type_code(element), *bound),
+        Type::Sequence { bound: None, element } => TypeCode::sequence(type_code(element)),
+        Type::Sequence { bound: Some(bound), element } => {
+            TypeCode::bounded_sequence(type_code(element), *bound)
+        }
         Type::Array { length, element } => TypeCode::array(type_code(element), *length),
-        Type::Alias {
-            name,
-            type_id,
-            element,
-        } => TypeCode::alias(type_id, name, type_code(element)),
+        Type::Alias { name, type_id, element } => {
+            TypeCode::alias(type_id, name, type_code(element))
+        }
     }
 }
 
@@ -226,35 +207,25 @@ pub(super) fn plan_type(ty: &TypeCode, depth: usize) -> Result<Type, String> {
         TcKind::Enum => {
             let members = ty.as_ref().enumerators().iter();
             let members = members.map(|member| member.to_string()).collect();
-            Ok(Type::Enum {
-                name,
-                type_id,
-                members,
-            })
+            Ok(Type::Enum { name, type_id, members })
         }
         TcKind::Struct => {
             let members = ty.as_ref().members().map(|member| {
                 let kind = plan_type(&member.ty.to_type_code())?;
                 Ok((member.name.to_string(), kind))
             });
-            Ok(Type::Struct {
-                name,
-                type_id,
-                members: members.collect::<Result<_, String>>()?,
-            })
+            Ok(Type::Struct { name, type_id, members: members.collect::<Result<_, String>>()? })
         }
         TcKind::Sequence => match ty.shape() {
-            Shape::Sequence { element, bound } => Ok(Type::Sequence {
-                bound,
-                element: Box::new(plan_type(&element.to_type_code())?),
-            }),
+            Shape::Sequence { element, bound } => {
+                Ok(Type::Sequence { bound, element: Box::new(plan_type(&element.to_type_code())?) })
+            }
             _ => Err(refused(ty)),
         },
         TcKind::Array => match ty.shape() {
-            Shape::Array { element, length } => Ok(Type::Array {
-                length,
-                element: Box::new(plan_type(&element.to_type_code())?),
-            }),
+            Shape::Array { element, length } => {
+                Ok(Type::Array { length, element: Box::new(plan_type(&element.to_type_code())?) })
+            }
             _ => Err(refused(ty)),
         },
         TcKind::Alias => match ty.as_ref().content() {
@@ -300,10 +271,7 @@ fn data(kind: &Type, tree: &Dynamic) -> Result<Data, String> {
         (_, Dynamic::String(text) | Dynamic::Wstring(text)) => Data::Text(text.clone()),
         (Type::Enum { members, .. }, Dynamic::Enum { ordinal, .. }) => {
             let name = members.get(*ordinal as usize);
-            Data::Enum(
-                name.cloned()
-                    .ok_or("the number of an enumerator is too large")?,
-            )
+            Data::Enum(name.cloned().ok_or("the number of an enumerator is too large")?)
         }
         (Type::Struct { members, .. }, Dynamic::Struct(fields)) => {
             let pairs = members.iter().zip(fields);

@@ -11,10 +11,7 @@ use oxorb_launch::wire::{from_any, from_wire, to_wire};
 use proptest::prelude::*;
 
 fn read(name: &str) -> Plan {
-    let path = format!(
-        "{}/../deploy/tests/plans/{name}",
-        env!("CARGO_MANIFEST_DIR")
-    );
+    let path = format!("{}/../deploy/tests/plans/{name}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let format = Format::of_file(name).unwrap();
     let document = Document::read(&text, format, &Limits::default()).unwrap();
@@ -22,10 +19,7 @@ fn read(name: &str) -> Plan {
 }
 
 /// What two ORBs of ours agree on.
-const DIALECT: Dialect = Dialect {
-    chars: CharSet::Utf8,
-    ..Dialect::GIOP_1_2
-};
+const DIALECT: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 /// Through the octets of a message.
 fn sent(plan: &DeploymentPlan) -> DeploymentPlan {
@@ -62,10 +56,7 @@ fn what_is_wrong_is_named() {
     let mut plan = to_wire(&read("avionics.toml")).unwrap();
     plan.instance[0].implementation_ref = 7;
     let wrong = from_wire(&plan).unwrap_err();
-    assert_eq!(
-        wrong.to_string(),
-        "rate: index 7 is out of range: there are 3"
-    );
+    assert_eq!(wrong.to_string(), "rate: index 7 is out of range: there are 3");
     plan.instance[0].implementation_ref = 0;
     plan.instance[0].config_property[0].value = Any::new(Any::new(1_u32));
     let wrong = from_wire(&plan).unwrap_err();

@@ -48,11 +48,7 @@ pub(super) fn oversized(start: &[u8], limit: Violation) -> Violation {
     if swapped >= size {
         return limit;
     }
-    Violation::Peer(Misbehaviour::OtherByteOrder {
-        protocol: NAME,
-        size,
-        swapped,
-    })
+    Violation::Peer(Misbehaviour::OtherByteOrder { protocol: NAME, size, swapped })
 }
 
 /// Returns the fewest octets that follow the header of a message: where there are any, a number comes first, aligned.
@@ -75,10 +71,7 @@ fn is_giop(start: &[u8; LEN]) -> bool {
 fn unreadable(start: &[u8; LEN], kind: MessageType) -> Violation {
     let [s0, s1, s2, s3, _] = *start;
     if is_giop(start) {
-        return Violation::Peer(Misbehaviour::Protocol {
-            expected: NAME,
-            start: [s0, s1, s2, s3],
-        });
+        return Violation::Peer(Misbehaviour::Protocol { expected: NAME, start: [s0, s1, s2, s3] });
     }
     match kind.0 >= MessageType::FRAGMENT.0 {
         true => Violation::Unsupported(Unsupported::MessageType(kind)),

@@ -40,10 +40,7 @@ pub(super) fn parse_request(message: &[u8]) -> Result<LocateRequest<'_>, Violati
     let id = fields.ulong("the request id", FIELDS_AT)?;
     let length = fields.ulong("the length of the object key", SECOND_AT)?;
     let key = fields.octets("the object key", THIRD_AT, length as usize)?;
-    Ok(LocateRequest {
-        id,
-        target: Target::Key(key),
-    })
+    Ok(LocateRequest { id, target: Target::Key(key) })
 }
 
 /// Reads a LocateReply.
@@ -54,11 +51,7 @@ pub(super) fn parse_reply(message: &[u8]) -> Result<LocateReply, Violation> {
     let fields = Native(message);
     let id = fields.ulong("the request id", FIELDS_AT)?;
     let status = fields.ulong("the locate status", SECOND_AT)?;
-    Ok(LocateReply {
-        id,
-        status: LocateStatus(status),
-        body: THIRD_AT,
-    })
+    Ok(LocateReply { id, status: LocateStatus(status), body: THIRD_AT })
 }
 
 /// Writes header and two numbers.

@@ -105,9 +105,7 @@ impl Messaging for GiopLite {
     }
 
     fn request_id(&self, frame: &Frame<'_>) -> u32 {
-        Native(frame.bytes)
-            .ulong("the request id", FIELDS_AT)
-            .unwrap_or(0)
+        Native(frame.bytes).ulong("the request id", FIELDS_AT).unwrap_or(0)
     }
 
     fn reply<'f>(&self, frame: &Frame<'f>) -> Result<Reply<'f>, Violation> {

@@ -106,10 +106,7 @@ const fn least(kind: MessageType) -> u32 {
 fn unreadable(start: &[u8; LEN], of_this_version: bool, kind: MessageType) -> Violation {
     let [s0, s1, s2, s3, ..] = *start;
     if !of_this_version {
-        return Violation::Peer(Misbehaviour::Protocol {
-            expected: NAME,
-            start: [s0, s1, s2, s3],
-        });
+        return Violation::Peer(Misbehaviour::Protocol { expected: NAME, start: [s0, s1, s2, s3] });
     }
     match kind.0 >= MessageType::FRAGMENT.0 {
         true => Violation::Unsupported(Unsupported::MessageType(kind)),

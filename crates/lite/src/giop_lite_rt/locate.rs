@@ -38,10 +38,7 @@ pub(crate) fn parse_request(
     let id = ulong(message, order, "the request id", ID_AT)?;
     let length = ulong(message, order, "the length of the object key", REST_AT)?;
     let key = octets(message, "the object key", REST_AT + 4, length as usize)?;
-    Ok(LocateRequest {
-        id,
-        target: Target::Key(key),
-    })
+    Ok(LocateRequest { id, target: Target::Key(key) })
 }
 
 /// Reads a LocateReply.

@@ -124,9 +124,7 @@ impl Messaging for GiopLiteRt {
 
     fn request_id(&self, frame: &Frame<'_>) -> u32 {
         let start = frame.bytes.first_chunk::<{ reply::REST_AT }>();
-        start.map_or(0, |[.., i0, i1, i2, i3]| {
-            ulong_from(frame.header.order, [*i0, *i1, *i2, *i3])
-        })
+        start.map_or(0, |[.., i0, i1, i2, i3]| ulong_from(frame.header.order, [*i0, *i1, *i2, *i3]))
     }
 
     #[inline]

@@ -18,12 +18,7 @@ const CONTEXTS: u8 = 1;
 
 /// The octets of a Reply up to its body.
 pub(super) const FORM: ReplyForm = ReplyForm {
-    octets: header::padded(header::octets(
-        ByteOrder::NATIVE,
-        MessageType::REPLY,
-        [0; 2],
-        0,
-    )),
+    octets: header::padded(header::octets(ByteOrder::NATIVE, MessageType::REPLY, [0; 2], 0)),
     short: REST_AT == ReplyForm::SHORT,
     id_at: ID_AT as u8,
     status_at: STATUS_AT as u8,
@@ -79,18 +74,10 @@ pub(crate) fn parse(message: &[u8], order: ByteOrder) -> Result<Reply<'_>, Viola
         return Err(octets(message, "the fields of a reply", 0, REST_AT).unwrap_err());
     };
     let [_, _, status, follows, _, _, _, _, i0, i1, i2, i3] = *start;
-    let (id, status) = (
-        ulong_from(order, [i0, i1, i2, i3]),
-        ReplyStatus(u32::from(status)),
-    );
+    let (id, status) = (ulong_from(order, [i0, i1, i2, i3]), ReplyStatus(u32::from(status)));
     match follows {
         // In place: a reply is large, and made in as few instructions as it takes to move it.
-        0 => Ok(Reply {
-            id,
-            status,
-            contexts: ServiceContexts::none(order),
-            body: REST_AT,
-        }),
+        0 => Ok(Reply { id, status, contexts: ServiceContexts::none(order), body: REST_AT }),
         CONTEXTS => with_contexts(message, order, id, status),
         other => Err(Violation::Peer(Misbehaviour::Undefined {
             protocol: NAME,
@@ -109,10 +96,5 @@ fn with_contexts(
 ) -> Result<Reply<'_>, Violation> {
     let mut fields = Decoder::new(message, order, Dialect::new(2)).at(REST_AT);
     let contexts = ServiceContexts::read(message, false, &mut fields)?;
-    Ok(Reply {
-        id,
-        status,
-        contexts,
-        body: fields.position(),
-    })
+    Ok(Reply { id, status, contexts, body: fields.position() })
 }

@@ -265,10 +265,7 @@ pub(crate) fn numbered(message: &[u8], order: ByteOrder) -> Result<Numbered<'_>,
             Some((key, operation))
         }
     };
-    Ok(Numbered {
-        number: (number != NO_NUMBER).then_some(number),
-        names,
-    })
+    Ok(Numbered { number: (number != NO_NUMBER).then_some(number), names })
 }
 
 /// Reads object key and operation at `at`, and where they end.

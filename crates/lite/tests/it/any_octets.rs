@@ -15,10 +15,7 @@ fn written(
     terms: Option<Terms>,
     body: &[u8],
 ) -> Vec<u8> {
-    let alias = Alias {
-        number: 3,
-        known: false,
-    };
+    let alias = Alias { number: 3, known: false };
     let order = match messaging.needs().same_order {
         true => ByteOrder::NATIVE,
         false => ByteOrder::from_flag(little),

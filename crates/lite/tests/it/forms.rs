@@ -58,16 +58,9 @@ fn replies_to_a_frame_are_those_of_its_messaging() {
 fn a_request_with_nothing_but_an_alias_is_read() {
     let inbox = announced(GIOP_LITE_RT);
     let frame = inbox.frame();
-    assert!(
-        frame
-            .context
-            .is_some_and(|context| context.aliased().is_some())
-    );
+    assert!(frame.context.is_some_and(|context| context.aliased().is_some()));
     let request = Request::parse(&frame).unwrap();
-    assert_eq!(
-        (request.id, request.operation, request.body),
-        (9, "ping", 16)
-    );
+    assert_eq!((request.id, request.operation, request.body), (9, "ping", 16));
 }
 
 proptest! {

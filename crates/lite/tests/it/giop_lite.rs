@@ -40,18 +40,11 @@ fn a_request_has_no_magic_no_contexts_and_no_padding_before_its_arguments() {
         ("61646400", false),
         ("2a000000", true),
     ]);
-    let context = ServiceContext {
-        id: 10,
-        data: &[0, 0, 0, 5],
-    };
+    let context = ServiceContext { id: 10, data: &[0, 0, 0, 5] };
     let contexts = [context];
     let header = request(7, b"key", "add", &contexts, None, None);
-    let written = message(
-        GIOP_LITE,
-        NATIVE,
-        |lite, e| lite.begin_request(e, &header),
-        |e| e.long(42),
-    );
+    let written =
+        message(GIOP_LITE, NATIVE, |lite, e| lite.begin_request(e, &header), |e| e.long(42));
     assert_eq!(written, expected);
 
     let mut inbox = inbox(GIOP_LITE);
@@ -59,9 +52,7 @@ fn a_request_has_no_magic_no_contexts_and_no_padding_before_its_arguments() {
     let header = inbox.poll().unwrap().expect("a whole message");
     assert_eq!((header.kind, header.total()), (MessageType::REQUEST, 36));
     let frame = inbox.frame();
-    let Ok(Message::Request(read)) = frame.message() else {
-        panic!("a request")
-    };
+    let Ok(Message::Request(read)) = frame.message() else { panic!("a request") };
     assert_eq!((read.id, read.response), (7, Response::WithTarget));
     assert_eq!((read.target, read.operation), (Target::Key(b"key"), "add"));
     assert!(read.contexts.is_empty());
@@ -72,15 +63,10 @@ fn a_request_has_no_magic_no_contexts_and_no_padding_before_its_arguments() {
 
 #[test]
 fn response_flags_are_those_of_tao() {
-    for (response, flags) in [
-        (Response::None, 0),
-        (Response::WithServer, 129),
-        (Response::WithTarget, 1),
-    ] {
-        let header = RequestHeader {
-            response,
-            ..request(1, b"k", "f", &[], None, None)
-        };
+    for (response, flags) in
+        [(Response::None, 0), (Response::WithServer, 129), (Response::WithTarget, 1)]
+    {
+        let header = RequestHeader { response, ..request(1, b"k", "f", &[], None, None) };
         let begin =
             |lite: &dyn oxorb_giop::Messaging, e: &mut Encoder<'_>| lite.begin_request(e, &header);
         let mut written = message(GIOP_LITE, NATIVE, begin, |_| {});
@@ -119,13 +105,8 @@ fn a_reply_has_its_body_at_sixteen() {
     feed(&mut inbox, &written);
     inbox.poll().unwrap();
     let frame = inbox.frame();
-    let Ok(Message::Reply(reply)) = frame.message() else {
-        panic!("a reply")
-    };
-    assert_eq!(
-        (reply.id, reply.status, reply.body),
-        (7, ReplyStatus::NO_EXCEPTION, 16)
-    );
+    let Ok(Message::Reply(reply)) = frame.message() else { panic!("a reply") };
+    assert_eq!((reply.id, reply.status, reply.body), (7, ReplyStatus::NO_EXCEPTION, 16));
 }
 
 #[test]
@@ -142,9 +123,7 @@ fn a_permanent_forward_goes_as_one_for_now() {
     feed(&mut inbox, &written);
     inbox.poll().unwrap();
     let frame = inbox.frame();
-    let Ok(Message::Reply(reply)) = frame.message() else {
-        panic!("a reply")
-    };
+    let Ok(Message::Reply(reply)) = frame.message() else { panic!("a reply") };
     assert_eq!(reply.status, ReplyStatus::LOCATION_FORWARD);
     let mut body = frame.decoder(frame.wire().dialect()).at(reply.body);
     assert_eq!(Ior::decode(&mut body), Ok(Ior::default()));
@@ -189,22 +168,14 @@ fn locating() {
 
 #[test]
 fn cancel_close_and_error_have_their_type_at_offset_four() {
-    let cancel = native(&[
-        ("07000000", true),
-        ("02", false),
-        ("000000", false),
-        ("09000000", true),
-    ]);
+    let cancel =
+        native(&[("07000000", true), ("02", false), ("000000", false), ("09000000", true)]);
     assert_eq!(*GIOP_LITE.cancel(NATIVE, 9).unwrap(), *cancel);
     assert_eq!(*GIOP_LITE.close(NATIVE).unwrap(), [0, 0, 0, 0, 5]);
     // TAO wrote the type first, and the size where the type belongs.
     assert_eq!(*GIOP_LITE.error().unwrap(), [0, 0, 0, 0, 6]);
     let mut inbox = inbox(GIOP_LITE);
-    for short in [
-        GIOP_LITE.cancel(NATIVE, 9),
-        GIOP_LITE.close(NATIVE),
-        GIOP_LITE.error(),
-    ] {
+    for short in [GIOP_LITE.cancel(NATIVE, 9), GIOP_LITE.close(NATIVE), GIOP_LITE.error()] {
         feed(&mut inbox, &short.unwrap());
     }
     inbox.poll().unwrap();
@@ -213,10 +184,7 @@ fn cancel_close_and_error_have_their_type_at_offset_four() {
         Ok(Message::CancelRequest(cancel)) if cancel.id == 9
     ));
     inbox.poll().unwrap();
-    assert!(matches!(
-        inbox.frame().message(),
-        Ok(Message::CloseConnection)
-    ));
+    assert!(matches!(inbox.frame().message(), Ok(Message::CloseConnection)));
     inbox.poll().unwrap();
     assert!(matches!(inbox.frame().message(), Ok(Message::MessageError)));
     assert_eq!(inbox.poll(), Ok(None));
@@ -243,20 +211,12 @@ fn a_machine_of_the_other_byte_order_is_told_apart_by_its_absurd_sizes() {
 
 #[test]
 fn what_is_too_large_in_both_byte_orders_is_too_large() {
-    let limits = Limits {
-        max_message: 64,
-        ..Limits::default()
-    };
+    let limits = Limits { max_message: 64, ..Limits::default() };
     let mut inbox = inbox_with(GIOP_LITE, &limits);
     feed(&mut inbox, &[&60u32.to_ne_bytes()[..], &[0]].concat());
     assert!(matches!(
         inbox.poll(),
-        Err(Violation::Limit {
-            size: 65,
-            limit: 64,
-            setting: "MaxMessage",
-            ..
-        })
+        Err(Violation::Limit { size: 65, limit: 64, setting: "MaxMessage", .. })
     ));
 }
 
@@ -265,10 +225,7 @@ fn other_protocols_and_damaged_messages_are_named() {
     let giop = violation(GIOP_LITE, b"GIOP\x01\x02\x01\0\0\0\0\0");
     assert_eq!(
         giop,
-        Violation::Peer(Misbehaviour::Protocol {
-            expected: "GIOPlite",
-            start: *b"GIOP"
-        })
+        Violation::Peer(Misbehaviour::Protocol { expected: "GIOPlite", start: *b"GIOP" })
     );
     assert!(giop.to_string().contains("\"GIOP\""), "{giop}");
     assert_eq!(
@@ -296,8 +253,5 @@ fn other_protocols_and_damaged_messages_are_named() {
     }
     let mut unnamed = whole.clone();
     unnamed[28] = 0xff;
-    assert_eq!(
-        violation(GIOP_LITE, &unnamed),
-        Violation::Peer(Misbehaviour::OperationName)
-    );
+    assert_eq!(violation(GIOP_LITE, &unnamed), Violation::Peer(Misbehaviour::OperationName));
 }

@@ -12,14 +12,8 @@ use crate::common::{feed, inbox, message, octets, request, violation};
 
 const LITTLE: ByteOrder = ByteOrder::Little;
 
-const FIRST: Option<Alias> = Some(Alias {
-    number: 5,
-    known: false,
-});
-const LATER: Option<Alias> = Some(Alias {
-    number: 5,
-    known: true,
-});
+const FIRST: Option<Alias> = Some(Alias { number: 5, known: false });
+const LATER: Option<Alias> = Some(Alias { number: 5, known: true });
 
 fn written(header: &RequestHeader<'_>, order: ByteOrder, argument: Option<i32>) -> Vec<u8> {
     message(
@@ -45,36 +39,22 @@ fn next(inbox: &mut Inbox, check: impl FnOnce(Request<'_>)) {
 
 #[test]
 fn the_first_request_of_a_pair_names_it_and_later_ones_take_sixteen_octets() {
-    let first = written(
-        &request(7, b"key", "add", &[], None, FIRST),
-        LITTLE,
-        Some(42),
-    );
+    let first = written(&request(7, b"key", "add", &[], None, FIRST), LITTLE, Some(42));
     assert_eq!(
         first,
         octets(
             "01 10 ffff 1c000000 | 07000000 0500 03 01 | 03000000 6b6579 00 03000000 616464 00 | 2a000000"
         )
     );
-    let later = written(
-        &request(8, b"key", "add", &[], None, LATER),
-        LITTLE,
-        Some(43),
-    );
-    assert_eq!(
-        later,
-        octets("01 10 ffff 0c000000 | 08000000 0500 03 00 | 2b000000")
-    );
+    let later = written(&request(8, b"key", "add", &[], None, LATER), LITTLE, Some(43));
+    assert_eq!(later, octets("01 10 ffff 0c000000 | 08000000 0500 03 00 | 2b000000"));
     let mut inbox = inbox(GIOP_LITE_RT);
     feed(&mut inbox, &first);
     feed(&mut inbox, &later);
     for (id, body) in [(7, 32), (8, 16)] {
         next(&mut inbox, |request| {
             assert_eq!((request.id, request.body), (id, body));
-            assert_eq!(
-                (request.target, request.operation),
-                (Target::Key(b"key"), "add")
-            );
+            assert_eq!((request.target, request.operation), (Target::Key(b"key"), "add"));
             assert_eq!(request.response, Response::WithTarget);
         });
         assert_eq!(inbox.frame().terms(), None);
@@ -83,11 +63,7 @@ fn the_first_request_of_a_pair_names_it_and_later_ones_take_sixteen_octets() {
 
 #[test]
 fn big_endian_messages_say_so() {
-    let first = written(
-        &request(7, b"key", "add", &[], None, FIRST),
-        ByteOrder::Big,
-        Some(42),
-    );
+    let first = written(&request(7, b"key", "add", &[], None, FIRST), ByteOrder::Big, Some(42));
     assert_eq!(
         first,
         octets(
@@ -103,10 +79,7 @@ fn big_endian_messages_say_so() {
 
 #[test]
 fn priority_and_deadline_travel_in_the_header() {
-    let terms = Some(Terms {
-        priority: Some(300),
-        within: Some(20),
-    });
+    let terms = Some(Terms { priority: Some(300), within: Some(20) });
     let octets = octets(
         "01 10 2c01 10000000 | 07000000 0500 03 02 | d007000000000000", // 2,000 ns
     );
@@ -129,20 +102,14 @@ fn priority_and_deadline_travel_in_the_header() {
 fn contexts_of_priority_and_deadline_become_header_fields() {
     let mut policies = PolicyValueWriter::new();
     policies.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, 20);
-    let other = ServiceContext {
-        id: 99,
-        data: b"\x01abc",
-    };
+    let other = ServiceContext { id: 99, data: b"\x01abc" };
     let context = |id, data| ServiceContext { id, data };
     let contexts = [
         context(context_id::INVOCATION_POLICIES, policies.octets()),
         other,
         context(context_id::RT_CORBA_PRIORITY, &[0, 0, 1, 44]),
     ];
-    let terms = Some(Terms {
-        priority: Some(300),
-        within: Some(20),
-    });
+    let terms = Some(Terms { priority: Some(300), within: Some(20) });
     let mut inbox = inbox(GIOP_LITE_RT);
     let header = request(7, b"key", "add", &contexts, None, FIRST);
     feed(&mut inbox, &written(&header, LITTLE, Some(1)));
@@ -176,14 +143,8 @@ fn contexts_of_priority_and_deadline_become_header_fields() {
 #[test]
 fn service_contexts_follow_where_there_are_any() {
     let contexts = [
-        ServiceContext {
-            id: 98,
-            data: &[0, 0, 0, 5],
-        },
-        ServiceContext {
-            id: 99,
-            data: b"\x01abc",
-        },
+        ServiceContext { id: 98, data: &[0, 0, 0, 5] },
+        ServiceContext { id: 99, data: b"\x01abc" },
     ];
     let header = request(7, b"key", "add", &contexts, None, FIRST);
     let mut inbox = inbox(GIOP_LITE_RT);
@@ -199,15 +160,10 @@ fn service_contexts_follow_where_there_are_any() {
     let begin = |rt: &dyn Messaging, e: &mut Encoder<'_>| {
         rt.begin_reply(e, 8, ReplyStatus::USER_EXCEPTION, &contexts)
     };
-    feed(
-        &mut inbox,
-        &message(GIOP_LITE_RT, LITTLE, begin, |e| e.long(9)),
-    );
+    feed(&mut inbox, &message(GIOP_LITE_RT, LITTLE, begin, |e| e.long(9)));
     inbox.poll().unwrap();
     let frame = inbox.frame();
-    let Ok(Message::Reply(reply)) = frame.message() else {
-        panic!("a reply")
-    };
+    let Ok(Message::Reply(reply)) = frame.message() else { panic!("a reply") };
     assert_eq!(reply.contexts.iter().collect::<Vec<_>>(), contexts);
     let mut body = frame.decoder(frame.wire().dialect()).at(reply.body);
     assert_eq!(body.long(), Ok(9));
@@ -238,10 +194,7 @@ fn locating_cancelling_closing() {
         rt.begin_locate_request(e, 9, TargetAddress::Key(b"key"))
     };
     let locate = message(GIOP_LITE_RT, LITTLE, begin, |_| {});
-    assert_eq!(
-        locate,
-        octets("01 13 0000 0b000000 | 09000000 03000000 6b6579")
-    );
+    assert_eq!(locate, octets("01 13 0000 0b000000 | 09000000 03000000 6b6579"));
     let begin = |rt: &dyn Messaging, e: &mut Encoder<'_>| {
         rt.begin_locate_reply(e, 9, LocateStatus::OBJECT_FORWARD)
     };
@@ -278,10 +231,9 @@ fn locating_cancelling_closing() {
 #[test]
 fn a_request_that_another_thread_serves_keeps_what_its_number_stands_for() {
     let mut inbox = inbox(GIOP_LITE_RT);
-    for header in [
-        request(7, b"key", "add", &[], None, FIRST),
-        request(8, b"key", "add", &[], None, LATER),
-    ] {
+    for header in
+        [request(7, b"key", "add", &[], None, FIRST), request(8, b"key", "add", &[], None, LATER)]
+    {
         feed(&mut inbox, &written(&header, LITTLE, Some(42)));
     }
     next(&mut inbox, |_| ());
@@ -311,28 +263,17 @@ fn numbers_are_bounded_and_keep_their_meaning() {
         violation(GIOP_LITE_RT, &unknown),
         Violation::Peer(Misbehaviour::UnknownAlias { number: 5 })
     );
-    let too_high = Some(Alias {
-        number: ALIASES,
-        known: false,
-    });
+    let too_high = Some(Alias { number: ALIASES, known: false });
     let beyond = written(&request(1, b"k", "f", &[], None, too_high), LITTLE, None);
     assert!(matches!(
         violation(GIOP_LITE_RT, &beyond),
-        Violation::Limit {
-            size: 1024,
-            limit: 1023,
-            ..
-        }
+        Violation::Limit { size: 1024, limit: 1023, .. }
     ));
     let long = vec![b'k'; ALIAS_OCTETS];
     let beyond = written(&request(1, &long, "f", &[], None, FIRST), LITTLE, None);
     assert!(matches!(
         violation(GIOP_LITE_RT, &beyond),
-        Violation::Limit {
-            size: 257,
-            limit: 256,
-            ..
-        }
+        Violation::Limit { size: 257, limit: 256, .. }
     ));
     let mut twice = written(&request(1, b"k", "f", &[], None, FIRST), LITTLE, None);
     let again = twice.clone();
@@ -362,16 +303,10 @@ fn numbers_are_bounded_and_keep_their_meaning() {
 fn other_protocols_and_damaged_messages_are_named() {
     assert_eq!(
         violation(GIOP_LITE_RT, b"GIOP\x01\x02\x01\0\0\0\0\0"),
-        Violation::Peer(Misbehaviour::Protocol {
-            expected: "GIOPlite/RT 1",
-            start: *b"GIOP"
-        })
+        Violation::Peer(Misbehaviour::Protocol { expected: "GIOPlite/RT 1", start: *b"GIOP" })
     );
     assert!(matches!(
-        violation(
-            GIOP_LITE_RT,
-            &octets("01 20 ffff 08000000 07000000 05000300")
-        ),
+        violation(GIOP_LITE_RT, &octets("01 20 ffff 08000000 07000000 05000300")),
         Violation::Peer(Misbehaviour::Protocol { .. })
     ));
     assert_eq!(
@@ -387,10 +322,7 @@ fn other_protocols_and_damaged_messages_are_named() {
         Violation::Truncated { .. }
     ));
     assert!(matches!(
-        violation(
-            GIOP_LITE_RT,
-            &octets("01 10 ffff 08000000 07000000 ffff0308")
-        ),
+        violation(GIOP_LITE_RT, &octets("01 10 ffff 08000000 07000000 ffff0308")),
         Violation::Peer(Misbehaviour::UnknownAlias { .. } | Misbehaviour::Undefined { .. })
     ));
     assert!(matches!(

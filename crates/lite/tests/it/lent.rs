@@ -98,10 +98,7 @@ fn lend(inbox: &mut Inbox, message: &[u8], at: usize, octets: usize) -> Arc<Page
     let page = Arc::new(Page(message[at..at + octets].to_vec(), AtomicUsize::new(0)));
     inbox.room().0.extend_from_slice(&message[..at]);
     assert_eq!(inbox.poll(), Ok(None));
-    assert!(
-        inbox.borrows().is_some_and(|most| most >= octets),
-        "at {at}"
-    );
+    assert!(inbox.borrows().is_some_and(|most| most >= octets), "at {at}");
     inbox.lend(Lease::new(page.clone(), 0, octets, 0));
     assert_eq!(inbox.poll(), Ok(None));
     inbox.room().0.extend_from_slice(&message[at + octets..]);
@@ -149,10 +146,7 @@ fn lends(inbox: &mut Inbox, protocol: &'static dyn Messaging, known: bool, copie
         }
         false => inbox.room().0.extend_from_slice(&payload),
     }
-    inbox
-        .room()
-        .0
-        .extend_from_slice(&message[at + payload.len()..]);
+    inbox.room().0.extend_from_slice(&message[at + payload.len()..]);
     assert!(inbox.poll().unwrap().is_some());
     let frame = inbox.frame();
     let Ok(Message::Request(request)) = frame.message() else {

@@ -25,10 +25,7 @@ proptest! {
 /// The entry points of the fuzz targets of this crate, on their seeds and every change of one octet of each.
 #[test]
 fn fuzz_entry_points_take_their_seeds() {
-    for (folder, run) in [
-        ("lite", fuzz::receive as fn(&[u8])),
-        ("sessions", fuzz::session),
-    ] {
+    for (folder, run) in [("lite", fuzz::receive as fn(&[u8])), ("sessions", fuzz::session)] {
         let folder = format!("{}/../../fuzz/seeds/{folder}", env!("CARGO_MANIFEST_DIR"));
         for seed in std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder}: {error}")) {
             let mut seed = std::fs::read(seed.unwrap().path()).unwrap();

@@ -31,10 +31,7 @@ pub(super) struct Context {
 
 impl Context {
     pub(super) fn new(service: &Arc<Service>, id: ContextId) -> Self {
-        Context {
-            service: Arc::clone(service),
-            id,
-        }
+        Context { service: Arc::clone(service), id }
     }
 
     /// Wraps the context as a servant that every client can list.
@@ -86,12 +83,7 @@ impl Context {
         there: impl FnOnce(&NamingContextRef, &[NameComponent]) -> Result<(), E>,
     ) -> Result<(), Problem> {
         let bound = Bound::Object(self.service.encode(obj.map(ObjectRef::reference))?);
-        let here = |context, name| Change::Bind {
-            context,
-            name,
-            bound,
-            mode,
-        };
+        let here = |context, name| Change::Bind { context, name, bound, mode };
         self.change(n, here, |_| Ok(()), there)
     }
 
@@ -107,12 +99,7 @@ impl Context {
             Some(context) => Bound::Context(context),
             None => Bound::Foreign(self.service.encode(Some(nc.reference()))?),
         };
-        let here = |context, name| Change::Bind {
-            context,
-            name,
-            bound,
-            mode,
-        };
+        let here = |context, name| Change::Bind { context, name, bound, mode };
         self.change(n, here, |_| Ok(()), there)
     }
 
@@ -291,10 +278,7 @@ impl NamingContextExt for Context {
 pub(super) fn binding(
     (name, binding_type): (NameComponent, crate::cos_naming::BindingType),
 ) -> Binding {
-    Binding {
-        binding_name: vec![text::outgoing_component(name)],
-        binding_type,
-    }
+    Binding { binding_name: vec![text::outgoing_component(name)], binding_type }
 }
 
 fn limit(minor: u32) -> Problem {

@@ -23,10 +23,7 @@ impl Service {
         from: ContextId,
         name: &'n [NameComponent],
     ) -> Result<Followed<'n, 's>, Problem> {
-        let snapshot = self
-            .store
-            .snapshot()
-            .map_err(|error| self.unreadable(error))?;
+        let snapshot = self.store.snapshot().map_err(|error| self.unreadable(error))?;
         self.follow_in(&snapshot, from, name)
     }
 
@@ -131,9 +128,7 @@ impl Service {
         if text.len() > 2 * (self.limits.name_octets + self.limits.components) {
             return Err(NAME_TOO_LONG.into());
         }
-        let name: Name = text
-            .parse()
-            .map_err(|_: InvalidName| Problem::InvalidName)?;
+        let name: Name = text.parse().map_err(|_: InvalidName| Problem::InvalidName)?;
         self.check(name.components())?;
         Ok(name)
     }

@@ -37,10 +37,7 @@ impl Iterators {
     /// Creates a POA for iterators below that of the contexts: iterators end with the process.
     pub(super) fn new(contexts: &Poa) -> Result<Iterators, oxorb::PoaError> {
         let poa = contexts.create_poa("iterators", Policies::default())?;
-        Ok(Iterators {
-            poa,
-            open: Mutex::default(),
-        })
+        Ok(Iterators { poa, open: Mutex::default() })
     }
 
     pub(super) fn open(&self) -> usize {
@@ -93,19 +90,12 @@ impl Service {
                 self.iterators.deactivate(&entry);
             }
         }
-        let servant = Iterator {
-            service: Arc::clone(self),
-            number,
-            context,
-            after: Mutex::new(after),
-        };
+        let servant =
+            Iterator { service: Arc::clone(self), number, context, after: Mutex::new(after) };
         let servant = escape::servant(BindingIteratorRef::servant(servant));
         let activated = self.iterators.poa.activate_servant(servant);
         let reference = BindingIteratorRef::from_ref(activated.map_err(|_| GONE)?);
-        let entry = Entry {
-            reference: reference.clone(),
-            used: now,
-        };
+        let entry = Entry { reference: reference.clone(), used: now };
         open.by_number.insert(number, entry);
         Ok(reference)
     }
@@ -173,10 +163,7 @@ impl BindingIterator for Iterator {
 }
 
 /// Something must be sent where there is no binding.
-const NOTHING: Binding = Binding {
-    binding_name: Vec::new(),
-    binding_type: BindingType::Nobject,
-};
+const NOTHING: Binding = Binding { binding_name: Vec::new(), binding_type: BindingType::Nobject };
 
 /// Naming Service 1.3, 2.3.2.
 const NONE_WANTED: SystemException = SystemException::bad_param(0, CompletionStatus::No);

@@ -99,9 +99,7 @@ impl NameService {
             rules,
             forwards: AtomicUsize::new(0),
         });
-        service
-            .contexts
-            .set_servant_activator(Activator(Arc::downgrade(&service)))?;
+        service.contexts.set_servant_activator(Activator(Arc::downgrade(&service)))?;
         // Requests for it wait from now on, should this ORB listen already or begin to as soon as it has a reference.
         let root = service.object_id(ContextId::ROOT);
         service.contexts.bind_name_to_id(INITIAL_NAME, root);
@@ -163,8 +161,7 @@ impl Service {
     /// Returns which of our contexts a reference leads to: one that we made, or the root by a `corbaloc:` at an address
     /// that we publish.
     fn own(&self, context: &NamingContextRef) -> Option<ContextId> {
-        self.made(context)
-            .or_else(|| self.is_root(context).then_some(ContextId::ROOT))
+        self.made(context).or_else(|| self.is_root(context).then_some(ContextId::ROOT))
     }
 
     /// Returns which of our contexts a reference leads to, if it is one that we made.
@@ -196,11 +193,9 @@ impl Service {
     /// Takes a share of the calls to other name servers that may be waited for; `None` when all are taken.
     fn forward(&self) -> Option<Forward<'_>> {
         let most = self.limits.forwards;
-        let taken = self
-            .forwards
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
-                (now < most).then_some(now + 1)
-            });
+        let taken = self.forwards.fetch_update(Ordering::AcqRel, Ordering::Acquire, |now| {
+            (now < most).then_some(now + 1)
+        });
         taken.ok().map(|_| Forward(&self.forwards))
     }
 
@@ -300,9 +295,7 @@ impl ServantActivator for Activator {
 
 impl std::fmt::Debug for Service {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Service")
-            .field("store", &self.store.path())
-            .finish_non_exhaustive()
+        f.debug_struct("Service").field("store", &self.store.path()).finish_non_exhaustive()
     }
 }
 

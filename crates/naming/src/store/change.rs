@@ -75,12 +75,9 @@ impl<'txn> Tables<'txn> {
         limits: &Limits,
     ) -> Result<Result<ContextId, Refusal>, redb::Error> {
         match change {
-            Change::Bind {
-                context,
-                name,
-                bound,
-                mode,
-            } => self.bind(*context, name, bound, *mode, limits),
+            Change::Bind { context, name, bound, mode } => {
+                self.bind(*context, name, bound, *mode, limits)
+            }
             Change::Unbind { context, name } => self.unbind(*context, name),
             Change::NewContext => self.new_context(limits),
             Change::BindNewContext { context, name } => {
@@ -194,10 +191,7 @@ impl<'txn> Tables<'txn> {
     }
 
     fn count(&mut self, context: ContextId, change: i64) -> Result<(), redb::Error> {
-        let before = self
-            .contexts
-            .get(context.0)?
-            .map_or(0, |count| count.value());
+        let before = self.contexts.get(context.0)?.map_or(0, |count| count.value());
         let after = before.saturating_add_signed(change);
         self.contexts.insert(context.0, after)?;
         Ok(())

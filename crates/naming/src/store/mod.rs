@@ -124,10 +124,9 @@ impl Store {
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
         let database = Database::open(&path, CACHE).map_err(|error| match error {
-            redb::Error::DatabaseAlreadyOpen => failed(
-                &path,
-                "another process serves names from it, or this one does already",
-            ),
+            redb::Error::DatabaseAlreadyOpen => {
+                failed(&path, "another process serves names from it, or this one does already")
+            }
             other => failed(&path, other),
         })?;
         Store::with(path, database)
@@ -151,13 +150,7 @@ impl Store {
             return Err(failed(&path, why));
         }
         let database = Arc::new(database);
-        Ok(Store {
-            path,
-            number,
-            database,
-            writer: None,
-            failure: Mutex::default(),
-        })
+        Ok(Store { path, number, database, writer: None, failure: Mutex::default() })
     }
 
     /// Starts the thread that makes changes, as one of those of `orb`.
@@ -199,11 +192,7 @@ impl Store {
         let access = self.database.access()?;
         let read = access.begin_read()?;
         let bindings = read.open_table(BINDINGS)?;
-        Ok(Snapshot {
-            bindings,
-            read,
-            _access: access,
-        })
+        Ok(Snapshot { bindings, read, _access: access })
     }
 
     /// Makes a change; it is on disk when this returns. Waits for the disk, together with other changes.
@@ -319,38 +308,23 @@ impl Snapshot<'_> {
             let (_, id, kind) = key.value();
             octets += id.len() + kind.len();
             if bindings.len() == count || (octets > ANSWER_OCTETS && !bindings.is_empty()) {
-                return Ok(Page {
-                    bindings,
-                    more: true,
-                });
+                return Ok(Page { bindings, more: true });
             }
             let binding_type = match value.value().0 {
                 OBJECT => BindingType::Nobject,
                 _ => BindingType::Ncontext,
             };
-            let name = NameComponent {
-                id: id.to_owned(),
-                kind: kind.to_owned(),
-            };
+            let name = NameComponent { id: id.to_owned(), kind: kind.to_owned() };
             bindings.push((name, binding_type));
         }
-        Ok(Page {
-            bindings,
-            more: false,
-        })
+        Ok(Page { bindings, more: false })
     }
 }
 
 impl Page {
-    const END: Page = Page {
-        bindings: Vec::new(),
-        more: false,
-    };
+    const END: Page = Page { bindings: Vec::new(), more: false };
 }
 
 fn failed(path: &Path, why: impl ToString) -> Error {
-    Error::Store {
-        path: path.to_owned(),
-        why: why.to_string(),
-    }
+    Error::Store { path: path.to_owned(), why: why.to_string() }
 }

@@ -56,10 +56,7 @@ impl Writer {
             // The file is closed before the end is known.
             drop(database);
         })?;
-        Ok(Writer {
-            queue: Some(queue),
-            ended: Mutex::new(ended),
-        })
+        Ok(Writer { queue: Some(queue), ended: Mutex::new(ended) })
     }
 
     pub(super) fn change(
@@ -69,11 +66,7 @@ impl Writer {
         patience: Duration,
     ) -> Result<Verdict, Unwritten> {
         let (answer, answered) = sync_channel(1);
-        let job = Job {
-            change,
-            limits: Arc::clone(limits),
-            answer,
-        };
+        let job = Job { change, limits: Arc::clone(limits), answer };
         let queue = self.queue.as_ref().ok_or(Unwritten::QueueFull)?;
         match queue.try_send(job) {
             Ok(()) => {}

@@ -7,11 +7,8 @@ use super::{Folder, Served, n};
 #[test]
 fn a_damaged_store_is_an_error() {
     let folder = Folder::new("damaged");
-    let served = Served::of(
-        Store::open(folder.store()).unwrap(),
-        oxorb_naming::Limits::default(),
-        0,
-    );
+    let served =
+        Served::of(Store::open(folder.store()).unwrap(), oxorb_naming::Limits::default(), 0);
     let object = served.object("o");
     for number in 0..40 {
         let name = format!("name{number}");

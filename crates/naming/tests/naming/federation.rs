@@ -16,10 +16,8 @@ fn elsewhere(other: &Served, here: &Served) -> NamingContextRef {
 
 #[test]
 fn every_operation_goes_on_where_the_name_leads() {
-    let (here, there) = (
-        Served::federated(Limits::default()),
-        Served::federated(Limits::default()),
-    );
+    let (here, there) =
+        (Served::federated(Limits::default()), Served::federated(Limits::default()));
     let root = &here.root;
     let foreign = elsewhere(&there, &here);
     root.bind_new_context(&n("a")).unwrap();
@@ -28,51 +26,31 @@ fn every_operation_goes_on_where_the_name_leads() {
     root.bind(&n("a/there/o"), Some(&object)).unwrap();
     root.rebind(&n("a/there/o"), Some(&object)).unwrap();
     let made = root.bind_new_context(&n("a/there/c")).unwrap().unwrap();
-    root.bind_context(&n("a/there/c/made"), Some(&made))
-        .unwrap();
-    root.rebind_context(&n("a/there/c/made"), Some(&made))
-        .unwrap();
-    root.bind(&n("a/there/c/made/made/p"), Some(&object))
-        .unwrap();
+    root.bind_context(&n("a/there/c/made"), Some(&made)).unwrap();
+    root.rebind_context(&n("a/there/c/made"), Some(&made)).unwrap();
+    root.bind(&n("a/there/c/made/made/p"), Some(&object)).unwrap();
     assert_eq!(listed(&there.root.clone().into()), ["c/", "o"]);
     assert_eq!(listed(&made), ["made/", "p"]);
     assert_eq!(root.resolve(&n("a/there/o")).unwrap(), Some(object.clone()));
-    assert_eq!(
-        root.resolve(&n("a/there")).unwrap().unwrap().to_ior(),
-        foreign.to_ior()
-    );
-    assert_eq!(
-        root.resolve_str("a/there/c/p").unwrap(),
-        Some(object.clone())
-    );
+    assert_eq!(root.resolve(&n("a/there")).unwrap().unwrap().to_ior(), foreign.to_ior());
+    assert_eq!(root.resolve_str("a/there/c/p").unwrap(), Some(object.clone()));
     root.unbind(&n("a/there/c/p")).unwrap();
     assert_eq!(listed(&made), ["made/"]);
 
     // Its exceptions come through; the rest of the name is what is left there.
-    let missing = NotFound {
-        why: NotFoundReason::MissingNode,
-        rest_of_name: n("x/y"),
-    };
-    assert_eq!(
-        root.resolve(&n("a/there/c/x/y")),
-        Err(ResolveError::NotFound(missing))
-    );
+    let missing = NotFound { why: NotFoundReason::MissingNode, rest_of_name: n("x/y") };
+    assert_eq!(root.resolve(&n("a/there/c/x/y")), Err(ResolveError::NotFound(missing)));
     let taken = root.bind(&n("a/there/o"), Some(&object));
     assert_eq!(taken, Err(BindError::AlreadyBound(AlreadyBound {})));
-    let not_object = NotFound {
-        why: NotFoundReason::NotObject,
-        rest_of_name: n("c"),
-    };
+    let not_object = NotFound { why: NotFoundReason::NotObject, rest_of_name: n("c") };
     let refused = root.rebind(&n("a/there/c"), Some(&object));
     assert_eq!(refused, Err(RebindError::NotFound(not_object)));
 }
 
 #[test]
 fn contexts_of_two_servers_are_not_taken_for_each_other() {
-    let (here, there) = (
-        Served::federated(Limits::default()),
-        Served::federated(Limits::default()),
-    );
+    let (here, there) =
+        (Served::federated(Limits::default()), Served::federated(Limits::default()));
     // The same POA, the same number, another store.
     let ours = here.root.bind_new_context(&n("c")).unwrap().unwrap();
     let theirs = there.root.bind_new_context(&n("c")).unwrap().unwrap();
@@ -91,14 +69,10 @@ fn contexts_of_two_servers_are_not_taken_for_each_other() {
 
 #[test]
 fn servers_may_contain_each_other() {
-    let (here, there) = (
-        Served::federated(Limits::default()),
-        Served::federated(Limits::default()),
-    );
+    let (here, there) =
+        (Served::federated(Limits::default()), Served::federated(Limits::default()));
     let (to_there, to_here) = (elsewhere(&there, &here), elsewhere(&here, &there));
-    here.root
-        .bind_context(&n("there"), Some(&to_there))
-        .unwrap();
+    here.root.bind_context(&n("there"), Some(&to_there)).unwrap();
     there.root.bind_context(&n("here"), Some(&to_here)).unwrap();
     let object = here.object("o");
     here.root.bind(&n("o"), Some(&object)).unwrap();
@@ -127,12 +101,7 @@ fn a_server_that_does_not_answer_is_where_the_caller_may_go_on() {
     }
     let failed = here.names().resolve::<ObjectRef>("there/a/b").unwrap_err();
     assert!(matches!(failed.problem, Problem::CannotProceed(_)));
-    assert!(
-        failed
-            .to_string()
-            .contains("cannot reach the context at corbaloc:"),
-        "{failed}"
-    );
+    assert!(failed.to_string().contains("cannot reach the context at corbaloc:"), "{failed}");
     let url = format!("corbaname::{}#there/a/b", here.address());
     let failed = here.client.string_to_object(&url).unwrap_err().to_string();
     assert!(failed.contains("CannotProceed"), "{failed}");
@@ -151,9 +120,7 @@ fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
     let url = format!("corbaloc::{}/NameService", silent.local_addr().unwrap());
     let foreign = here.client.string_to_object(&url).unwrap();
     let foreign: NamingContextRef = foreign.unchecked_narrow();
-    here.root
-        .bind_context(&n("silent"), Some(&foreign))
-        .unwrap();
+    here.root.bind_context(&n("silent"), Some(&foreign)).unwrap();
     match here.root.bind(&n("silent/o"), None) {
         Err(BindError::System(e)) => {
             assert_eq!(e.kind, SystemExceptionKind::Timeout);
@@ -166,10 +133,8 @@ fn what_may_have_happened_elsewhere_is_not_said_to_have_stopped_here() {
 
 #[test]
 fn an_object_that_is_no_context_is_told_apart_when_it_is_used() {
-    let (here, there) = (
-        Served::federated(Limits::default()),
-        Served::federated(Limits::default()),
-    );
+    let (here, there) =
+        (Served::federated(Limits::default()), Served::federated(Limits::default()));
     // An iterator, bound as if it were a context.
     there.root.bind(&n("o"), None).unwrap();
     there.root.bind(&n("p"), None).unwrap();

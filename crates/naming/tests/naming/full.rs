@@ -71,8 +71,6 @@ fn others_cannot_read_a_store() {
     drop(Store::open(folder.store()).unwrap());
     let mode = std::fs::metadata(folder.store()).unwrap().permissions();
     assert_eq!(mode.mode() & 0o777, 0o600);
-    let left: Vec<_> = std::fs::read_dir(folder.store().parent().unwrap())
-        .unwrap()
-        .collect();
+    let left: Vec<_> = std::fs::read_dir(folder.store().parent().unwrap()).unwrap().collect();
     assert_eq!(left.len(), 1, "{left:?}");
 }

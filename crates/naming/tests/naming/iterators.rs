@@ -51,10 +51,7 @@ fn an_iterator_gives_the_rest() {
     let (more, list) = iterator.next_n(3).unwrap();
     assert!(more);
     assert_eq!(ids(&list), ["n003", "n004", "n005"]);
-    assert_eq!(
-        iterator.next_n(0).unwrap_err().kind,
-        SystemExceptionKind::BadParam
-    );
+    assert_eq!(iterator.next_n(0).unwrap_err().kind, SystemExceptionKind::BadParam);
     let (more, list) = iterator.next_n(100).unwrap();
     assert!(more);
     assert_eq!(ids(&list), ["n006"]);
@@ -93,10 +90,7 @@ fn what_changes_behind_shows_and_what_was_given_is_not_given_again() {
 
 #[test]
 fn an_answer_has_a_size() {
-    let limits = Limits {
-        answer_bindings: 2,
-        ..Limits::default()
-    };
+    let limits = Limits { answer_bindings: 2, ..Limits::default() };
     let served = filled(limits, 5);
     let (list, iterator) = served.root.list(u32::MAX).unwrap();
     assert_eq!(list.len(), 2);
@@ -110,10 +104,7 @@ fn an_answer_has_a_size() {
 
 #[test]
 fn too_many_close_the_one_that_was_idle_for_longest() {
-    let limits = Limits {
-        iterators: 2,
-        ..Limits::default()
-    };
+    let limits = Limits { iterators: 2, ..Limits::default() };
     let served = filled(limits, 3);
     let open = || served.root.list(1).unwrap().1.unwrap();
     let (first, second) = (open(), open());
@@ -127,10 +118,7 @@ fn too_many_close_the_one_that_was_idle_for_longest() {
 
 #[test]
 fn idle_ones_are_closed() {
-    let limits = Limits {
-        iterator_idle: Duration::ZERO,
-        ..Limits::default()
-    };
+    let limits = Limits { iterator_idle: Duration::ZERO, ..Limits::default() };
     let served = filled(limits, 3);
     let iterator = served.root.list(1).unwrap().1.unwrap();
     assert!(gone(iterator.next_one().unwrap_err()));

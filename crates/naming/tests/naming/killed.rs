@@ -76,10 +76,7 @@ fn acknowledged_bindings_are_there_after_a_kill() {
 /// Binds and unbinds until the server is gone, noting what it acknowledged. Before a change is sent its name is taken
 /// out: until the answer comes, it may be there or not.
 fn work(url: &str, client: usize, round: u32, acknowledged: &Mutex<&mut Vec<BTreeSet<String>>>) {
-    let orb = Orb::builder()
-        .round_trip_timeout(Duration::from_secs(20))
-        .build()
-        .unwrap();
+    let orb = Orb::builder().round_trip_timeout(Duration::from_secs(20)).build().unwrap();
     let Ok(root) = orb.resolve::<NamingContextExtRef>(url) else {
         return;
     };
@@ -115,10 +112,7 @@ fn work(url: &str, client: usize, round: u32, acknowledged: &Mutex<&mut Vec<BTre
 
 /// Every acknowledged binding is there, every acknowledged removal is not, and contexts that names lead to exist.
 fn check(url: &str, known: &[BTreeSet<String>]) {
-    let orb = Orb::builder()
-        .round_trip_timeout(Duration::from_secs(20))
-        .build()
-        .unwrap();
+    let orb = Orb::builder().round_trip_timeout(Duration::from_secs(20)).build().unwrap();
     let root: NamingContextExtRef = orb.resolve(url).unwrap();
     for name in known.iter().flatten() {
         if let Some(context) = name.strip_suffix('/') {
@@ -131,9 +125,7 @@ fn check(url: &str, known: &[BTreeSet<String>]) {
         }
     }
     for entry in listed(&root.clone().into()) {
-        let context = entry
-            .strip_suffix('/')
-            .expect("only contexts are bound in the root");
+        let context = entry.strip_suffix('/').expect("only contexts are bound in the root");
         let context = root.resolve(&n(context)).unwrap().unwrap();
         assert_eq!(context.non_existent(), Ok(false), "{entry} is half made");
     }

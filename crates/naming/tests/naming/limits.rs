@@ -8,10 +8,7 @@ use super::{Served, n};
 
 #[test]
 fn bindings_of_a_context() {
-    let served = Served::with(Limits {
-        bindings: 2,
-        ..Limits::default()
-    });
+    let served = Served::with(Limits { bindings: 2, ..Limits::default() });
     let root = &served.root;
     root.bind(&n("a"), None).unwrap();
     root.bind(&n("b"), None).unwrap();
@@ -32,10 +29,7 @@ fn bindings_of_a_context() {
 
 #[test]
 fn contexts() {
-    let served = Served::with(Limits {
-        contexts: 2,
-        ..Limits::default()
-    });
+    let served = Served::with(Limits { contexts: 2, ..Limits::default() });
     let context = served.root.new_context().unwrap().unwrap();
     let refused = served.root.new_context().unwrap_err();
     assert_eq!(refused.minor, minor::imp_limit::CONTEXTS);

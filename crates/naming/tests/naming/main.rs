@@ -42,10 +42,7 @@ impl Served {
 
     /// Returns a service that follows names to any other server.
     fn federated(limits: Limits) -> Self {
-        let rules = Rules {
-            federation: Federation::Any,
-            ..Rules::default()
-        };
+        let rules = Rules { federation: Federation::Any, ..Rules::default() };
         Served::under(Store::in_memory().unwrap(), limits, rules, 0)
     }
 
@@ -60,12 +57,7 @@ impl Served {
         let client = Orb::builder().build().unwrap();
         let url = format!("corbaloc::{}/NameService", address(service.root()));
         let root = client.resolve(&url).unwrap();
-        Served {
-            server,
-            client,
-            service,
-            root,
-        }
+        Served { server, client, service, root }
     }
 
     fn names(&self) -> Names {

@@ -37,10 +37,7 @@ fn come_and_stay(test: &str, names: usize) {
     let empty = memory(&server);
     bind(&url, names);
     let full = memory(&server);
-    println!(
-        "{names} names: {} KiB besides {empty}",
-        full.saturating_sub(empty)
-    );
+    println!("{names} names: {} KiB besides {empty}", full.saturating_sub(empty));
     assert!(full < empty + ROOM, "{full} KiB after {empty} KiB");
     list(&url, names);
     server.kill();
@@ -110,9 +107,6 @@ fn list(url: &str, names: usize) {
 /// What the process takes, in KiB.
 fn memory(process: &Process) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS"))
-        .unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }

@@ -10,9 +10,7 @@ fn a_registered_name_ends_with_its_orb() {
     let served = Served::new();
     let orb = Orb::builder().build().unwrap();
     let names = Names::at(&orb, &served.root.to_ior()).unwrap();
-    names
-        .register(&orb, "account", &served.object("a"))
-        .unwrap();
+    names.register(&orb, "account", &served.object("a")).unwrap();
     names.register(&orb, "till", &served.object("b")).unwrap();
     // Somebody else has the name by now.
     let other = served.object("c");

@@ -10,11 +10,7 @@ use super::{Folder, Served, listed, n};
 fn names_and_references_outlive_the_server() {
     let folder = Folder::new("restart");
     let port = oxorb_testkit::net::free_port();
-    let served = Served::of(
-        Store::open(folder.store()).unwrap(),
-        Limits::default(),
-        port,
-    );
+    let served = Served::of(Store::open(folder.store()).unwrap(), Limits::default(), port);
     let object = served.object("o");
     let context = served.root.bind_new_context(&n("a")).unwrap().unwrap();
     served.root.bind(&n("a/o"), Some(&object)).unwrap();
@@ -24,11 +20,7 @@ fn names_and_references_outlive_the_server() {
     let (object, destroyed) = (object.to_ior(), destroyed.to_ior());
     drop(served);
 
-    let served = Served::of(
-        Store::open(folder.store()).unwrap(),
-        Limits::default(),
-        port,
-    );
+    let served = Served::of(Store::open(folder.store()).unwrap(), Limits::default(), port);
     assert_eq!(served.service.root().to_ior(), root);
     let again: NamingContextRef = served.client.resolve(&context).unwrap();
     assert_eq!(again.resolve(&n("o")).unwrap().unwrap().to_ior(), object);
@@ -58,10 +50,7 @@ fn a_store_is_open_once() {
     let first = Store::open(folder.store()).unwrap();
     let second = Store::open(folder.store());
     let why = second.unwrap_err().to_string();
-    assert!(
-        why.contains("another process serves names from it"),
-        "{why}"
-    );
+    assert!(why.contains("another process serves names from it"), "{why}");
     drop(first);
     Store::open(folder.store()).unwrap();
 }
@@ -70,10 +59,7 @@ fn a_store_is_open_once() {
 fn a_file_that_is_no_store_is_left_alone() {
     let folder = Folder::new("other");
     std::fs::write(folder.store(), "something that somebody still needs").unwrap();
-    assert!(matches!(
-        Store::open(folder.store()),
-        Err(Error::Store { .. })
-    ));
+    assert!(matches!(Store::open(folder.store()), Err(Error::Store { .. })));
     let text = std::fs::read_to_string(folder.store()).unwrap();
     assert_eq!(text, "something that somebody still needs");
 }

@@ -32,10 +32,7 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
         }
         other => panic!("{other:?}"),
     }
-    assert!(matches!(
-        here.root.bind(&n("there/a"), None),
-        Err(BindError::CannotProceed(_))
-    ));
+    assert!(matches!(here.root.bind(&n("there/a"), None), Err(BindError::CannotProceed(_))));
     assert_eq!(trap.accept().unwrap_err().kind(), ErrorKind::WouldBlock);
     // By rule it goes there, and there only.
     for (rule, goes) in [
@@ -44,14 +41,9 @@ fn nobody_makes_the_server_connect_where_no_rule_allows_it() {
         ("127.0.0.1:1".to_owned(), false),
         ("north.example".to_owned(), false),
     ] {
-        let rules = Rules {
-            federation: rule.parse().unwrap(),
-            ..Rules::default()
-        };
-        let limits = Limits {
-            forward_timeout: std::time::Duration::from_millis(100),
-            ..Limits::default()
-        };
+        let rules = Rules { federation: rule.parse().unwrap(), ..Rules::default() };
+        let limits =
+            Limits { forward_timeout: std::time::Duration::from_millis(100), ..Limits::default() };
         let here = Served::under(Store::in_memory().unwrap(), limits, rules, 0);
         let foreign = here.client.string_to_object(&url).unwrap();
         let foreign: NamingContextRef = foreign.unchecked_narrow();
@@ -83,24 +75,16 @@ fn no_rule_of_addresses_allows_a_socket_beside_one() {
         (&known, format!("127.0.0.1,uid:{}", uid + 1), false),
         (&known, format!("uid:{uid}"), false),
     ] {
-        let rules = Rules {
-            federation: rule.parse().unwrap(),
-            ..Rules::default()
-        };
-        let limits = Limits {
-            forward_timeout: std::time::Duration::from_millis(100),
-            ..Limits::default()
-        };
+        let rules = Rules { federation: rule.parse().unwrap(), ..Rules::default() };
+        let limits =
+            Limits { forward_timeout: std::time::Duration::from_millis(100), ..Limits::default() };
         let here = Served::under(Store::in_memory().unwrap(), limits, rules, 0);
         let protocols = &here.client.options().protocols;
         let [iiop, uiop] = ["iiop", "uiop"].map(|name| protocols.named(name).unwrap().profile());
         let address = "tcp:127.0.0.1:1".parse().unwrap();
         let mut profile = Profile::new(address, Version::V1_2, b"NameService");
         profile.components.extend(uiop.beside(socket));
-        let ior = Ior {
-            type_id: String::new(),
-            profiles: vec![iiop.write(&profile)],
-        };
+        let ior = Ior { type_id: String::new(), profiles: vec![iiop.write(&profile)] };
         let foreign = here.client.string_to_object(&ior.to_string()).unwrap();
         let foreign: NamingContextRef = foreign.unchecked_narrow();
         here.root.bind_context(&n("there"), Some(&foreign)).unwrap();
@@ -115,9 +99,7 @@ fn published(path: &Path) -> Vec<Address> {
     let orb = Orb::builder().build().unwrap();
     let protocol = orb.options().protocols.named("uiop").unwrap();
     let path = path.display().to_string();
-    let endpoint = protocol
-        .transport()
-        .endpoints(Notation::Url, Part::new(&path));
+    let endpoint = protocol.transport().endpoints(Notation::Url, Part::new(&path));
     let endpoint = endpoint.unwrap().remove(0);
     protocol.transport().published(&endpoint, &[]).unwrap()
 }
@@ -159,10 +141,7 @@ fn names_are_followed_over_every_protocol_as_rules_say() {
         (whole.clone(), "127.0.0.1".to_owned(), false),
         (whole.clone(), format!("127.0.0.1, uid:{uid}"), true),
     ] {
-        let rules = Rules {
-            federation: rule.parse().unwrap(),
-            ..Rules::default()
-        };
+        let rules = Rules { federation: rule.parse().unwrap(), ..Rules::default() };
         let here = Served::under(memory(), Limits::default(), rules, 0);
         let foreign = here.client.string_to_object(&ior.to_string()).unwrap();
         let foreign: NamingContextRef = foreign.unchecked_narrow();
@@ -174,15 +153,10 @@ fn names_are_followed_over_every_protocol_as_rules_say() {
 
 #[test]
 fn a_context_bound_to_itself_costs_no_thread() {
-    let limits = Limits {
-        forwards: 0,
-        ..Limits::default()
-    };
+    let limits = Limits { forwards: 0, ..Limits::default() };
     let here = Served::federated(limits);
     // As it published itself, and as `corbaloc:` says it.
-    here.root
-        .bind_context(&n("a"), Some(&here.root.clone().into()))
-        .unwrap();
+    here.root.bind_context(&n("a"), Some(&here.root.clone().into())).unwrap();
     here.root.bind(&n("x"), None).unwrap();
     let name = format!("{}x", "a/".repeat(63));
     assert_eq!(here.root.resolve(&n(&name)), Ok(None));
@@ -192,26 +166,15 @@ fn a_context_bound_to_itself_costs_no_thread() {
 fn the_root_is_known_by_its_addresses_of_every_protocol() {
     let path = oxorb_testkit::net::socket_folder()
         .join(format!("oxorb-naming-root-{}", std::process::id()));
-    let endpoints = format!(
-        "iiop://127.0.0.1:0;giop-lite-rt+tcp://127.0.0.1:0;uiop://{}",
-        path.display()
-    );
-    let limits = Limits {
-        forwards: 0,
-        ..Limits::default()
-    };
-    let rules = Rules {
-        federation: Federation::Any,
-        ..Rules::default()
-    };
+    let endpoints =
+        format!("iiop://127.0.0.1:0;giop-lite-rt+tcp://127.0.0.1:0;uiop://{}", path.display());
+    let limits = Limits { forwards: 0, ..Limits::default() };
+    let rules = Rules { federation: Federation::Any, ..Rules::default() };
     let here = Served::at(&endpoints, Store::in_memory().unwrap(), limits, rules);
     here.root.bind(&n("x"), None).unwrap();
     let all = here.service.root().reference().to_corbaloc().unwrap();
     let (addresses, _) = all.rsplit_once(['|', '/']).unwrap();
-    let lite = addresses
-        .split(',')
-        .find(|it| it.contains("lite-rt"))
-        .unwrap();
+    let lite = addresses.split(',').find(|it| it.contains("lite-rt")).unwrap();
     let lite = lite.trim_start_matches("corbaloc:");
     let own = [
         format!("corbaloc:uiop:{}|NameService", path.display()),
@@ -234,10 +197,7 @@ fn the_root_is_known_by_its_addresses_of_every_protocol() {
 
 #[test]
 fn a_loop_that_is_not_seen_through_takes_no_more_threads_than_allowed() {
-    let here = Served::federated(Limits {
-        forwards: 5,
-        ..Limits::default()
-    });
+    let here = Served::federated(Limits { forwards: 5, ..Limits::default() });
     // The same server under another name.
     let alias = here.address().replace("127.0.0.1", "localhost");
     let url = format!("corbaloc::{alias}/NameService");
@@ -258,10 +218,7 @@ fn a_loop_that_is_not_seen_through_takes_no_more_threads_than_allowed() {
 
 #[test]
 fn a_read_only_service_refuses_every_change() {
-    let rules = Rules {
-        read_only: true,
-        ..Rules::default()
-    };
+    let rules = Rules { read_only: true, ..Rules::default() };
     let here = Served::under(Store::in_memory().unwrap(), Limits::default(), rules, 0);
     let refused = |error: &oxorb::SystemException| {
         assert_eq!(error.kind, SystemExceptionKind::NoPermission);
@@ -294,8 +251,6 @@ fn a_client_goes_on_where_the_server_may_not() {
     let back = there.client.resolve(&here.service.root().to_ior()).unwrap();
     there.root.bind_context(&n("here"), Some(&back)).unwrap();
     let name = format!("{}x", "there/here/".repeat(20));
-    let failed = names
-        .resolve::<oxorb::ObjectRef>(name.as_str())
-        .unwrap_err();
+    let failed = names.resolve::<oxorb::ObjectRef>(name.as_str()).unwrap_err();
     assert!(failed.to_string().contains("there is no \"x\""), "{failed}");
 }

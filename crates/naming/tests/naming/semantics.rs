@@ -10,10 +10,7 @@ use oxorb_naming::cos_naming::{NamingContextExtRef, NamingContextRef};
 use super::{Served, listed, n};
 
 fn not_found(why: NotFoundReason, rest: &str) -> NotFound {
-    NotFound {
-        why,
-        rest_of_name: n(rest),
-    }
+    NotFound { why, rest_of_name: n(rest) }
 }
 
 #[test]
@@ -21,10 +18,7 @@ fn what_is_bound_is_resolved_and_unbound() {
     let served = Served::new();
     let (root, object) = (&served.root, served.object("one"));
     root.bind(&n("one.object"), Some(&object)).unwrap();
-    assert_eq!(
-        root.resolve(&n("one.object")).unwrap(),
-        Some(object.clone())
-    );
+    assert_eq!(root.resolve(&n("one.object")).unwrap(), Some(object.clone()));
     // Kind and id both count.
     let missing = not_found(NotFoundReason::MissingNode, "one");
     assert_eq!(root.resolve(&n("one")), Err(missing.into()));
@@ -50,24 +44,14 @@ fn rebinding_keeps_to_the_kind_of_binding() {
     let other = root.new_context().unwrap();
     assert_eq!(
         root.rebind(&n("c"), Some(&first)),
-        Err(RebindError::NotFound(not_found(
-            NotFoundReason::NotObject,
-            "c"
-        )))
+        Err(RebindError::NotFound(not_found(NotFoundReason::NotObject, "c")))
     );
     assert_eq!(
         root.rebind_context(&n("o"), context.as_ref()),
-        Err(RebindContextError::NotFound(not_found(
-            NotFoundReason::NotContext,
-            "o"
-        )))
+        Err(RebindContextError::NotFound(not_found(NotFoundReason::NotContext, "o")))
     );
     root.rebind_context(&n("c"), other.as_ref()).unwrap();
-    other
-        .as_ref()
-        .unwrap()
-        .bind(&n("in it"), Some(&first))
-        .unwrap();
+    other.as_ref().unwrap().bind(&n("in it"), Some(&first)).unwrap();
     assert_eq!(root.resolve(&n("c/in it")).unwrap(), Some(first));
     assert_eq!(listed(&root.clone().into()), ["c/", "o"]);
 }
@@ -87,14 +71,8 @@ fn compound_names_lead_through_contexts() {
         ("a/b.dir/o/x/y", NotFoundReason::NotContext, "o/x/y"),
     ] {
         let found = not_found(why, rest);
-        assert_eq!(
-            root.resolve(&n(name)),
-            Err(ResolveError::NotFound(found.clone()))
-        );
-        assert_eq!(
-            root.unbind(&n(name)),
-            Err(UnbindError::NotFound(found.clone()))
-        );
+        assert_eq!(root.resolve(&n(name)), Err(ResolveError::NotFound(found.clone())));
+        assert_eq!(root.unbind(&n(name)), Err(UnbindError::NotFound(found.clone())));
         if name != "a/b.dir/x" {
             let bound = root.bind(&n(name), Some(&object));
             assert_eq!(bound, Err(BindError::NotFound(found.clone())));
@@ -117,19 +95,10 @@ fn a_name_without_components_is_invalid() {
     let served = Served::new();
     let root = &served.root;
     let context: NamingContextRef = root.clone().into();
-    assert!(matches!(
-        root.resolve(&[]),
-        Err(ResolveError::InvalidName(_))
-    ));
+    assert!(matches!(root.resolve(&[]), Err(ResolveError::InvalidName(_))));
     assert!(matches!(root.unbind(&[]), Err(UnbindError::InvalidName(_))));
-    assert!(matches!(
-        root.bind(&[], None),
-        Err(BindError::InvalidName(_))
-    ));
-    assert!(matches!(
-        root.rebind(&[], None),
-        Err(RebindError::InvalidName(_))
-    ));
+    assert!(matches!(root.bind(&[], None), Err(BindError::InvalidName(_))));
+    assert!(matches!(root.rebind(&[], None), Err(RebindError::InvalidName(_))));
     assert!(matches!(
         root.bind_context(&[], Some(&context)),
         Err(BindContextError::InvalidName(_))
@@ -138,10 +107,7 @@ fn a_name_without_components_is_invalid() {
         root.rebind_context(&[], Some(&context)),
         Err(RebindContextError::InvalidName(_))
     ));
-    assert!(matches!(
-        root.bind_new_context(&[]),
-        Err(BindNewContextError::InvalidName(_))
-    ));
+    assert!(matches!(root.bind_new_context(&[]), Err(BindNewContextError::InvalidName(_))));
 }
 
 #[test]
@@ -167,10 +133,7 @@ fn nil_objects_can_be_bound_and_nil_contexts_cannot() {
         other => panic!("{other:?}"),
     }
     let failed = served.names().resolve::<ObjectRef>("nil").unwrap_err();
-    assert_eq!(
-        failed.to_string(),
-        "cannot resolve \"nil\": the name is bound to nil"
-    );
+    assert_eq!(failed.to_string(), "cannot resolve \"nil\": the name is bound to nil");
 }
 
 #[test]
@@ -217,8 +180,7 @@ fn contexts_may_contain_each_other() {
     let served = Served::new();
     let root = &served.root;
     let a = root.bind_new_context(&n("a")).unwrap().unwrap();
-    a.bind_context(&n("back"), Some(&root.clone().into()))
-        .unwrap();
+    a.bind_context(&n("back"), Some(&root.clone().into())).unwrap();
     a.bind_context(&n("self"), Some(&a)).unwrap();
     let found = root.resolve(&n("a/back/a/self/self/back/a")).unwrap();
     assert_eq!(found.map(|found| found.unchecked_narrow()), Some(a));
@@ -299,9 +261,7 @@ fn the_typed_client_says_what_is_wrong() {
 fn the_writer_is_listed_among_the_threads_of_the_orb() {
     let served = Served::new();
     let threads = served.server.threads();
-    let writer = threads
-        .iter()
-        .find(|thread| thread.purpose == oxorb::ThreadPurpose::Storage);
+    let writer = threads.iter().find(|thread| thread.purpose == oxorb::ThreadPurpose::Storage);
     let writer = writer.unwrap_or_else(|| panic!("{threads:?}"));
     assert_eq!(writer.name, "oxorb-names");
     assert_eq!(writer.actual, writer.configured);

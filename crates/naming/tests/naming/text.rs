@@ -14,23 +14,11 @@ fn the_service_converts_names() {
     let root = &served.root;
     assert_eq!(root.to_string(&n(r"a\/b.c/.d/.")).unwrap(), r"a\/b.c/.d/.");
     assert_eq!(root.to_name(r"a\/b.c/.d/.").unwrap(), n(r"a\/b.c/.d/."));
-    assert!(matches!(
-        root.to_string(&[]),
-        Err(ToStringError::InvalidName(_))
-    ));
+    assert!(matches!(root.to_string(&[]), Err(ToStringError::InvalidName(_))));
     for wrong in ["", "/a", "a/", "a//b", "a.", "a.b.c", r"a\b"] {
-        assert!(
-            matches!(root.to_name(wrong), Err(ToNameError::InvalidName(_))),
-            "{wrong}"
-        );
-        assert!(matches!(
-            root.resolve_str(wrong),
-            Err(ResolveStrError::InvalidName(_))
-        ));
-        assert!(matches!(
-            root.to_url(":host", wrong),
-            Err(ToUrlError::InvalidName(_))
-        ));
+        assert!(matches!(root.to_name(wrong), Err(ToNameError::InvalidName(_))), "{wrong}");
+        assert!(matches!(root.resolve_str(wrong), Err(ResolveStrError::InvalidName(_))));
+        assert!(matches!(root.to_url(":host", wrong), Err(ToUrlError::InvalidName(_))));
     }
 }
 
@@ -39,26 +27,15 @@ fn the_service_makes_urls() {
     let served = Served::new();
     for (address, name, url) in [
         (":host", "a/b", "corbaname::host#a/b"),
-        (
-            "iiop:1.2@host:2809",
-            "a.b",
-            "corbaname:iiop:1.2@host:2809#a.b",
-        ),
-        (
-            ":host/Other",
-            "a b<c>",
-            "corbaname::host/Other#a%20b%3cc%3e",
-        ),
+        ("iiop:1.2@host:2809", "a.b", "corbaname:iiop:1.2@host:2809#a.b"),
+        (":host/Other", "a b<c>", "corbaname::host/Other#a%20b%3cc%3e"),
         ("rir:", r"a\.b", "corbaname:rir:#a%5c.b"),
     ] {
         assert_eq!(served.root.to_url(address, name).unwrap(), url);
     }
     for wrong in ["", "host", ":host:port", ":host#x"] {
         let url = served.root.to_url(wrong, "a");
-        assert!(
-            matches!(url, Err(ToUrlError::InvalidAddress(_))),
-            "{wrong}: {url:?}"
-        );
+        assert!(matches!(url, Err(ToUrlError::InvalidAddress(_))), "{wrong}: {url:?}");
     }
 }
 
@@ -69,38 +46,21 @@ fn corbaname_leads_to_objects() {
     names.make_contexts("bank/a b").unwrap();
     names.bind(r"bank/a b/o\.1.x", &object).unwrap();
     let address = served.address();
-    let url = served
-        .root
-        .to_url(&format!(":{address}"), r"bank/a b/o\.1.x")
-        .unwrap();
+    let url = served.root.to_url(&format!(":{address}"), r"bank/a b/o\.1.x").unwrap();
     assert_eq!(served.client.string_to_object(&url).unwrap(), object);
     // Without a name, it is the context; with an initial reference, no address is needed.
     let context = format!("corbaname::{address}#bank");
     let bank = Names::at(&served.client, &context).unwrap();
     assert_eq!(bank.resolve::<ObjectRef>(r"a b/o\.1.x").unwrap(), object);
     let orb = Orb::builder()
-        .args([
-            "-ORBInitRef".to_owned(),
-            format!("NameService=corbaloc::{address}/NameService"),
-        ])
+        .args(["-ORBInitRef".to_owned(), format!("NameService=corbaloc::{address}/NameService")])
         .build()
         .unwrap();
-    let found = orb
-        .string_to_object(r"corbaname:rir:#bank/a%20b/o%5c.1.x")
-        .unwrap();
+    let found = orb.string_to_object(r"corbaname:rir:#bank/a%20b/o%5c.1.x").unwrap();
     assert_eq!(found.to_ior(), object.to_ior());
-    assert_eq!(
-        Names::of(&orb)
-            .unwrap()
-            .resolve::<ObjectRef>(r"bank/a b/o\.1.x")
-            .unwrap(),
-        found
-    );
+    assert_eq!(Names::of(&orb).unwrap().resolve::<ObjectRef>(r"bank/a b/o\.1.x").unwrap(), found);
     // The server itself needs neither.
-    let found = served
-        .server
-        .string_to_object("corbaname:rir:#bank/a%20b/o%5c.1.x")
-        .unwrap();
+    let found = served.server.string_to_object("corbaname:rir:#bank/a%20b/o%5c.1.x").unwrap();
     assert_eq!(found.to_ior(), object.to_ior());
     orb.shutdown(true).unwrap();
 }
@@ -131,12 +91,7 @@ fn a_name_outside_of_a_clients_code_set_hides_no_other() {
     for name in ["жук.😀", "Grüße", "{U+0436}", "plain"] {
         unicode.bind(&n(name), Some(&object)).unwrap();
     }
-    let sent = [
-        "{U+0436}{U+0443}{U+043A}.{U+1F600}",
-        "Grüße",
-        "{U+007B}U+0436}",
-        "plain",
-    ];
+    let sent = ["{U+0436}{U+0443}{U+043A}.{U+1F600}", "Grüße", "{U+007B}U+0436}", "plain"];
     let mut expected = sent.map(str::to_owned).to_vec();
     expected.sort();
     assert_eq!(super::listed(&latin.clone().into()), expected);

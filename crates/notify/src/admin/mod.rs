@@ -87,10 +87,7 @@ where
             priority_filter: MappingSlot::default(),
             lifetime_filter: MappingSlot::default(),
             types: Types::all(),
-            proxies: Mutex::new(Proxies {
-                ended: false,
-                by_id: BTreeMap::new(),
-            }),
+            proxies: Mutex::new(Proxies { ended: false, by_id: BTreeMap::new() }),
             service: weak,
         });
         admin.quality.belongs_to(admin.me.clone());

@@ -252,10 +252,7 @@ impl Channel {
         let limit = properties.find(|one| crate::properties::named(&one.name) == Some(name));
         let limit = limit.expect("the channel has all administrative properties");
         Err(AdminLimitExceeded {
-            admin_property_err: AdminLimit {
-                name: limit.name,
-                value: limit.value,
-            },
+            admin_property_err: AdminLimit { name: limit.name, value: limit.value },
         })
     }
 
@@ -477,7 +474,5 @@ impl Owner for Channel {
 
 fn reserve(count: &AtomicUsize, most: usize) -> bool {
     let more = |count: usize| (count < most).then_some(count + 1);
-    count
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-        .is_ok()
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
 }

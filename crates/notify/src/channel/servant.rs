@@ -33,12 +33,10 @@ impl AdminPropertiesAdmin for Channel {
     }
 
     fn set_admin(&self, admin: &[Property]) -> Result<(), SetAdminError> {
-        self.administration
-            .set(admin)
-            .map_err(|not_set| match not_set {
-                NotSet::Unsupported(admin_err) => UnsupportedAdmin { admin_err }.into(),
-                NotSet::System(exception) => exception.into(),
-            })
+        self.administration.set(admin).map_err(|not_set| match not_set {
+            NotSet::Unsupported(admin_err) => UnsupportedAdmin { admin_err }.into(),
+            NotSet::System(exception) => exception.into(),
+        })
     }
 }
 
@@ -60,10 +58,7 @@ impl EventChannelOfEvents for Channel {
 impl EventChannel for Channel {
     fn my_factory(&self) -> oxorb::Result<Option<EventChannelFactoryRef>> {
         let service = self.service()?;
-        Ok(service
-            .factory()
-            .cloned()
-            .map(EventChannelFactoryRef::from_ref))
+        Ok(service.factory().cloned().map(EventChannelFactoryRef::from_ref))
     }
 
     fn default_consumer_admin(&self) -> oxorb::Result<Option<ConsumerAdminRef>> {

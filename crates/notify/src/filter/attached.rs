@@ -93,10 +93,7 @@ impl Attached {
         let list = self.list();
         let row = list.iter().map(|one| {
             one.place.keep()?;
-            Ok(Attachment {
-                id: one.id,
-                filter: own(Some(one.reference.reference())),
-            })
+            Ok(Attachment { id: one.id, filter: own(Some(one.reference.reference())) })
         });
         Ok((*last, row.collect::<Result<_, SystemException>>()?))
     }
@@ -155,12 +152,7 @@ impl FilterAdmin for Attached {
         if list.iter().all(|one| one.id != filter) {
             return Err(FilterNotFound {}.into());
         }
-        self.put(
-            list.iter()
-                .filter(|one| one.id != filter)
-                .cloned()
-                .collect(),
-        );
+        self.put(list.iter().filter(|one| one.id != filter).cloned().collect());
         drop(changing);
         Ok(self.changed()?)
     }
@@ -263,11 +255,7 @@ impl MappingSlot {
 
     /// Returns the value that the filter has for an event; `None` without a filter, and if it does not answer.
     pub(crate) fn map(&self, event: &Event) -> Option<Any> {
-        let mapping = self
-            .0
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()?;
+        let mapping = self.0.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         let foreign = match &mapping.place {
             Place::Here(own) => return own.map(event),
             Place::Elsewhere(foreign) => foreign,

@@ -21,11 +21,7 @@ struct State {
 
 impl Foreign {
     pub(super) fn new(failures: u32, pause: Duration) -> Foreign {
-        Foreign {
-            failures: failures.max(1),
-            pause,
-            state: Mutex::default(),
-        }
+        Foreign { failures: failures.max(1), pause, state: Mutex::default() }
     }
 
     /// Calls the filter, unless it is left alone at present. `None` in place of an answer.
@@ -95,10 +91,7 @@ mod tests {
     use super::*;
 
     fn dead() -> Result<bool, SystemException> {
-        Err(SystemException::timeout(
-            minor::timeout::PULL,
-            CompletionStatus::No,
-        ))
+        Err(SystemException::timeout(minor::timeout::PULL, CompletionStatus::No))
     }
 
     #[test]

@@ -28,10 +28,7 @@ impl FilterObject {
         let wanted = self.default_or_null();
         match value.type_code().equivalent(wanted.type_code()) {
             true => Ok(()),
-            false => Err(InvalidValue {
-                constr: constr.clone(),
-                value: value.clone(),
-            }),
+            false => Err(InvalidValue { constr: constr.clone(), value: value.clone() }),
         }
     }
 
@@ -100,18 +97,12 @@ impl MappingFilter for FilterObject {
         self.admit(id_list)?;
         let held = self.held();
         let infos = id_list.iter();
-        infos
-            .map(|&id| Ok(held.constraints[held.place(id)?].mapping_info()))
-            .collect()
+        infos.map(|&id| Ok(held.constraints[held.place(id)?].mapping_info())).collect()
     }
 
     fn get_all_mapping_constraints(&self) -> oxorb::Result<Vec<MappingConstraintInfo>> {
         let held = self.held();
-        Ok(held
-            .constraints
-            .iter()
-            .map(|one| one.mapping_info())
-            .collect())
+        Ok(held.constraints.iter().map(|one| one.mapping_info()).collect())
     }
 
     fn remove_all_mapping_constraints(&self) -> oxorb::Result<()> {

@@ -87,11 +87,7 @@ impl FilterObject {
             let parsed = filter.parse(info.constraint_id, written, info.value.clone());
             parsed.ok().map(Arc::new)
         });
-        let held = Held {
-            last: row.last,
-            constraints: constraints.collect(),
-            destroyed: false,
-        };
+        let held = Held { last: row.last, constraints: constraints.collect(), destroyed: false };
         *filter.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(held);
         Some(filter)
     }
@@ -113,11 +109,7 @@ impl FilterObject {
                 maps: self.default.is_some(),
                 default_value: self.default.clone().unwrap_or_default(),
                 last: held.last,
-                constraints: held
-                    .constraints
-                    .iter()
-                    .map(|one| one.mapping_info())
-                    .collect(),
+                constraints: held.constraints.iter().map(|one| one.mapping_info()).collect(),
             }))
         };
         let place = (Kind::Filter as u8, self.id);
@@ -164,9 +156,7 @@ impl FilterObject {
         written: &ConstraintExp,
         value: Any,
     ) -> Result<One, InvalidConstraint> {
-        let invalid = || InvalidConstraint {
-            constr: written.clone(),
-        };
+        let invalid = || InvalidConstraint { constr: written.clone() };
         let service = self.service.upgrade().ok_or_else(invalid)?;
         let options = Options {
             dialect: service.settings().dialect,
@@ -179,12 +169,7 @@ impl FilterObject {
             return Err(invalid());
         }
         let parsed = Constraint::parse_with(&written.constraint_expr, self.grammar, options);
-        Ok(One {
-            id,
-            written: written.clone(),
-            constraint: parsed.map_err(|_| invalid())?,
-            value,
-        })
+        Ok(One { id, written: written.clone(), constraint: parsed.map_err(|_| invalid())?, value })
     }
 
     /// Refuses a list of more constraints than a filter has, before anything is done for it.
@@ -228,10 +213,7 @@ impl FilterObject {
 
     /// Tells the callbacks of event types that constraints name now, and did not before, and the reverse.
     fn tell(&self, before: &Held, after: &Held) {
-        let callbacks = self
-            .callbacks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
         if callbacks.1.is_empty() {
             return;
         }
@@ -245,9 +227,7 @@ impl FilterObject {
             return;
         }
         for callback in callbacks.1.values() {
-            callback
-                .subscription_change_async(&added, &removed)
-                .then(drop);
+            callback.subscription_change_async(&added, &removed).then(drop);
         }
     }
 
@@ -259,10 +239,7 @@ impl FilterObject {
         let turn = self.changing.lock();
         let _turn = turn.unwrap_or_else(PoisonError::into_inner);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        *held = Arc::new(Held {
-            destroyed: true,
-            ..Held::default()
-        });
+        *held = Arc::new(Held { destroyed: true, ..Held::default() });
         Ok(())
     }
 }
@@ -298,11 +275,7 @@ impl Held {
 
     fn types(&self) -> Vec<EventType> {
         let mut types: Vec<EventType> = Vec::new();
-        for one in self
-            .constraints
-            .iter()
-            .flat_map(|one| &one.written.event_types)
-        {
+        for one in self.constraints.iter().flat_map(|one| &one.written.event_types) {
             if !types.contains(one) {
                 types.push(one.clone());
             }
@@ -313,10 +286,7 @@ impl Held {
 
 impl One {
     fn info(&self) -> ConstraintInfo {
-        ConstraintInfo {
-            constraint_expression: self.written.clone(),
-            constraint_id: self.id,
-        }
+        ConstraintInfo { constraint_expression: self.written.clone(), constraint_id: self.id }
     }
 
     pub(super) fn mapping_info(&self) -> MappingConstraintInfo {
@@ -361,11 +331,7 @@ impl Filter for FilterObject {
                 held.place(info.constraint_id)?;
             }
             let parsed = modify_list.iter().map(|info| {
-                self.parse(
-                    info.constraint_id,
-                    &info.constraint_expression,
-                    Any::default(),
-                )
+                self.parse(info.constraint_id, &info.constraint_expression, Any::default())
             });
             let parsed: Vec<One> = parsed.collect::<Result<_, _>>()?;
             Ok(held.modify(del_list, parsed)?)
@@ -378,19 +344,12 @@ impl Filter for FilterObject {
     ) -> Result<Vec<ConstraintInfo>, GetConstraintsError> {
         self.admit(id_list)?;
         let held = self.held();
-        let infos = id_list
-            .iter()
-            .map(|&id| Ok(held.constraints[held.place(id)?].info()));
+        let infos = id_list.iter().map(|&id| Ok(held.constraints[held.place(id)?].info()));
         infos.collect()
     }
 
     fn get_all_constraints(&self) -> oxorb::Result<Vec<ConstraintInfo>> {
-        Ok(self
-            .held()
-            .constraints
-            .iter()
-            .map(|one| one.info())
-            .collect())
+        Ok(self.held().constraints.iter().map(|one| one.info()).collect())
     }
 
     fn remove_all_constraints(&self) -> oxorb::Result<()> {
@@ -415,18 +374,13 @@ impl Filter for FilterObject {
     }
 
     fn match_typed(&self, filterable_data: &[Property]) -> Result<bool, MatchTypedError> {
-        Ok(self
-            .first(TYPED, Subject::Properties(&List(filterable_data)))
-            .is_some())
+        Ok(self.first(TYPED, Subject::Properties(&List(filterable_data))).is_some())
     }
 
     fn attach_callback(&self, callback: Option<&NotifySubscribeRef>) -> oxorb::Result<CallbackId> {
         let callback = callback.ok_or_else(nil)?;
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
-        let mut callbacks = self
-            .callbacks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
         let full = too_many(minor::imp_limit::EVENT_CALLBACKS);
         if callbacks.1.len() >= service.settings().limits.callbacks {
             return Err(full);
@@ -439,10 +393,7 @@ impl Filter for FilterObject {
     }
 
     fn detach_callback(&self, callback: CallbackId) -> Result<(), DetachCallbackError> {
-        let mut callbacks = self
-            .callbacks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
         match callbacks.1.remove(&callback) {
             Some(_) => Ok(()),
             None => Err(CallbackNotFound {}.into()),
@@ -450,10 +401,7 @@ impl Filter for FilterObject {
     }
 
     fn get_callbacks(&self) -> oxorb::Result<Cow<'_, [i32]>> {
-        let callbacks = self
-            .callbacks
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(callbacks.1.keys().copied().collect())
     }
 }

@@ -405,8 +405,6 @@ impl Informed for ProxyConsumer {
     }
 
     fn types_there(&self) -> Vec<EventType> {
-        self.channel
-            .upgrade()
-            .map_or_else(Vec::new, |channel| channel.subscribed_types())
+        self.channel.upgrade().map_or_else(Vec::new, |channel| channel.subscribed_types())
     }
 }

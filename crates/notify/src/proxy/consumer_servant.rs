@@ -52,15 +52,11 @@ impl notify::ProxyConsumer for ProxyConsumer {
     }
 
     fn my_admin(&self) -> oxorb::Result<Option<SupplierAdminRef>> {
-        Ok(Some(
-            self.admin.upgrade().ok_or(GONE)?.supplier_reference()?,
-        ))
+        Ok(Some(self.admin.upgrade().ok_or(GONE)?.supplier_reference()?))
     }
 
     fn obtain_subscription_types(&self, mode: ObtainInfoMode) -> oxorb::Result<Vec<EventType>> {
-        Ok(self
-            .link
-            .obtain(mode, self.channel.upgrade().ok_or(GONE)?.subscribed_types()))
+        Ok(self.link.obtain(mode, self.channel.upgrade().ok_or(GONE)?.subscribed_types()))
     }
 
     fn validate_event_qos(

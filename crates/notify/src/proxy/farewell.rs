@@ -15,21 +15,12 @@ struct Farewell {
 
 /// Queues one call of the peer's disconnect operation. Its exceptions are ignored; without room for it no call is made.
 pub(super) fn bid(service: &Service, peer: Peer) {
-    let farewell = Arc::new(Farewell {
-        peer,
-        outlet: Mutex::default(),
-    });
+    let farewell = Arc::new(Farewell { peer, outlet: Mutex::default() });
     let sink: Arc<dyn Sink<()>> = farewell.clone();
-    let qos = Qos {
-        events: 1,
-        ..Qos::default()
-    };
+    let qos = Qos { events: 1, ..Qos::default() };
     // Without a place for it, the peer finds out when it calls.
     if let Ok(outlet) = service.updates.connect(sink, qos) {
-        *farewell
-            .outlet
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = Some(outlet.clone());
+        *farewell.outlet.lock().unwrap_or_else(PoisonError::into_inner) = Some(outlet.clone());
         outlet.offer(&(), &Attributes::default());
     }
 }
@@ -37,11 +28,7 @@ pub(super) fn bid(service: &Service, peer: Peer) {
 impl Sink<()> for Farewell {
     fn deliver(&self, _: &[()]) -> Outcome {
         let _ = self.peer.disconnect();
-        let outlet = self
-            .outlet
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let outlet = self.outlet.lock().unwrap_or_else(PoisonError::into_inner).take();
         drop(outlet);
         Outcome::Delivered
     }

@@ -74,11 +74,7 @@ impl Link {
             side,
             form,
             style,
-            state: Mutex::new(State {
-                phase: Phase::New,
-                active: true,
-                peer: None,
-            }),
+            state: Mutex::new(State { phase: Phase::New, active: true, peer: None }),
             told: Told::new(updates && form != Form::Event),
             news: Mutex::default(),
         }
@@ -185,11 +181,7 @@ impl Link {
             attempts: service.settings.failures.max(1),
             failures: AtomicU32::new(0),
         });
-        let qos = Qos {
-            events: 1,
-            when_full: WhenFull::KeepLatest,
-            ..Qos::default()
-        };
+        let qos = Qos { events: 1, when_full: WhenFull::KeepLatest, ..Qos::default() };
         // One that replaces another knows nothing yet.
         self.told.knows(Vec::new());
         // Without a place for it, the peer can still ask.
@@ -208,8 +200,7 @@ impl Link {
         use ObtainInfoMode::{
             AllNowUpdatesOff, AllNowUpdatesOn, NoneNowUpdatesOff, NoneNowUpdatesOn,
         };
-        self.told
-            .want(matches!(mode, AllNowUpdatesOn | NoneNowUpdatesOn));
+        self.told.want(matches!(mode, AllNowUpdatesOn | NoneNowUpdatesOn));
         match mode {
             AllNowUpdatesOn | AllNowUpdatesOff => {
                 self.told.knows(types.clone());

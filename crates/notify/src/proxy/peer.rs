@@ -69,14 +69,10 @@ impl Peer {
             Form::Event | Form::Any => {
                 let consumer = PushConsumerRef::from_ref(reference());
                 for event in events {
-                    consumer
-                        .push(event.event.as_any())
-                        .map_err(|error| match error {
-                            push_consumer::PushError::Disconnected(_) => Failure::Disconnected,
-                            push_consumer::PushError::System(exception) => {
-                                Failure::System(exception)
-                            }
-                        })?;
+                    consumer.push(event.event.as_any()).map_err(|error| match error {
+                        push_consumer::PushError::Disconnected(_) => Failure::Disconnected,
+                        push_consumer::PushError::System(exception) => Failure::System(exception),
+                    })?;
                 }
                 Ok(())
             }
@@ -95,16 +91,12 @@ impl Peer {
             Form::Sequence => {
                 use sequence_push_consumer::PushStructuredEventsError as Error;
                 let consumer = SequencePushConsumerRef::from_ref(reference());
-                let batch: Vec<_> = events
-                    .iter()
-                    .map(|one| one.event.as_structured().clone())
-                    .collect();
-                consumer
-                    .push_structured_events(&batch)
-                    .map_err(|error| match error {
-                        Error::Disconnected(_) => Failure::Disconnected,
-                        Error::System(exception) => Failure::System(exception),
-                    })
+                let batch: Vec<_> =
+                    events.iter().map(|one| one.event.as_structured().clone()).collect();
+                consumer.push_structured_events(&batch).map_err(|error| match error {
+                    Error::Disconnected(_) => Failure::Disconnected,
+                    Error::System(exception) => Failure::System(exception),
+                })
             }
         }
     }

@@ -131,10 +131,7 @@ fn pull(peer: &Peer, batch: usize) -> Result<Vec<Body>, Failure> {
                 Error::Disconnected(_) => Failure::Disconnected,
                 Error::System(exception) => Failure::System(exception),
             })?;
-            Ok(has_event
-                .then_some(Body::Structured(event))
-                .into_iter()
-                .collect())
+            Ok(has_event.then_some(Body::Structured(event)).into_iter().collect())
         }
         Form::Sequence => {
             use sequence_pull_supplier::TryPullStructuredEventsError as Error;
@@ -146,11 +143,7 @@ fn pull(peer: &Peer, batch: usize) -> Result<Vec<Body>, Failure> {
                 Error::System(exception) => Failure::System(exception),
             })?;
             let events = events.into_iter().take(batch).map(Body::Structured);
-            Ok(if has_event {
-                events.collect()
-            } else {
-                Vec::new()
-            })
+            Ok(if has_event { events.collect() } else { Vec::new() })
         }
     }
 }

@@ -29,10 +29,7 @@ pub(super) struct PushSink<P> {
 
 impl<P: Pushes> PushSink<P> {
     pub(super) fn new(proxy: &Weak<P>) -> PushSink<P> {
-        PushSink {
-            proxy: Weak::clone(proxy),
-            unreachable: AtomicU32::new(0),
-        }
+        PushSink { proxy: Weak::clone(proxy), unreachable: AtomicU32::new(0) }
     }
 
     fn failed(&self, proxy: &P, service: &Service, failure: Failure, events: &[Item]) -> Outcome {

@@ -209,9 +209,7 @@ impl ProxySupplier {
     fn open(&self, channel: &Channel) -> Result<Outlet<Item>, Refused> {
         let qos = self.queue(channel);
         let opened = match self.style {
-            Style::Push => channel
-                .dispatcher
-                .connect(Arc::new(PushSink::new(&self.me)), qos),
+            Style::Push => channel.dispatcher.connect(Arc::new(PushSink::new(&self.me)), qos),
             Style::Pull => channel.dispatcher.connect_pull(qos),
         };
         opened.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES).into())
@@ -220,14 +218,11 @@ impl ProxySupplier {
     /// The queue as the properties describe it.
     fn queue(&self, channel: &Channel) -> Qos {
         let values = self.quality.values().clone();
-        self.priority
-            .store(values.get(Name::Priority), Ordering::Relaxed);
-        self.timeout
-            .store(values.get(Name::Timeout), Ordering::Relaxed);
-        for (counts, name) in [
-            (&self.starts, Name::StartTimeSupported),
-            (&self.stops, Name::StopTimeSupported),
-        ] {
+        self.priority.store(values.get(Name::Priority), Ordering::Relaxed);
+        self.timeout.store(values.get(Name::Timeout), Ordering::Relaxed);
+        for (counts, name) in
+            [(&self.starts, Name::StartTimeSupported), (&self.stops, Name::StopTimeSupported)]
+        {
             counts.store(values.is_set(name, 1), Ordering::Relaxed);
         }
         let Some(service) = self.service.upgrade() else {
@@ -251,9 +246,7 @@ impl ProxySupplier {
         };
         Qos {
             events: events.max(self.owed.load(Ordering::Relaxed)).max(1),
-            octets: limits
-                .queue_octets
-                .max(self.owed_octets.load(Ordering::Relaxed)),
+            octets: limits.queue_octets.max(self.owed_octets.load(Ordering::Relaxed)),
             order: match values.get(Name::OrderPolicy) {
                 2 => Order::Priority,
                 3 => Order::Deadline,
@@ -272,10 +265,7 @@ impl ProxySupplier {
     }
 
     fn outlet(&self) -> Option<Outlet<Item>> {
-        self.outlet
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.outlet.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Applies changed properties to the queue.
@@ -289,11 +279,7 @@ impl ProxySupplier {
     pub(crate) fn wants(&self, event: &Event, times: &Times) -> Option<Attributes> {
         let admin = self.admin.upgrade()?;
         let wanted = self.types.cover(event)
-            && both(
-                admin.operator,
-                || admin.filters.passes(event),
-                || self.filters.passes(event),
-            );
+            && both(admin.operator, || admin.filters.passes(event), || self.filters.passes(event));
         wanted.then(|| self.attributes(event, times))
     }
 
@@ -313,12 +299,7 @@ impl ProxySupplier {
         header.start = header.start.filter(|_| self.starts.load(Ordering::Relaxed));
         header.stop = header.stop.filter(|_| self.stops.load(Ordering::Relaxed));
         let default = self.priority.load(Ordering::Relaxed) as i16;
-        event.attributes(
-            &header,
-            default,
-            self.timeout.load(Ordering::Relaxed),
-            times,
-        )
+        event.attributes(&header, default, self.timeout.load(Ordering::Relaxed), times)
     }
 
     /// Offers an event, with its slip if the store has it.
@@ -329,10 +310,7 @@ impl ProxySupplier {
         attributes: &Attributes,
     ) {
         if let Some(outlet) = self.outlet() {
-            let item = Item {
-                event: Arc::clone(event),
-                slip,
-            };
+            let item = Item { event: Arc::clone(event), slip };
             outlet.offer(&item, attributes);
         }
     }
@@ -377,9 +355,7 @@ impl ProxySupplier {
         let channel = self.channel()?;
         let limits = self.service()?.limits().clone();
         let more = |waiting: usize| (waiting < limits.blocked_pulls).then_some(waiting + 1);
-        let reserved = channel
-            .pulls
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let reserved = channel.pulls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         reserved.map_err(|_| too_many(minor::imp_limit::EVENT_PULLS))?;
         let taken = outlet.pull(limits.pull_wait);
         channel.pulls.fetch_sub(1, Ordering::Relaxed);
@@ -423,11 +399,7 @@ impl ProxySupplier {
         let Some(before) = self.link.end(service.as_deref(), call_peer) else {
             return;
         };
-        let outlet = self
-            .outlet
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let outlet = self.outlet.write().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(outlet) = outlet {
             outlet.detach();
         }
@@ -513,8 +485,6 @@ impl Informed for ProxySupplier {
     }
 
     fn types_there(&self) -> Vec<EventType> {
-        self.channel
-            .upgrade()
-            .map_or_else(Vec::new, |channel| channel.offered_types())
+        self.channel.upgrade().map_or_else(Vec::new, |channel| channel.offered_types())
     }
 }

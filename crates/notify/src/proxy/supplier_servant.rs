@@ -52,9 +52,7 @@ impl notify::ProxySupplier for ProxySupplier {
     }
 
     fn my_admin(&self) -> oxorb::Result<Option<ConsumerAdminRef>> {
-        Ok(Some(
-            self.admin.upgrade().ok_or(GONE)?.consumer_reference()?,
-        ))
+        Ok(Some(self.admin.upgrade().ok_or(GONE)?.consumer_reference()?))
     }
 
     fn priority_filter(&self) -> oxorb::Result<Option<MappingFilterRef>> {
@@ -76,9 +74,7 @@ impl notify::ProxySupplier for ProxySupplier {
     }
 
     fn obtain_offered_types(&self, mode: ObtainInfoMode) -> oxorb::Result<Vec<EventType>> {
-        Ok(self
-            .link
-            .obtain(mode, self.channel.upgrade().ok_or(GONE)?.offered_types()))
+        Ok(self.link.obtain(mode, self.channel.upgrade().ok_or(GONE)?.offered_types()))
     }
 
     fn validate_event_qos(
@@ -261,9 +257,7 @@ impl ProxySupplier {
 
 /// Something must be sent where there is no event.
 fn nothing() -> StructuredEvent {
-    Event::new(Body::Any(Any::default()), &Default::default())
-        .as_structured()
-        .clone()
+    Event::new(Body::Any(Any::default()), &Default::default()).as_structured().clone()
 }
 
 impl notify::ProxyPushSupplier for ProxySupplier {

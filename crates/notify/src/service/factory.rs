@@ -49,10 +49,7 @@ impl Service {
         administration: &[Property],
     ) -> oxorb::Result<EventChannelRef> {
         let mut names = self.names();
-        if let Some(channel) = names
-            .get(name)
-            .and_then(|id| self.channels().get(id).cloned())
-        {
+        if let Some(channel) = names.get(name).and_then(|id| self.channels().get(id).cloned()) {
             return channel.reference();
         }
         let (made, id) = Factory(Arc::downgrade(self))
@@ -181,9 +178,7 @@ impl FilterFactory for Factory {
         default_value: &Any,
     ) -> Result<Option<MappingFilterRef>, CreateMappingFilterError> {
         let grammar = Grammar::named(constraint_grammar).ok_or(InvalidGrammar {})?;
-        let filter = self
-            .service()?
-            .make_filter(grammar, Some(default_value.clone()))?;
+        let filter = self.service()?.make_filter(grammar, Some(default_value.clone()))?;
         Ok(Some(MappingFilterRef::from_ref(filter)))
     }
 }

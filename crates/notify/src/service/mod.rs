@@ -86,11 +86,7 @@ impl Service {
         let updates = Plan {
             name: "oxorb-event-updates".to_owned(),
             timers: Some(timers.clone()),
-            outlets: settings
-                .limits
-                .channels
-                .saturating_mul(settings.limits.proxies)
-                .min(1 << 16),
+            outlets: settings.limits.channels.saturating_mul(settings.limits.proxies).min(1 << 16),
             ..Plan::lanes([LanePlan {
                 threads: 1,
                 spares: 4,
@@ -151,9 +147,7 @@ impl Service {
             false => self.limits().pulled_suppliers,
         };
         let more = |pulling: usize| (pulling < most).then_some(pulling + 1);
-        let counted = self
-            .pulling
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        let counted = self.pulling.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         counted.is_ok()
     }
 
@@ -197,9 +191,7 @@ impl Service {
     /// Returns a number that no channel, admin or proxy had.
     pub(crate) fn next(&self) -> Result<i32, SystemException> {
         let next = |last: i32| last.checked_add(1);
-        let last = self
-            .last
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         let id = last.map_err(|_| too_many(minor::imp_limit::EVENT_PROXIES))? + 1;
         self.reserve(Ids::Objects, id)?;
         Ok(id)
@@ -237,10 +229,7 @@ impl Service {
     }
 
     pub(crate) fn filter_factory(&self) -> Option<FilterFactoryRef> {
-        self.filter_factory
-            .get()
-            .cloned()
-            .map(FilterFactoryRef::from_ref)
+        self.filter_factory.get().cloned().map(FilterFactoryRef::from_ref)
     }
 
     pub(crate) fn channels(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<dyn Hosted>>> {
@@ -271,9 +260,7 @@ impl Service {
             return Err(full);
         }
         let next = |last: i32| last.checked_add(1);
-        let last = self
-            .last_filter
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        let last = self.last_filter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
         let id = last.map_err(|_| full)? + 1;
         self.reserve(Ids::Filters, id)?;
         let mapping = default.is_some();

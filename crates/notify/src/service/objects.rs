@@ -8,14 +8,8 @@ use super::Service;
 use crate::kind::Kind;
 use crate::problem::GONE;
 
-const KINDS: [Kind; 6] = [
-    Kind::Factory,
-    Kind::FilterFactory,
-    Kind::Channel,
-    Kind::Admin,
-    Kind::Proxy,
-    Kind::Filter,
-];
+const KINDS: [Kind; 6] =
+    [Kind::Factory, Kind::FilterFactory, Kind::Channel, Kind::Admin, Kind::Proxy, Kind::Filter];
 
 impl Service {
     /// Serves an object.

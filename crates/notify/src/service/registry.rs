@@ -40,9 +40,7 @@ impl Service {
         }
         registry.last = registry.last.checked_add(1).ok_or(full)?;
         let id = registry.last;
-        registry
-            .by_id
-            .insert(id, self.bounded_callback(callback.reference()));
+        registry.by_id.insert(id, self.bounded_callback(callback.reference()));
         drop(registry);
         let Some(keeper) = &self.keeper else {
             return Ok(id);
@@ -86,10 +84,7 @@ impl Service {
                 outlet: Mutex::default(),
             });
             let sink: Arc<dyn Sink<()>> = call.clone();
-            let qos = Qos {
-                events: 1,
-                ..Qos::default()
-            };
+            let qos = Qos { events: 1, ..Qos::default() };
             if let Ok(outlet) = self.updates.connect(sink, qos) {
                 *call.outlet() = Some(outlet.clone());
                 outlet.offer(&(), &Attributes::default());

@@ -54,10 +54,7 @@ impl Service {
             return Ok(());
         };
         let given = |kinds: fn(u8) -> bool| {
-            let ids = contents
-                .objects
-                .iter()
-                .filter(|((kind, _), _)| kinds(*kind));
+            let ids = contents.objects.iter().filter(|((kind, _), _)| kinds(*kind));
             ids.map(|((_, id), _)| *id).max().unwrap_or(0)
         };
         let objects = given(|kind| kind < Kind::Filter as u8).max(contents.last.0);
@@ -229,9 +226,7 @@ impl Service {
             if *kind != Kind::Callback as u8 {
                 continue;
             }
-            let any = Codec::default()
-                .decode_in(octets, &**orb)
-                .unwrap_or_default();
+            let any = Codec::default().decode_in(octets, &**orb).unwrap_or_default();
             let reference = any.get::<Vec<u8>>().ok().flatten();
             let reference = reference.and_then(|octets| reference_of(orb, &octets));
             if let Some(reference) = reference {
@@ -267,7 +262,5 @@ fn used_filters(service: &Service, orb: &Orb, objects: &[((u8, i32), Vec<u8>)]) 
         let attached = row.filters.into_iter().map(|one| one.filter);
         attached.chain([row.priority_filter, row.lifetime_filter])
     });
-    references
-        .filter_map(|octets| service.filter_id(&reference_of(orb, &octets)?))
-        .collect()
+    references.filter_map(|octets| service.filter_id(&reference_of(orb, &octets)?)).collect()
 }

@@ -78,11 +78,8 @@ impl Keeper {
         let writer = Arc::new(Writer::default());
         let failure = Arc::new(Mutex::default());
         let (running, ended) = sync_channel(0);
-        let (writes, to, noted) = (
-            Arc::clone(&writer),
-            Arc::clone(&database),
-            Arc::clone(&failure),
-        );
+        let (writes, to, noted) =
+            (Arc::clone(&writer), Arc::clone(&database), Arc::clone(&failure));
         orb.start_thread(ThreadPurpose::Storage, "oxorb-event-store", move || {
             let _running: SyncSender<()> = running;
             writes.run(&to, |error| note(&noted, error));
@@ -249,12 +246,7 @@ impl Keeper {
             let number = self.next.fetch_add(1, Ordering::Relaxed);
             kept.push(self.kept(number, octets, proxies.len()));
             owing.push(proxies.clone());
-            changes.push(Change::Event {
-                number,
-                arrival,
-                octets: encoded,
-                proxies,
-            });
+            changes.push(Change::Event { number, arrival, octets: encoded, proxies });
         }
         let most = self.most;
         let more = |octets: u64| Some(octets + sum).filter(|&octets| octets <= most);
@@ -265,10 +257,7 @@ impl Keeper {
         match self.make(changes) {
             Ok(()) => Ok(kept),
             Err(exception) => {
-                let reserved = Reserved {
-                    octets: sum,
-                    of: Arc::clone(&self.octets),
-                };
+                let reserved = Reserved { octets: sum, of: Arc::clone(&self.octets) };
                 if exception.completed == CompletionStatus::Maybe {
                     self.undo(&kept, &owing, reserved);
                 }
@@ -303,9 +292,7 @@ impl Keeper {
             }
             self.writer.later(Change::NoEvent(kept.number));
         }
-        self.writer.later(Change::Release {
-            _reserved: reserved,
-        });
+        self.writer.later(Change::Release { _reserved: reserved });
     }
 
     pub(super) fn settle(&self, proxy: i32, kept: &Kept, last: bool) {
@@ -343,10 +330,7 @@ impl Keeper {
                 minor::persist_store::NOT_WRITTEN,
                 CompletionStatus::No,
             )),
-            None => Err(SystemException::timeout(
-                minor::timeout::WRITING,
-                CompletionStatus::Maybe,
-            )),
+            None => Err(SystemException::timeout(minor::timeout::WRITING, CompletionStatus::Maybe)),
         }
     }
 }

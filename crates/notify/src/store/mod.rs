@@ -72,10 +72,9 @@ impl Store {
     pub fn open(path: impl Into<PathBuf>) -> Result<Store, Error> {
         let path = path.into();
         let database = Database::open(&path, CACHE).map_err(|error| match error {
-            redb::Error::DatabaseAlreadyOpen => failed(
-                &path,
-                "another process serves events from it, or this one does already",
-            ),
+            redb::Error::DatabaseAlreadyOpen => {
+                failed(&path, "another process serves events from it, or this one does already")
+            }
             other => failed(&path, other),
         })?;
         let prepared = database.write(prepare);
@@ -84,11 +83,7 @@ impl Store {
             let why = format!("it has format {format}, and this version knows format {FORMAT}");
             return Err(failed(&path, why));
         }
-        Ok(Store {
-            path,
-            database,
-            number,
-        })
+        Ok(Store { path, database, number })
     }
 
     /// Returns the path of the file.
@@ -125,8 +120,5 @@ fn prepare(open: &redb::Database) -> Result<(u64, u64), redb::Error> {
 }
 
 fn failed(path: &Path, why: impl ToString) -> Error {
-    Error::Store {
-        path: path.to_owned(),
-        why: why.to_string(),
-    }
+    Error::Store { path: path.to_owned(), why: why.to_string() }
 }

@@ -35,11 +35,7 @@ pub(crate) struct Slip {
 
 impl Slip {
     pub(crate) fn new(kept: &Arc<Kept>, proxy: i32) -> Arc<Slip> {
-        Arc::new(Slip {
-            kept: Arc::clone(kept),
-            proxy,
-            settled: AtomicBool::new(false),
-        })
+        Arc::new(Slip { kept: Arc::clone(kept), proxy, settled: AtomicBool::new(false) })
     }
 
     /// Notes that the consumer has got the event.

@@ -178,10 +178,7 @@ fn event(number: i32) -> StructuredEvent {
 }
 
 fn property(name: &str, value: Any) -> Property {
-    Property {
-        name: name.to_owned(),
-        value,
-    }
+    Property { name: name.to_owned(), value }
 }
 
 /// A service on an image of the storage.
@@ -192,22 +189,12 @@ struct Service {
 
 impl Service {
     fn on(image: Vec<u8>, tape: &Tape) -> Service {
-        let recorder = Recorder {
-            image: Mutex::new(image),
-            tape: tape.clone(),
-        };
+        let recorder = Recorder { image: Mutex::new(image), tape: tape.clone() };
         let database = Database::with_backend(recorder, CACHE).unwrap();
         let (number, _) = database.write(prepare).unwrap();
-        let store = Store {
-            path: PathBuf::from("steps"),
-            database,
-            number,
-        };
+        let store = Store { path: PathBuf::from("steps"), database, number };
         let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-        let settings = Settings {
-            call_timeout: PATIENCE,
-            ..Settings::default()
-        };
+        let settings = Settings { call_timeout: PATIENCE, ..Settings::default() };
         let service = NotifyService::start_stored(&orb, store, settings).unwrap();
         Service { orb, service }
     }
@@ -242,9 +229,7 @@ fn consume(
     let form = ClientType::StructuredEvent;
     let (proxy, _) = admin.obtain_notification_push_supplier(form).unwrap();
     let proxy: StructuredProxyPushSupplierRef = proxy.unwrap().unchecked_narrow();
-    proxy
-        .connect_structured_push_consumer(Some(consumer))
-        .unwrap();
+    proxy.connect_structured_push_consumer(Some(consumer)).unwrap();
     proxy
 }
 
@@ -263,12 +248,7 @@ impl Client {
         let tape = Tape::default();
         let servant = Consumer(Mutex::new(tell), tape.clone());
         let consumer = orb.root_poa().activate(servant).unwrap();
-        Client {
-            orb,
-            consumer,
-            got,
-            tape,
-        }
+        Client { orb, consumer, got, tape }
     }
 
     fn wait_for(&self, number: i32) -> Vec<i32> {
@@ -358,10 +338,7 @@ impl Known {
         let batch = qos.iter().find(|one| one.name == "MaximumBatchSize");
         let batch = batch.unwrap().value.get::<i32>().unwrap().unwrap();
         let (set, may_be_set) = self.either(Change::Batch);
-        assert!(
-            batch == 1 && set == 0 || batch == BATCH && may_be_set == 1,
-            "step {at}: {batch}"
-        );
+        assert!(batch == 1 && set == 0 || batch == BATCH && may_be_set == 1, "step {at}: {batch}");
         let proxy: StructuredProxyPushSupplierRef = proxy.unchecked_narrow();
         // Suspended in some of the images.
         let _ = proxy.resume_connection();
@@ -374,10 +351,7 @@ impl Known {
             let push = Change::Push(number);
             let comes = numbers.contains(&number);
             let is_owed = self.done.contains(&push) && !self.got.contains(&number);
-            assert!(
-                comes || !is_owed,
-                "step {at}: {number} was accepted, and is lost"
-            );
+            assert!(comes || !is_owed, "step {at}: {number} was accepted, and is lost");
             let may_come = self.asked.contains(&push);
             assert!(may_come || !comes, "step {at}: {number} was never pushed");
         }
@@ -385,10 +359,7 @@ impl Known {
 
     /// Returns how often a change happened at least and at most.
     fn either(&self, change: Change) -> (usize, usize) {
-        (
-            self.done.contains(&change).into(),
-            self.asked.contains(&change).into(),
-        )
+        (self.done.contains(&change).into(), self.asked.contains(&change).into())
     }
 }
 

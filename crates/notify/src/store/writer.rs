@@ -62,20 +62,14 @@ pub(super) struct Writer {
 impl Writer {
     /// Makes a change that nobody waits for. Their number is bounded by what the store holds.
     pub(super) fn later(&self, change: Change) {
-        self.send(Job {
-            changes: vec![change],
-            answer: None,
-        });
+        self.send(Job { changes: vec![change], answer: None });
     }
 
     /// Makes all of these changes, or none. Returns when they are on disk; `None` after the time allowed, and the
     /// changes may still happen.
     pub(super) fn now(&self, changes: Vec<Change>, patience: Duration) -> Option<Written> {
         let (answer, answered) = sync_channel(1);
-        self.send(Job {
-            changes,
-            answer: Some(answer),
-        });
+        self.send(Job { changes, answer: Some(answer) });
         answered.recv_timeout(patience).ok()
     }
 
@@ -111,9 +105,7 @@ impl Writer {
                             left.drain(..).partition(|job: &Job| job.answer.is_some());
                         left = rest;
                         let awaited: Vec<Job> = awaited;
-                        awaited
-                            .into_iter()
-                            .for_each(|job| job.answer(Err(Arc::clone(&error))));
+                        awaited.into_iter().for_each(|job| job.answer(Err(Arc::clone(&error))));
                     }
                 }
             }
@@ -174,12 +166,7 @@ fn commit(database: &redb::Database, jobs: &[Job]) -> Result<(), redb::Error> {
                         slips.retain_in((*id, 0)..=(*id, u64::MAX), |_, ()| false)?;
                     }
                 }
-                Change::Event {
-                    number,
-                    arrival,
-                    octets,
-                    proxies,
-                } => {
+                Change::Event { number, arrival, octets, proxies } => {
                     events.insert(number, (*arrival, octets.as_slice()))?;
                     for proxy in proxies {
                         slips.insert((*proxy, *number), ())?;

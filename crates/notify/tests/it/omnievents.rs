@@ -73,19 +73,14 @@ impl OmniEvents {
             .stderr(Stdio::null())
             .spawn()
             .expect("omniEvents, of the Debian package omnievents");
-        let server = OmniEvents {
-            process,
-            folder,
-            url: format!("corbaloc::127.0.0.1:{port}/channel"),
-        };
+        let server =
+            OmniEvents { process, folder, url: format!("corbaloc::127.0.0.1:{port}/channel") };
         let factory = format!("corbaloc::127.0.0.1:{port}/omniEvents");
         let began = Instant::now();
         // It fails to register the channel with a name server, of which there is none, after it has made it.
         while !server.has_channel() {
             assert!(began.elapsed() < PATIENCE, "omniEvents makes no channel");
-            let made = Command::new("eventc")
-                .args(["-i", "channel", &factory])
-                .output();
+            let made = Command::new("eventc").args(["-i", "channel", &factory]).output();
             made.expect("eventc, of the Debian package omnievents");
         }
         server
@@ -172,15 +167,8 @@ fn link(from: &EventChannelRef, to: &EventChannelRef) {
 }
 
 fn federate(from: &str, to: &str) {
-    let done = Command::new("eventf")
-        .args([from, to])
-        .output()
-        .expect("eventf");
-    assert!(
-        done.status.success(),
-        "{}",
-        String::from_utf8_lossy(&done.stderr)
-    );
+    let done = Command::new("eventf").args([from, to]).output().expect("eventf");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
 }
 
 fn assert_hears(heard: &Receiver<i32>, numbers: std::ops::Range<i32>) {
@@ -217,10 +205,7 @@ fn channels_of_both_feed_each_other() {
     assert_hears(&heard_there, 200..300);
     assert_hears(&heard_here, 200..300);
     let counts = service.counts();
-    assert!(
-        counts.is_balanced() && counts.dropped_in_all() == 0,
-        "{counts:?}"
-    );
+    assert!(counts.is_balanced() && counts.dropped_in_all() == 0, "{counts:?}");
     orb.shutdown(true).unwrap();
 }
 

@@ -57,15 +57,9 @@ fn event() -> StructuredEvent {
                 },
                 event_name: "tank".to_owned(),
             },
-            variable_header: vec![Property {
-                name: "Priority".to_owned(),
-                value: Any::new(3_i16),
-            }],
+            variable_header: vec![Property { name: "Priority".to_owned(), value: Any::new(3_i16) }],
         },
-        filterable_data: vec![Property {
-            name: "number".to_owned(),
-            value: Any::new(7_i32),
-        }],
+        filterable_data: vec![Property { name: "number".to_owned(), value: Any::new(7_i32) }],
         remainder_of_body: Any::new(vec![7_u8; 500]),
     }
 }
@@ -86,20 +80,15 @@ fn consume(orb: &Orb, channel: &EventChannelRef, count: &Arc<AtomicU64>) {
     };
     filter.add_constraints(&[constraint]).unwrap();
     proxy.add_filter(Some(&filter)).unwrap();
-    proxy
-        .connect_structured_push_consumer(Some(&consumer))
-        .unwrap();
+    proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
 }
 
 /// Returns the allocations of one event with so many consumers, once every part is warm.
 fn cost(consumers: u64) -> u64 {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     // A busy machine stops a thread for so long that another one starts, which allocates.
-    let settings = Settings {
-        spare_threads: 0,
-        call_timeout: Duration::from_secs(60),
-        ..Settings::default()
-    };
+    let settings =
+        Settings { spare_threads: 0, call_timeout: Duration::from_secs(60), ..Settings::default() };
     let service = NotifyService::start_with(&server, settings).unwrap();
     let client = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let channel = service.event_channel().unwrap().to_ior();
@@ -126,10 +115,7 @@ fn cost(consumers: u64) -> u64 {
     let rounds = (0..ROUNDS).map(|_| process_allocations(&mut round).1.count);
     let least = rounds.min().expect("some");
     let counts = service.counts();
-    assert!(
-        counts.is_balanced() && counts.dropped_in_all() == 0,
-        "{counts:?}"
-    );
+    assert!(counts.is_balanced() && counts.dropped_in_all() == 0, "{counts:?}");
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
     assert_eq!(least % EVENTS, 0, "{least}: each event costs the same");

@@ -102,10 +102,7 @@ impl Deadline {
 
     /// Returns the service context with these policies.
     pub fn context(policies: &PolicyValueWriter) -> ServiceContext<'_> {
-        ServiceContext {
-            id: context_id::INVOCATION_POLICIES,
-            data: policies.octets(),
-        }
+        ServiceContext { id: context_id::INVOCATION_POLICIES, data: policies.octets() }
     }
 }
 
@@ -142,11 +139,7 @@ mod tests {
 
     #[test]
     fn nonsense_is_an_error() {
-        for octets in [
-            &[][..],
-            &[2, 0, 0, 0],
-            &[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 32],
-        ] {
+        for octets in [&[][..], &[2, 0, 0, 0], &[0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 32]] {
             assert!(Deadline::parse(octets).is_err(), "{octets:?}");
         }
     }

@@ -30,9 +30,7 @@ impl Priority {
     /// Octets that are no encapsulation of a `short`.
     #[inline]
     pub fn parse(data: &[u8]) -> Result<Priority, Malformed> {
-        Ok(Priority(
-            Decoder::encapsulated(data, Dialect::GIOP_1_2)?.short()?,
-        ))
+        Ok(Priority(Decoder::encapsulated(data, Dialect::GIOP_1_2)?.short()?))
     }
 
     /// Returns the context of a request that says its priority; `None` where none does.
@@ -46,10 +44,7 @@ impl Priority {
 
     /// Returns the service context with these octets of a priority.
     pub const fn context(octets: &[u8; Self::OCTETS]) -> ServiceContext<'_> {
-        ServiceContext {
-            id: context_id::RT_CORBA_PRIORITY,
-            data: octets,
-        }
+        ServiceContext { id: context_id::RT_CORBA_PRIORITY, data: octets }
     }
 }
 

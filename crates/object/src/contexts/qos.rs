@@ -140,10 +140,7 @@ impl Qos {
 
     /// Returns the service context with these octets.
     pub const fn context(octets: &[u8; Self::OCTETS]) -> ServiceContext<'_> {
-        ServiceContext {
-            id: context_id::RIOP,
-            data: octets,
-        }
+        ServiceContext { id: context_id::RIOP, data: octets }
     }
 
     /// Returns what the contexts of a request say; `None` where that is nothing, or nothing readable.
@@ -174,13 +171,7 @@ impl Qos {
 
     fn place(&self, period: Duration) -> Urgency {
         let due = self.due().unwrap_or(Duration::MAX);
-        Urgency(
-            self.priority,
-            Reverse(period),
-            self.importance,
-            Reverse(due),
-            self.class.rank(),
-        )
+        Urgency(self.priority, Reverse(period), self.importance, Reverse(due), self.class.rank())
     }
 }
 
@@ -233,10 +224,7 @@ mod tests {
         octets[..4].copy_from_slice(&[1, 1, 7, 0]);
         octets[24] = 1;
         let qos = Qos::parse(&octets).unwrap();
-        assert_eq!(
-            (qos.priority, qos.class),
-            (Some(7), CommunicationClass::Burst)
-        );
+        assert_eq!((qos.priority, qos.class), (Some(7), CommunicationClass::Burst));
         for end in 0..Qos::OCTETS {
             assert!(Qos::parse(&octets[..end]).is_err(), "{end}");
         }
@@ -255,10 +243,7 @@ mod tests {
             of(8, 10, 0),
             of(8, 20, 5),
             of(8, 20, 4),
-            Qos {
-                period: None,
-                ..of(8, 0, 9)
-            },
+            Qos { period: None, ..of(8, 0, 9) },
         ];
         assert!(order.windows(2).all(|pair| pair[0].rate() > pair[1].rate()));
         assert!(order[1].urgency() < order[2].urgency());
@@ -268,27 +253,10 @@ mod tests {
     fn priority_goes_before_importance_then_deadline_then_class() {
         let soon = |milliseconds| Some(Duration::from_millis(milliseconds));
         let order = [
-            Qos {
-                priority: Some(9),
-                ..Qos::default()
-            },
-            Qos {
-                priority: Some(8),
-                importance: 5,
-                ..Qos::default()
-            },
-            Qos {
-                priority: Some(8),
-                importance: 4,
-                deadline: soon(1),
-                ..Qos::default()
-            },
-            Qos {
-                priority: Some(8),
-                importance: 4,
-                deadline: soon(2),
-                ..Qos::default()
-            },
+            Qos { priority: Some(9), ..Qos::default() },
+            Qos { priority: Some(8), importance: 5, ..Qos::default() },
+            Qos { priority: Some(8), importance: 4, deadline: soon(1), ..Qos::default() },
+            Qos { priority: Some(8), importance: 4, deadline: soon(2), ..Qos::default() },
             Qos {
                 priority: Some(8),
                 importance: 4,
@@ -302,28 +270,15 @@ mod tests {
                 class: CommunicationClass::Isochronous,
                 ..Qos::default()
             },
-            Qos {
-                priority: Some(8),
-                importance: 4,
-                period: soon(3),
-                ..Qos::default()
-            },
+            Qos { priority: Some(8), importance: 4, period: soon(3), ..Qos::default() },
             Qos {
                 priority: Some(8),
                 importance: 4,
                 class: CommunicationClass::Burst,
                 ..Qos::default()
             },
-            Qos {
-                importance: 99,
-                deadline: soon(1),
-                ..Qos::default()
-            },
+            Qos { importance: 99, deadline: soon(1), ..Qos::default() },
         ];
-        assert!(
-            order
-                .windows(2)
-                .all(|pair| pair[0].urgency() > pair[1].urgency())
-        );
+        assert!(order.windows(2).all(|pair| pair[0].urgency() > pair[1].urgency()));
     }
 }

@@ -26,10 +26,7 @@ fn field(kind: u32, value: &[u8]) -> Field {
     };
     match name(kind) {
         Some(label) => Field { label, value: said },
-        None => Field {
-            label: "policy",
-            value: format!("type {kind}, value {said}"),
-        },
+        None => Field { label: "policy", value: format!("type {kind}, value {said}") },
     }
 }
 

@@ -11,10 +11,8 @@ use crate::{Malformed, ior::text};
 pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let stateful = d.boolean()?;
-    let mut fields = vec![Field {
-        label: "stateful",
-        value: if stateful { "yes" } else { "no" }.to_owned(),
-    }];
+    let mut fields =
+        vec![Field { label: "stateful", value: if stateful { "yes" } else { "no" }.to_owned() }];
     let count = d.length(None, MIN_MECHANISM)?;
     for number in 1..=count {
         mechanism(&mut d, number, &mut fields)?;
@@ -28,10 +26,7 @@ const MIN_MECHANISM: usize = 38;
 fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Result<(), Malformed> {
     let mut field = |label, value| fields.push(Field { label, value });
     let requires = d.ushort()?;
-    field(
-        "mechanism",
-        format!("{number}, requires {}", association_options(requires)),
-    );
+    field("mechanism", format!("{number}, requires {}", association_options(requires)));
     let transport = d.ulong()?;
     let length = d.length(None, 1)?;
     field("transport", layer(transport, d.octets(length)?)?);
@@ -95,10 +90,7 @@ fn layer(kind: u32, data: &[u8]) -> Result<String, Malformed> {
         let host = text(&mut d)?;
         addresses.push(format!("{}:{}", Printable(&host), d.ushort()?));
     }
-    Ok(format!(
-        "TLS at {}, supports {supports}, requires {requires}",
-        addresses.join(", ")
-    ))
+    Ok(format!("TLS at {}, supports {supports}, requires {requires}", addresses.join(", ")))
 }
 
 /// TAG_NULL_TAG.
@@ -127,12 +119,8 @@ fn exported_name(octets: &[u8]) -> String {
 }
 
 fn identity_types(bits: u32) -> String {
-    const NAMES: [(u32, &str); 4] = [
-        (1, "anonymous"),
-        (2, "principal name"),
-        (4, "X.509 chain"),
-        (8, "distinguished name"),
-    ];
+    const NAMES: [(u32, &str); 4] =
+        [(1, "anonymous"), (2, "principal name"), (4, "X.509 chain"), (8, "distinguished name")];
     let mut all: Vec<_> = NAMES
         .iter()
         .filter(|(bit, _)| bits & bit != 0)

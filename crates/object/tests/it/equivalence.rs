@@ -23,17 +23,11 @@ fn profile_in(order: ByteOrder, iiop: &IiopProfile) -> TaggedProfile {
             e.sequence(&component.data, None).unwrap();
         }
     }
-    TaggedProfile {
-        tag: profile_tag::INTERNET_IOP,
-        data: e.finish().to_vec(),
-    }
+    TaggedProfile { tag: profile_tag::INTERNET_IOP, data: e.finish().to_vec() }
 }
 
 fn ior(profiles: impl Into<Vec<TaggedProfile>>) -> Ior {
-    Ior {
-        type_id: "IDL:test/Thing:1.0".to_owned(),
-        profiles: profiles.into(),
-    }
+    Ior { type_id: "IDL:test/Thing:1.0".to_owned(), profiles: profiles.into() }
 }
 
 fn hash(ior: &Ior) -> u64 {
@@ -44,9 +38,7 @@ fn hash(ior: &Ior) -> u64 {
 
 fn with_components(host: &str, port: u16, key: &[u8]) -> IiopProfile {
     let mut profile = IiopProfile::new(Version::V1_2, host, port, key);
-    profile
-        .components
-        .push(TaggedComponent::orb_type(orb_type::TAO));
+    profile.components.push(TaggedComponent::orb_type(orb_type::TAO));
     profile
 }
 
@@ -63,10 +55,7 @@ fn a_reference_is_equivalent_to_itself_in_the_other_byte_order() {
 fn version_components_type_and_the_case_of_the_host_do_not_matter() {
     let full = ior([with_components("Host.Example", 2809, b"a key").to_profile()]);
     let plain = IiopProfile::new(Version::V1_0, "host.example", 2809, b"a key");
-    let plain = Ior {
-        type_id: String::new(),
-        profiles: vec![plain.to_profile()],
-    };
+    let plain = Ior { type_id: String::new(), profiles: vec![plain.to_profile()] };
     assert!(full.is_equivalent(&plain));
     assert_eq!(hash(&full), hash(&plain));
 }
@@ -94,10 +83,7 @@ fn foreign_profiles_are_compared_by_octets() {
     let shmiop = |order| {
         let iiop = with_components("host.example", 2809, b"a key");
         let profile = profile_in(order, &iiop);
-        ior([TaggedProfile {
-            tag: profile_tag::TAO_SHMIOP,
-            ..profile
-        }])
+        ior([TaggedProfile { tag: profile_tag::TAO_SHMIOP, ..profile }])
     };
     assert!(shmiop(ByteOrder::Big).is_equivalent(&shmiop(ByteOrder::Big)));
     assert!(!shmiop(ByteOrder::Big).is_equivalent(&shmiop(ByteOrder::Little)));
@@ -134,10 +120,7 @@ fn as_many_profiles_in_the_same_order() {
 fn received_by_omniorb() -> TaggedProfile {
     let mut data = vec![1, 0, 0, 0, 1, 0, 0, 0];
     data.extend(*b"\x01TTA\x21\0\0\0\x01\0\0\0\x19\0\0\0giop:tcp:127.0.0.1:35932\0");
-    TaggedProfile {
-        tag: profile_tag::MULTIPLE_COMPONENTS,
-        data,
-    }
+    TaggedProfile { tag: profile_tag::MULTIPLE_COMPONENTS, data }
 }
 
 #[test]

@@ -9,38 +9,14 @@ fn each_error_of_the_codec_is_the_exception_that_peers_raise_for_it() {
 
     let no = CompletionStatus::No;
     let cases = [
-        (
-            ErrorKind::BadTypeCode,
-            SystemException::bad_typecode(bad_typecode::MALFORMED, no),
-        ),
-        (
-            ErrorKind::BadTypeKind(99),
-            SystemException::bad_typecode(bad_typecode::MALFORMED, no),
-        ),
-        (
-            ErrorKind::BadIndirection(-4),
-            SystemException::marshal(marshal::INDIRECTION, no),
-        ),
-        (
-            ErrorKind::BadFixed,
-            SystemException::marshal(marshal::FIXED, no),
-        ),
-        (
-            ErrorKind::BadChunk,
-            SystemException::marshal(marshal::VALUE, no),
-        ),
-        (
-            ErrorKind::NotMarshallable,
-            SystemException::marshal(marshal::LOCAL_OBJECT, no),
-        ),
-        (
-            ErrorKind::BadBoolean(2),
-            SystemException::marshal(marshal::BOOLEAN, no),
-        ),
-        (
-            ErrorKind::BadValue,
-            SystemException::bad_param(bad_param::NOT_ENCODABLE, no),
-        ),
+        (ErrorKind::BadTypeCode, SystemException::bad_typecode(bad_typecode::MALFORMED, no)),
+        (ErrorKind::BadTypeKind(99), SystemException::bad_typecode(bad_typecode::MALFORMED, no)),
+        (ErrorKind::BadIndirection(-4), SystemException::marshal(marshal::INDIRECTION, no)),
+        (ErrorKind::BadFixed, SystemException::marshal(marshal::FIXED, no)),
+        (ErrorKind::BadChunk, SystemException::marshal(marshal::VALUE, no)),
+        (ErrorKind::NotMarshallable, SystemException::marshal(marshal::LOCAL_OBJECT, no)),
+        (ErrorKind::BadBoolean(2), SystemException::marshal(marshal::BOOLEAN, no)),
+        (ErrorKind::BadValue, SystemException::bad_param(bad_param::NOT_ENCODABLE, no)),
         (
             ErrorKind::NotInCodeSet(OutsideCodeSet {
                 code_set: CodeSet::Char(CharSet::Iso8859_1),
@@ -51,10 +27,6 @@ fn each_error_of_the_codec_is_the_exception_that_peers_raise_for_it() {
         ),
     ];
     for (kind, expected) in cases {
-        assert_eq!(
-            SystemException::from_cdr(kind.at(0), no),
-            expected,
-            "{kind}"
-        );
+        assert_eq!(SystemException::from_cdr(kind.at(0), no), expected, "{kind}");
     }
 }

@@ -18,10 +18,7 @@ fn encapsulated(order: ByteOrder, write: impl FnOnce(&mut Encoder<'_>)) -> Vec<u
 }
 
 fn explained(profile: TaggedProfile) -> Content {
-    let ior = Ior {
-        type_id: String::new(),
-        profiles: vec![profile],
-    };
+    let ior = Ior { type_id: String::new(), profiles: vec![profile] };
     describe::reference(&ior).profiles.swap_remove(0).content
 }
 
@@ -179,25 +176,17 @@ fn shared_memory_and_udp_are_not_iiop() {
     ] {
         let profile = TaggedProfile {
             tag,
-            data: IiopProfile::new(Version::V1_2, "host", 2809, b"key")
-                .to_profile()
-                .data,
+            data: IiopProfile::new(Version::V1_2, "host", 2809, b"key").to_profile().data,
         };
         assert!(IiopProfile::parse(&profile).is_err());
-        let ior = Ior {
-            type_id: String::new(),
-            profiles: vec![profile.clone()],
-        };
+        let ior = Ior { type_id: String::new(), profiles: vec![profile.clone()] };
         assert_eq!(ior.iiop_profiles().count(), 0);
         assert_eq!(oxorb_object::Corbaloc::from_ior(&ior), None);
         assert_eq!(describe::reference(&ior).profiles[0].name, Some(name));
         let Content::Addressed { address, key, .. } = explained(profile) else {
             panic!("not as a TCP address")
         };
-        assert_eq!(
-            (address.to_string().as_str(), key.text.as_str()),
-            ("host:2809", "key")
-        );
+        assert_eq!((address.to_string().as_str(), key.text.as_str()), ("host:2809", "key"));
     }
 }
 
@@ -221,16 +210,12 @@ fn endpoints_of_unix_sockets_are_paths() {
         e.ulong(endpoints.len() as u32);
         e.copy_octets(&endpoints);
     });
-    let Content::Unix { components, .. } = explained(TaggedProfile {
-        tag: profile_tag::TAO_UIOP,
-        data,
-    }) else {
+    let Content::Unix { components, .. } =
+        explained(TaggedProfile { tag: profile_tag::TAO_UIOP, data })
+    else {
         panic!()
     };
-    assert_eq!(
-        shown(&components[0]),
-        ["socket: /tmp/a", "socket: /tmp/b, priority 7"]
-    );
+    assert_eq!(shown(&components[0]), ["socket: /tmp/a", "socket: /tmp/b, priority 7"]);
 }
 
 #[test]
@@ -239,10 +224,7 @@ fn sockets_read_back() {
     let component = TaggedComponent::tao_sockets(sockets.into_iter());
     let read = component.sockets().unwrap();
     assert_eq!(read, sockets.map(|(path, it)| (path.to_owned(), it)));
-    let cut = TaggedComponent {
-        data: component.data[..15].to_vec(),
-        ..component
-    };
+    let cut = TaggedComponent { data: component.data[..15].to_vec(), ..component };
     assert!(cut.sockets().is_err());
 }
 
@@ -251,13 +233,8 @@ fn the_socket_beside_a_port_is_explained() {
     let component = TaggedComponent::omniorb_unix("here", "/tmp/omni-me/1");
     let mut profile = IiopProfile::new(Version::V1_2, "here", 1, b"key");
     profile.components = vec![component];
-    let Content::Iiop { components, .. } = explained(profile.to_profile()) else {
-        panic!()
-    };
-    assert_eq!(
-        shown(&components[0]),
-        ["host: here", "socket: /tmp/omni-me/1"]
-    );
+    let Content::Iiop { components, .. } = explained(profile.to_profile()) else { panic!() };
+    assert_eq!(shown(&components[0]), ["host: here", "socket: /tmp/omni-me/1"]);
 }
 
 #[test]
@@ -298,46 +275,29 @@ fn the_identity_of_a_socket_is_explained() {
         let components = vec![TaggedComponent::tao_sockets([("/a", 1)].into_iter())];
         let place = place.to_owned();
         let object_key = b"key".to_vec();
-        let profile = PlaceProfile {
-            tag,
-            version: Version::V1_2,
-            place,
-            object_key,
-            components,
-        };
+        let profile = PlaceProfile { tag, version: Version::V1_2, place, object_key, components };
         explained(profile.to_profile())
     };
     let place = format!("/run/bank|{identity}");
-    let Content::Unix {
-        path,
-        identity: told,
-        ..
-    } = profile(profile_tag::OXORB_LITE_UNIX, &place)
+    let Content::Unix { path, identity: told, .. } = profile(profile_tag::OXORB_LITE_UNIX, &place)
     else {
         panic!()
     };
     assert_eq!((path.as_str(), told.len()), ("/run/bank", 3));
-    let Content::Placed {
-        place, components, ..
-    } = profile(profile_tag::OXORB_LITE_RT_TCP, "host:1")
+    let Content::Placed { place, components, .. } =
+        profile(profile_tag::OXORB_LITE_RT_TCP, "host:1")
     else {
         panic!()
     };
     assert_eq!(place, "host:1");
     assert_eq!(shown(&components[0]), ["address: /a, priority 1"]);
-    let cut = TaggedProfile {
-        tag: profile_tag::OXORB_MEMORY,
-        data: vec![0, 1],
-    };
+    let cut = TaggedProfile { tag: profile_tag::OXORB_MEMORY, data: vec![0, 1] };
     assert!(matches!(explained(cut), Content::Malformed { .. }));
 }
 
 #[test]
 fn endpoints_without_a_priority_are_plain_addresses() {
-    let at = |port| IiopEndpoint {
-        host: "host".to_owned(),
-        port,
-    };
+    let at = |port| IiopEndpoint { host: "host".to_owned(), port };
     let with = |endpoints: &[(IiopEndpoint, i16)]| {
         let mut profile = IiopProfile::new(Version::V1_2, "host", 1, b"key");
         profile.components = vec![
@@ -358,28 +318,16 @@ fn endpoints_without_a_priority_are_plain_addresses() {
 
 #[test]
 fn groups_are_explained_by_domain_and_number() {
-    let group = Group {
-        domain: "plant".to_owned(),
-        id: 7,
-        version: 2,
-    };
+    let group = Group { domain: "plant".to_owned(), id: 7, version: 2 };
     let profile = UipmcProfile {
         address: "239.255.0.7".to_owned(),
         port: 5000,
         components: vec![group.to_component()],
     };
-    let Content::Addressed {
-        address,
-        components,
-        ..
-    } = explained(profile.to_profile())
-    else {
+    let Content::Addressed { address, components, .. } = explained(profile.to_profile()) else {
         panic!("an address");
     };
     assert_eq!(address.to_string(), "239.255.0.7:5000");
     assert_eq!(components[0].name, Some("TAG_GROUP"));
-    assert_eq!(
-        shown(&components[0]),
-        ["domain: plant", "group: 7", "version: 2"]
-    );
+    assert_eq!(shown(&components[0]), ["domain: plant", "group: 7", "version: 2"]);
 }

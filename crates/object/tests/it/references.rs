@@ -23,38 +23,17 @@ fn an_iiop_profile_by_hand() {
         components: vec![TaggedComponent::orb_type(orb_type::TAO)],
         ..IiopProfile::new(Version::V1_2, "h", 2809, b"key")
     };
-    assert_eq!(
-        profile.to_profile(),
-        TaggedProfile {
-            tag: 0,
-            data: data.clone()
-        }
-    );
-    assert_eq!(
-        IiopProfile::parse(&TaggedProfile {
-            tag: 0,
-            data: data.clone()
-        }),
-        Ok(profile)
-    );
+    assert_eq!(profile.to_profile(), TaggedProfile { tag: 0, data: data.clone() });
+    assert_eq!(IiopProfile::parse(&TaggedProfile { tag: 0, data: data.clone() }), Ok(profile));
 
     // Octets after the components belong to a later version: ignored.
     let mut longer = data.clone();
     longer.extend([1, 2, 3]);
-    assert!(
-        IiopProfile::parse(&TaggedProfile {
-            tag: 0,
-            data: longer
-        })
-        .is_ok()
-    );
+    assert!(IiopProfile::parse(&TaggedProfile { tag: 0, data: longer }).is_ok());
 
     // Every truncation is noticed.
     for length in 0..data.len() {
-        let cut = TaggedProfile {
-            tag: 0,
-            data: data[..length].to_vec(),
-        };
+        let cut = TaggedProfile { tag: 0, data: data[..length].to_vec() };
         assert!(IiopProfile::parse(&cut).is_err(), "{length}");
     }
 
@@ -63,10 +42,7 @@ fn an_iiop_profile_by_hand() {
     let parsed = IiopProfile::parse(&TaggedProfile { tag: 0, data: v1_0 }).unwrap();
     assert_eq!(parsed, IiopProfile::new(Version::V1_0, "h", 2809, b"key"));
     assert_eq!(
-        IiopProfile::parse(&TaggedProfile {
-            tag: 5,
-            data: vec![]
-        }),
+        IiopProfile::parse(&TaggedProfile { tag: 5, data: vec![] }),
         Err(Malformed::NoObjectKey { tag: 5 })
     );
     let v2 = octets("00 02 00 00");
@@ -80,19 +56,10 @@ fn an_iiop_profile_by_hand() {
 fn endpoints_include_alternates_and_leave_out_port_zero() {
     let mut profile = IiopProfile::new(Version::V1_2, "tls-only", 0, b"key");
     for (host, port) in [("::1", 4711), ("backup", 2809)] {
-        let endpoint = IiopEndpoint {
-            host: host.into(),
-            port,
-        };
-        profile
-            .components
-            .push(TaggedComponent::alternate_iiop_address(&endpoint));
+        let endpoint = IiopEndpoint { host: host.into(), port };
+        profile.components.push(TaggedComponent::alternate_iiop_address(&endpoint));
     }
-    let shown: Vec<_> = profile
-        .endpoints()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let shown: Vec<_> = profile.endpoints().iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["[::1]:4711", "backup:2809"]);
     assert_eq!(profile.component(tag::ORB_TYPE), None);
 }
@@ -101,31 +68,17 @@ fn endpoints_include_alternates_and_leave_out_port_zero() {
 fn stringified_references_are_read_in_either_case_and_order() {
     let ior = Ior {
         type_id: "IDL:X:1.0".into(),
-        profiles: vec![TaggedProfile {
-            tag: 0,
-            data: octets(PROFILE),
-        }],
+        profiles: vec![TaggedProfile { tag: 0, data: octets(PROFILE) }],
     };
     let text = ior.to_string();
-    assert!(
-        text.starts_with("IOR:000000000000000a49444c3a583a312e3000"),
-        "{text}"
-    );
+    assert!(text.starts_with("IOR:000000000000000a49444c3a583a312e3000"), "{text}");
     assert_eq!(text.parse(), Ok(ior.clone()));
-    assert_eq!(
-        format!(" ior:{}\n", text[4..].to_uppercase()).parse(),
-        Ok(ior.clone())
-    );
+    assert_eq!(format!(" ior:{}\n", text[4..].to_uppercase()).parse(), Ok(ior.clone()));
 
     let mut e = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::GIOP_1_2);
     e.octet(1);
     ior.encode(&mut e).unwrap();
-    let little: String = e
-        .finish()
-        .to_vec()
-        .iter()
-        .map(|octet| format!("{octet:02x}"))
-        .collect();
+    let little: String = e.finish().to_vec().iter().map(|octet| format!("{octet:02x}")).collect();
     assert_eq!(format!("IOR:{little}").parse(), Ok(ior));
 }
 
@@ -148,18 +101,9 @@ fn broken_stringified_references_say_where() {
     assert_eq!(parse("IOR:0g"), IorError::Digit { at: 5 });
     assert_eq!(parse("IOR:000"), IorError::Digit { at: 7 });
     assert!(matches!(parse("IOR:"), IorError::Content(error) if error.at == 0));
-    let IorError::Content(error) = parse("IOR:0000000000000001000000ff00000001") else {
-        panic!()
-    };
-    assert!(
-        matches!(error.kind, ErrorKind::LengthImplausible { .. }),
-        "{error}"
-    );
-    let whole = Ior {
-        type_id: "IDL:X:1.0".into(),
-        profiles: vec![],
-    }
-    .to_string();
+    let IorError::Content(error) = parse("IOR:0000000000000001000000ff00000001") else { panic!() };
+    assert!(matches!(error.kind, ErrorKind::LengthImplausible { .. }), "{error}");
+    let whole = Ior { type_id: "IDL:X:1.0".into(), profiles: vec![] }.to_string();
     for length in (4..whole.len()).step_by(2) {
         assert!(whole[..length].parse::<Ior>().is_err(), "{length}");
     }
@@ -238,13 +182,7 @@ proptest! {
 }
 
 fn iiop(version: Version, host: &str, port: u16) -> Address {
-    Address {
-        version,
-        endpoint: IiopEndpoint {
-            host: host.into(),
-            port,
-        },
-    }
+    Address { version, endpoint: IiopEndpoint { host: host.into(), port } }
 }
 
 #[test]
@@ -253,35 +191,15 @@ fn corbaloc_forms() {
     let v1_0 = Version::V1_0;
     for (text, addresses, key) in [
         ("corbaloc::host/Key", vec![iiop(v1_0, "host", 2809)], "Key"),
-        (
-            "corbaloc:iiop:host:99/Key",
-            vec![iiop(v1_0, "host", 99)],
-            "Key",
-        ),
-        (
-            "corbaloc::1.2@host",
-            vec![iiop(Version::V1_2, "host", 2809)],
-            "NameService",
-        ),
-        (
-            "CORBALOC:IIOP:1.1@host:/",
-            vec![iiop(Version::V1_1, "host", 2809)],
-            "NameService",
-        ),
+        ("corbaloc:iiop:host:99/Key", vec![iiop(v1_0, "host", 99)], "Key"),
+        ("corbaloc::1.2@host", vec![iiop(Version::V1_2, "host", 2809)], "NameService"),
+        ("CORBALOC:IIOP:1.1@host:/", vec![iiop(Version::V1_1, "host", 2809)], "NameService"),
         (
             "corbaloc::a,:b:1,iiop:1.2@[fe80::1%25eth0]:2/a/b;c",
-            vec![
-                iiop(v1_0, "a", 2809),
-                iiop(v1_0, "b", 1),
-                iiop(Version::V1_2, "fe80::1%eth0", 2),
-            ],
+            vec![iiop(v1_0, "a", 2809), iiop(v1_0, "b", 1), iiop(Version::V1_2, "fe80::1%eth0", 2)],
             "a/b;c",
         ),
-        (
-            "corbaloc::[::1]/%41%7a",
-            vec![iiop(v1_0, "::1", 2809)],
-            "Az",
-        ),
+        ("corbaloc::[::1]/%41%7a", vec![iiop(v1_0, "::1", 2809)], "Az"),
     ] {
         let url = parse(text);
         assert_eq!(url.location, Location::Iiop(addresses), "{text}");
@@ -289,20 +207,13 @@ fn corbaloc_forms() {
     }
     assert_eq!(parse("corbaloc:rir:").location, Location::InitialReference);
     assert_eq!(parse("corbaloc:rir:/RootPOA").key, b"RootPOA");
-    assert_eq!(
-        parse("corbaloc:rir:/RootPOA").to_string(),
-        "corbaloc:rir:/RootPOA"
-    );
+    assert_eq!(parse("corbaloc:rir:/RootPOA").to_string(), "corbaloc:rir:/RootPOA");
     let zone = "corbaloc:iiop:1.2@[fe80::1%25eth0]:2/k";
     assert_eq!(parse(zone).to_string(), zone);
     assert_eq!(parse("corbaloc:rir:").to_ior(), None);
     let ior = parse("corbaloc::1.2@a,:b/k").to_ior().unwrap();
     assert_eq!(ior.profiles.len(), 2);
-    assert!(
-        ior.profiles
-            .iter()
-            .all(|profile| profile.tag == profile_tag::INTERNET_IOP)
-    );
+    assert!(ior.profiles.iter().all(|profile| profile.tag == profile_tag::INTERNET_IOP));
 }
 
 #[test]
@@ -333,41 +244,22 @@ fn corbaloc_errors_say_what_is_wrong() {
         assert_eq!(error.to_exception().minor, minor::bad_param::URL_ADDRESS);
     }
     assert_eq!(parse("corbalok:"), Error::Scheme);
-    assert_eq!(
-        parse("corbaloc:ssliop:host"),
-        Error::Protocol("ssliop".into())
-    );
+    assert_eq!(parse("corbaloc:ssliop:host"), Error::Protocol("ssliop".into()));
     assert_eq!(parse("corbaloc:rir:,:host"), Error::MixedInitialReference);
-    assert_eq!(
-        parse("corbaloc::host/%4"),
-        Error::Escape {
-            escape: "%4".into()
-        }
-    );
+    assert_eq!(parse("corbaloc::host/%4"), Error::Escape { escape: "%4".into() });
     assert_eq!(
         parse("corbaloc::host/%4").to_exception().minor,
         minor::bad_param::URL_SCHEME_SPECIFIC
     );
-    assert_eq!(
-        parse("corbaloc::host/a%xyz"),
-        Error::Escape {
-            escape: "%xy".into()
-        }
-    );
+    assert_eq!(parse("corbaloc::host/a%xyz"), Error::Escape { escape: "%xy".into() });
 }
 
 #[test]
 fn corbaname_and_file_and_unknown_schemes() {
     let url: Corbaname = "corbaname:rir:#a/b".parse().unwrap();
-    assert_eq!(
-        (url.context.location, url.name.as_str()),
-        (Location::InitialReference, "a/b")
-    );
+    assert_eq!((url.context.location, url.name.as_str()), (Location::InitialReference, "a/b"));
     let url: Corbaname = "corbaname::host:1/Naming".parse().unwrap();
-    assert_eq!(
-        (url.context.key.as_slice(), url.name.as_str()),
-        (&b"Naming"[..], "")
-    );
+    assert_eq!((url.context.key.as_slice(), url.name.as_str()), (&b"Naming"[..], ""));
     assert_eq!("corbaname::host#%ff".parse::<Corbaname>(), Err(Error::Name));
 
     assert_eq!(parse_reference("file:///a/b"), Ok(Url::File("/a/b".into())));
@@ -375,58 +267,34 @@ fn corbaname_and_file_and_unknown_schemes() {
     assert_eq!(parse_reference("file://"), Err(ReferenceError::NoPath));
     let unknown = parse_reference("mailto:nobody").unwrap_err();
     assert_eq!(unknown.to_exception().minor, minor::bad_param::URL_SCHEME);
-    assert!(matches!(
-        parse_reference(""),
-        Err(ReferenceError::Scheme { .. })
-    ));
-    assert!(matches!(
-        parse_reference("Corbaname:rir:"),
-        Ok(Url::Corbaname(_))
-    ));
+    assert!(matches!(parse_reference(""), Err(ReferenceError::Scheme { .. })));
+    assert!(matches!(parse_reference("Corbaname:rir:"), Ok(Url::Corbaname(_))));
 }
 
 fn sets(native: u32, conversion: &[u32]) -> CodeSetComponent {
-    CodeSetComponent {
-        native,
-        conversion: conversion.to_vec(),
-    }
+    CodeSetComponent { native, conversion: conversion.to_vec() }
 }
 
 #[test]
 fn code_sets_are_negotiated_as_the_specification_says() {
     use code_sets::{ISO_8859_1, UCS_2, UTF_8, UTF_16, negotiate};
     let chosen = |chars, wchars| {
-        let server = CodeSetComponentInfo {
-            for_char_data: chars,
-            for_wchar_data: wchars,
-        };
+        let server = CodeSetComponentInfo { for_char_data: chars, for_wchar_data: wchars };
         negotiate(Some(&server)).map(|context| (context.char_data, context.wchar_data))
     };
     let none = || sets(0, &[]);
     // Equal native sets; the server's native; ours; a common conversion set; the fallbacks.
-    assert_eq!(
-        chosen(sets(UTF_8, &[]), sets(UTF_16, &[])),
-        Ok((UTF_8, UTF_16))
-    );
-    assert_eq!(
-        chosen(sets(ISO_8859_1, &[UTF_8]), sets(UCS_2, &[UTF_16])),
-        Ok((ISO_8859_1, UCS_2))
-    );
+    assert_eq!(chosen(sets(UTF_8, &[]), sets(UTF_16, &[])), Ok((UTF_8, UTF_16)));
+    assert_eq!(chosen(sets(ISO_8859_1, &[UTF_8]), sets(UCS_2, &[UTF_16])), Ok((ISO_8859_1, UCS_2)));
     assert_eq!(
         chosen(sets(0x0001_0002, &[UTF_8]), sets(0x0001_0106, &[UTF_16])),
         Ok((UTF_8, UTF_16))
     );
     assert_eq!(
-        chosen(
-            sets(0x0001_0002, &[ISO_8859_1]),
-            sets(0x0001_0106, &[UCS_2])
-        ),
+        chosen(sets(0x0001_0002, &[ISO_8859_1]), sets(0x0001_0106, &[UCS_2])),
         Ok((ISO_8859_1, UCS_2))
     );
-    assert_eq!(
-        chosen(sets(0x0001_0002, &[]), sets(0x0001_0106, &[])),
-        Ok((UTF_8, UTF_16))
-    );
+    assert_eq!(chosen(sets(0x0001_0002, &[]), sets(0x0001_0106, &[])), Ok((UTF_8, UTF_16)));
     // No wide characters, or nothing at all.
     assert_eq!(chosen(sets(ISO_8859_1, &[]), none()), Ok((ISO_8859_1, 0)));
     assert_eq!(chosen(none(), none()), Ok((ISO_8859_1, 0)));
@@ -434,43 +302,25 @@ fn code_sets_are_negotiated_as_the_specification_says() {
     // A set nobody knows.
     let incompatible = SystemException::codeset_incompatible(minor::OMG | 1, CompletionStatus::No);
     assert_eq!(chosen(sets(0x7777_7777, &[]), none()), Err(incompatible));
-    assert_eq!(
-        chosen(sets(UTF_8, &[]), sets(0x7777_7777, &[])),
-        Ok((UTF_8, 0))
-    );
+    assert_eq!(chosen(sets(UTF_8, &[]), sets(0x7777_7777, &[])), Ok((UTF_8, 0)));
 }
 
 #[test]
 fn the_code_sets_context_and_component() {
-    let context = CodeSetContext {
-        char_data: code_sets::UTF_8,
-        wchar_data: code_sets::UTF_16,
-    };
-    assert_eq!(
-        context.to_bytes().to_vec(),
-        octets("00 000000 05010001 00010109")
-    );
+    let context = CodeSetContext { char_data: code_sets::UTF_8, wchar_data: code_sets::UTF_16 };
+    assert_eq!(context.to_bytes().to_vec(), octets("00 000000 05010001 00010109"));
     assert_eq!(CodeSetContext::parse(&context.to_bytes()), Ok(context));
-    assert_eq!(
-        CodeSetContext::parse(&octets("01 000000 01000105 09010100")),
-        Ok(context)
-    );
+    assert_eq!(CodeSetContext::parse(&octets("01 000000 01000105 09010100")), Ok(context));
     assert!(CodeSetContext::parse(&octets("00 000000 05010001")).is_err());
     let dialect = context.dialect(2).unwrap();
     assert_eq!(
         (dialect.chars, dialect.wchars),
         (oxorb_cdr::CharSet::Utf8, oxorb_cdr::WcharSet::Utf16)
     );
-    let unknown = CodeSetContext {
-        char_data: 0x1002_0025,
-        wchar_data: 0,
-    };
+    let unknown = CodeSetContext { char_data: 0x1002_0025, wchar_data: 0 };
     assert_eq!(
         unknown.dialect(2),
-        Err(SystemException::codeset_incompatible(
-            minor::OMG | 2,
-            CompletionStatus::No
-        ))
+        Err(SystemException::codeset_incompatible(minor::OMG | 2, CompletionStatus::No))
     );
 
     let ours = CodeSetComponentInfo::ours();
@@ -488,22 +338,10 @@ fn a_reference_explains_itself() {
     profile.components = vec![
         TaggedComponent::orb_type(orb_type::OMNIORB),
         TaggedComponent::code_sets(&CodeSetComponentInfo::ours()),
-        TaggedComponent::alternate_iiop_address(&IiopEndpoint {
-            host: "::1".into(),
-            port: 1,
-        }),
-        TaggedComponent {
-            tag: tag::SSL_SEC_TRANS,
-            data: octets("00 00 0066 0060 0af8"),
-        },
-        TaggedComponent {
-            tag: tag::POLICIES,
-            data: vec![9],
-        },
-        TaggedComponent {
-            tag: 0x1234_5678,
-            data: vec![0xab],
-        },
+        TaggedComponent::alternate_iiop_address(&IiopEndpoint { host: "::1".into(), port: 1 }),
+        TaggedComponent { tag: tag::SSL_SEC_TRANS, data: octets("00 00 0066 0060 0af8") },
+        TaggedComponent { tag: tag::POLICIES, data: vec![9] },
+        TaggedComponent { tag: 0x1234_5678, data: vec![0xab] },
     ];
     let ior = Ior {
         type_id: "IDL:bank/Account:1.0".into(),
@@ -517,43 +355,23 @@ fn a_reference_explains_itself() {
                 tag: profile_tag::MULTIPLE_COMPONENTS,
                 data: octets("00000000 00000000"),
             },
-            TaggedProfile {
-                tag: 0xdead,
-                data: vec![1],
-            },
-            TaggedProfile {
-                tag: 0,
-                data: vec![],
-            },
+            TaggedProfile { tag: 0xdead, data: vec![1] },
+            TaggedProfile { tag: 0, data: vec![] },
         ],
     };
     let reference = describe::reference(&ior);
-    assert_eq!(
-        (reference.type_id.as_str(), reference.is_nil),
-        ("IDL:bank/Account:1.0", false)
-    );
+    assert_eq!((reference.type_id.as_str(), reference.is_nil), ("IDL:bank/Account:1.0", false));
 
-    let describe::Content::Iiop {
-        endpoints,
-        key,
-        components,
-        ..
-    } = &reference.profiles[0].content
+    let describe::Content::Iiop { endpoints, key, components, .. } = &reference.profiles[0].content
     else {
         panic!()
     };
     assert_eq!(endpoints.len(), 2);
-    assert_eq!(
-        (key.text.as_str(), key.maker),
-        (r"\x14\x01\x0f\x00Teller", Some("TAO"))
-    );
+    assert_eq!((key.text.as_str(), key.maker), (r"\x14\x01\x0f\x00Teller", Some("TAO")));
     let shown: Vec<_> = components
         .iter()
         .flat_map(|component| {
-            component
-                .fields
-                .iter()
-                .map(|field| format!("{}: {}", field.label, field.value))
+            component.fields.iter().map(|field| format!("{}: {}", field.label, field.value))
         })
         .collect();
     assert_eq!(
@@ -570,30 +388,15 @@ fn a_reference_explains_itself() {
             "requires: EstablishTrustInTarget, EstablishTrustInClient",
         ]
     );
-    assert!(
-        components[4].error.is_some(),
-        "a malformed component says so"
-    );
-    assert_eq!(
-        (components[5].name, components[5].hex.as_str()),
-        (None, "ab")
-    );
+    assert!(components[4].error.is_some(), "a malformed component says so");
+    assert_eq!((components[5].name, components[5].hex.as_str()), (None, "ab"));
 
     assert!(
         matches!(&reference.profiles[1].content, describe::Content::Unix { path, .. } if path == "/a")
     );
-    assert_eq!(
-        reference.profiles[2].content,
-        describe::Content::Components(vec![])
-    );
-    assert_eq!(
-        reference.profiles[3].content,
-        describe::Content::Opaque { hex: "01".into() }
-    );
-    assert!(matches!(
-        reference.profiles[4].content,
-        describe::Content::Malformed { .. }
-    ));
+    assert_eq!(reference.profiles[2].content, describe::Content::Components(vec![]));
+    assert_eq!(reference.profiles[3].content, describe::Content::Opaque { hex: "01".into() });
+    assert!(matches!(reference.profiles[4].content, describe::Content::Malformed { .. }));
 }
 
 /// Made by `genior IDL:X:1.0 localhost 1234 foo` of omniORB 4.2.5.
@@ -613,13 +416,7 @@ fn a_reference_made_by_omniorb() {
     let Ok(Component::CodeSets(sets)) = profile.component(tag::CODE_SETS).unwrap().decode() else {
         panic!("a code set component");
     };
-    assert_eq!(
-        sets.for_char_data,
-        self::sets(code_sets::ISO_8859_1, &[code_sets::UTF_8])
-    );
+    assert_eq!(sets.for_char_data, self::sets(code_sets::ISO_8859_1, &[code_sets::UTF_8]));
     let chosen = code_sets::negotiate(Some(&sets)).unwrap();
-    assert_eq!(
-        (chosen.char_data, chosen.wchar_data),
-        (code_sets::ISO_8859_1, code_sets::UTF_16)
-    );
+    assert_eq!((chosen.char_data, chosen.wchar_data), (code_sets::ISO_8859_1, code_sets::UTF_16));
 }

@@ -8,11 +8,7 @@ use oxorb_object::profile_tag;
 use oxorb_transport::tcp::{self, Tcp};
 
 pub(super) fn rt_over_tcp() -> Protocol {
-    tcp(
-        "giop-lite-rt+tcp",
-        GIOP_LITE_RT,
-        profile_tag::OXORB_LITE_RT_TCP,
-    )
+    tcp("giop-lite-rt+tcp", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_TCP)
 }
 
 pub(super) fn over_tcp() -> Protocol {
@@ -27,11 +23,7 @@ fn tcp(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Proto
 
 #[cfg(feature = "unix")]
 pub(super) fn rt_over_unix() -> Protocol {
-    unix(
-        "giop-lite-rt+unix",
-        GIOP_LITE_RT,
-        profile_tag::OXORB_LITE_RT_UNIX,
-    )
+    unix("giop-lite-rt+unix", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_UNIX)
 }
 
 #[cfg(feature = "unix")]
@@ -48,11 +40,7 @@ fn unix(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Prot
 
 #[cfg(feature = "memory")]
 pub(super) fn rt_over_memory() -> Protocol {
-    memory(
-        "giop-lite-rt+shm",
-        GIOP_LITE_RT,
-        profile_tag::OXORB_LITE_RT_SHM,
-    )
+    memory("giop-lite-rt+shm", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_SHM)
 }
 
 #[cfg(feature = "memory")]

@@ -49,11 +49,7 @@ impl Child {
         let mut process = Process::spawn(command);
         let mut printed = || process.wait_for_line("IOR:", LONG).trim().to_owned();
         let (ior, transient) = (printed(), printed());
-        Child {
-            process,
-            ior,
-            transient,
-        }
+        Child { process, ior, transient }
     }
 
     /// Its object, as `client` resolves it.
@@ -77,13 +73,8 @@ fn serve() {
     };
     let poa = orb.root_poa().create_poa("children", policies).unwrap();
     let id = oxorb::ObjectId::from("pinger");
-    let object = poa
-        .activate_servant_with_id(&id, Arc::new(Pinger::default()))
-        .unwrap();
-    let transient = orb
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let object = poa.activate_servant_with_id(&id, Arc::new(Pinger::default())).unwrap();
+    let transient = orb.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     println!("\n{object}\n{transient}");
     orb.run();
 }

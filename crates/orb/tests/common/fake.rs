@@ -245,20 +245,14 @@ pub(crate) fn ior_at(address: &Address) -> Ior {
 
 /// An IOR of an object at `address`, with these components.
 pub(crate) fn ior_with(address: &Address, components: Vec<TaggedComponent>) -> Ior {
-    Ior {
-        type_id: PINGER.to_owned(),
-        profiles: vec![profile_at(address, b"fake", components)],
-    }
+    Ior { type_id: PINGER.to_owned(), profiles: vec![profile_at(address, b"fake", components)] }
 }
 
 /// An IOR with one profile for each address.
 pub(crate) fn ior_of(addresses: &[Address]) -> Ior {
     Ior {
         type_id: PINGER.to_owned(),
-        profiles: addresses
-            .iter()
-            .flat_map(|address| ior_at(address).profiles)
-            .collect(),
+        profiles: addresses.iter().flat_map(|address| ior_at(address).profiles).collect(),
     }
 }
 
@@ -284,10 +278,7 @@ impl BlackHole {
         let listener = UnixListener::bind(address.place()).unwrap();
         oxorb_testkit::net::shorten(&listener).unwrap();
         let queued = oxorb_testkit::net::fill(address.place().as_ref()).unwrap();
-        BlackHole {
-            address,
-            _full: Full::Unix(listener, queued),
-        }
+        BlackHole { address, _full: Full::Unix(listener, queued) }
     }
 
     fn tcp() -> BlackHole {
@@ -324,11 +315,8 @@ impl Drop for BlackHole {
 pub(crate) fn past_a_hole<R: Send>(calls: impl FnOnce(&ObjectRef) -> R) -> R {
     let _guard = watchdog(LONG);
     let hole = BlackHole::new();
-    let client = transport::builder()
-        .connect_timeout(10 * LONG)
-        .round_trip_timeout(None)
-        .build()
-        .unwrap();
+    let client =
+        transport::builder().connect_timeout(10 * LONG).round_trip_timeout(None).build().unwrap();
     let answers = played(
         |server| {
             let mut connection = server.accept();

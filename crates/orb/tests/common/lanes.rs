@@ -59,11 +59,7 @@ impl Lanes {
             (address, priority)
         };
         let addresses = priorities.iter().enumerate().map(start).collect();
-        Lanes {
-            addresses,
-            accepted,
-            seen,
-        }
+        Lanes { addresses, accepted, seen }
     }
 
     /// A reference to an object here with these policies, as TAO would publish it.
@@ -103,12 +99,7 @@ fn serve(mut stream: Peer, lane: usize, connection: usize, seen: &Mutex<Vec<Seen
         while inbox.poll().unwrap().is_some() {
             let note = |operation: &str, contexts| {
                 let operation = operation.to_owned();
-                seen.lock().unwrap().push(Seen {
-                    lane,
-                    connection,
-                    operation,
-                    contexts,
-                });
+                seen.lock().unwrap().push(Seen { lane, connection, operation, contexts });
             };
             let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, wire().dialect());
             let terms = inbox.frame().terms().unwrap_or_default();

@@ -1,10 +1,5 @@
 //! What the tests of the whole ORB share: a servant written by hand, and calls to it.
-#![allow(
-    dead_code,
-    unused_imports,
-    unused_macros,
-    reason = "each test file uses its part"
-)]
+#![allow(dead_code, unused_imports, unused_macros, reason = "each test file uses its part")]
 
 pub(crate) mod child;
 pub(crate) mod fake;
@@ -66,9 +61,7 @@ pub(crate) const BIG_ANSWER: usize = 32 << 20;
 impl Pinger {
     /// Waits until so many calls have come to the gate.
     pub(crate) fn until_at_gate(&self, count: u32) {
-        until("calls come to the gate", || {
-            self.at_gate.load(Ordering::SeqCst) >= count
-        });
+        until("calls come to the gate", || self.at_gate.load(Ordering::SeqCst) >= count);
     }
 }
 
@@ -150,10 +143,8 @@ fn nested(d: &mut Decoder<'_>) -> CdrResult<()> {
     })
 }
 
-pub(crate) const EVERY_CONCURRENCY: [Concurrency; 2] = [
-    Concurrency::ThreadPerConnection,
-    Concurrency::LeaderFollowers { threads: 3 },
-];
+pub(crate) const EVERY_CONCURRENCY: [Concurrency; 2] =
+    [Concurrency::ThreadPerConnection, Concurrency::LeaderFollowers { threads: 3 }];
 
 pub(crate) const EVERY_SHARING: [ClientConnections; 4] = [
     ClientConnections::Private,
@@ -173,32 +164,20 @@ pub(crate) const ARCHITECTURES: [Concurrency; 5] = [
     Concurrency::LeaderFollowers { threads: 3 },
     Concurrency::Reactive,
     Concurrency::ThreadPerRequest { threads: 64 },
-    Concurrency::WorkerPool {
-        threads: 3,
-        queue: 64,
-    },
+    Concurrency::WorkerPool { threads: 3, queue: 64 },
 ];
 
 pub(crate) fn server(concurrency: Concurrency) -> Orb {
-    transport::listening()
-        .concurrency(concurrency)
-        .build()
-        .unwrap()
+    transport::listening().concurrency(concurrency).build().unwrap()
 }
 
 pub(crate) fn client(connections: ClientConnections) -> Orb {
-    transport::builder()
-        .client_connections(connections)
-        .build()
-        .unwrap()
+    transport::builder().client_connections(connections).build().unwrap()
 }
 
 /// A new [`Pinger`] of `server`, as another process would have its reference.
 pub(crate) fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
-    let local = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     elsewhere(client, &local)
 }
 
@@ -280,11 +259,7 @@ pub(crate) fn assert_raised(
     kind: SystemExceptionKind,
     status: CompletionStatus,
 ) {
-    assert_eq!(
-        (exception.kind, exception.completed),
-        (kind, status),
-        "{exception}"
-    );
+    assert_eq!((exception.kind, exception.completed), (kind, status), "{exception}");
 }
 
 /// Repeats a call until its time is over after its request was sent, and returns that TIMEOUT.
@@ -305,9 +280,7 @@ pub(crate) fn timed_out<T: Debug>(
 /// Waits until the server works on a `hang`.
 pub(crate) fn until_hanging(object: &ObjectRef) {
     let hanging = || -> Result<u32, SystemException> {
-        object
-            .reference()
-            .invoke(&HANGING, |_| Ok(()), |d| d.ulong())
+        object.reference().invoke(&HANGING, |_| Ok(()), |d| d.ulong())
     };
     while hanging().unwrap() == 0 {
         thread::sleep(Duration::from_millis(1));
@@ -316,11 +289,7 @@ pub(crate) fn until_hanging(object: &ObjectRef) {
 
 /// A client that looks at a connection before each use, however short the pause.
 pub(crate) fn wary_client(sharing: ClientConnections) -> Orb {
-    transport::builder()
-        .client_connections(sharing)
-        .setting("TrustIdle", "0")
-        .build()
-        .unwrap()
+    transport::builder().client_connections(sharing).setting("TrustIdle", "0").build().unwrap()
 }
 
 /// A URL of an object at a place where nobody listens.

@@ -47,16 +47,8 @@ pub(crate) fn builder() -> Builder {
     let lite = |name, messaging, tag| over_memory(name, messaging, tag, &MEMORY);
     Orb::builder()
         .protocol(Protocol::memory(MEMORY.clone()))
-        .protocol(lite(
-            "giop-lite+mem",
-            GIOP_LITE,
-            profile_tag::OXORB_LITE_MEMORY,
-        ))
-        .protocol(lite(
-            "giop-lite-rt+mem",
-            GIOP_LITE_RT,
-            profile_tag::OXORB_LITE_RT_MEMORY,
-        ))
+        .protocol(lite("giop-lite+mem", GIOP_LITE, profile_tag::OXORB_LITE_MEMORY))
+        .protocol(lite("giop-lite-rt+mem", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_MEMORY))
 }
 
 /// A messaging over memory.
@@ -161,17 +153,11 @@ pub(crate) fn free_place() -> Place {
     let place = match (has_ports(), is_memory()) {
         (true, _) => format!("127.0.0.1:{}", oxorb_testkit::net::free_port()),
         (_, true) => name,
-        _ => oxorb_testkit::net::socket_folder()
-            .join(name)
-            .display()
-            .to_string(),
+        _ => oxorb_testkit::net::socket_folder().join(name).display().to_string(),
     };
     let text = format!("{}://{place}", protocol().name());
     let address = protocol().transport().own_address(&endpoint(&text));
-    Place {
-        endpoint: text,
-        address,
-    }
+    Place { endpoint: text, address }
 }
 
 /// The endpoint that the text means.
@@ -184,10 +170,7 @@ pub(crate) fn endpoint(text: &str) -> Endpoint {
 /// A URL of the object with this key at these addresses.
 pub(crate) fn url(addresses: &[&Address], key: &str) -> String {
     let kind = protocol().profile();
-    let all: Vec<_> = addresses
-        .iter()
-        .map(|address| kind.print(Version::V1_2, address))
-        .collect();
+    let all: Vec<_> = addresses.iter().map(|address| kind.print(Version::V1_2, address)).collect();
     let all = all.join(",");
     // Where another character than a slash separates the key, the address has it.
     let slash = if all.ends_with('|') { "" } else { "/" };
@@ -210,8 +193,7 @@ pub(crate) fn profile_of(object: &oxorb::Ref) -> Profile {
     let kind = protocol().profile();
     let profiles = &object.ior().profiles;
     let ours = profiles.iter().find(|profile| profile.tag == profile_tag());
-    kind.read(ours.expect("a profile of the protocol chosen"))
-        .unwrap()
+    kind.read(ours.expect("a profile of the protocol chosen")).unwrap()
 }
 
 /// Panics unless calls to a server at [`anywhere`] use the protocol chosen: its profile comes first.
@@ -228,40 +210,25 @@ pub(crate) struct Only {
 
 impl Only {
     /// GIOP over TCP.
-    pub(crate) const IIOP: Only = Only {
-        name: "IIOP",
-        holds: |protocol| protocol.name() == "iiop",
-    };
+    pub(crate) const IIOP: Only =
+        Only { name: "IIOP", holds: |protocol| protocol.name() == "iiop" };
     /// Any messaging over TCP.
-    pub(crate) const TCP: Only = Only {
-        name: "TCP",
-        holds: |_| is_tcp(),
-    };
+    pub(crate) const TCP: Only = Only { name: "TCP", holds: |_| is_tcp() };
     /// Any messaging in the clear.
-    pub(crate) const CLEAR: Only = Only {
-        name: "protocols in the clear",
-        holds: |_| !is_tls(),
-    };
+    pub(crate) const CLEAR: Only = Only { name: "protocols in the clear", holds: |_| !is_tls() };
     /// Any messaging over sockets, which other processes reach.
-    pub(crate) const SOCKETS: Only = Only {
-        name: "sockets",
-        holds: |_| !is_memory(),
-    };
+    pub(crate) const SOCKETS: Only = Only { name: "sockets", holds: |_| !is_memory() };
     /// GIOP over any transport.
-    pub(crate) const GIOP: Only = Only {
-        name: "GIOP",
-        holds: |protocol| protocol.messaging().is_none(),
-    };
+    pub(crate) const GIOP: Only =
+        Only { name: "GIOP", holds: |protocol| protocol.messaging().is_none() };
     /// GIOP over sockets, which other processes reach.
     pub(crate) const GIOP_SOCKETS: Only = Only {
         name: "GIOP over sockets",
         holds: |protocol| protocol.messaging().is_none() && !is_memory(),
     };
     /// Messages with service contexts, over any transport.
-    pub(crate) const CONTEXTS: Only = Only {
-        name: "messages with service contexts",
-        holds: |_| !wire().needs().no_contexts,
-    };
+    pub(crate) const CONTEXTS: Only =
+        Only { name: "messages with service contexts", holds: |_| !wire().needs().no_contexts };
 }
 
 /// Whether a test applies to the protocol chosen; if not, says so past the test harness, which hides what tests

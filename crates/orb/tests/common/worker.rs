@@ -106,15 +106,10 @@ impl Worker {
 
 /// Checks the lane that a servant reads against the name of its thread.
 fn check_lane(asked: Option<oxorb::CurrentLane>, thread: &str) {
-    let numbers = thread
-        .strip_prefix("oxorb-")
-        .and_then(|name| name.split_once('.'));
+    let numbers = thread.strip_prefix("oxorb-").and_then(|name| name.split_once('.'));
     let named = numbers.map(|(pool, lane)| (pool.parse().unwrap(), lane.parse().unwrap()));
     let asked = asked.map(|lane| (lane.threadpool.0, lane.lane));
-    assert!(
-        asked == named || named.is_none() && thread.contains("stand-in"),
-        "{thread}"
-    );
+    assert!(asked == named || named.is_none() && thread.contains("stand-in"), "{thread}");
 }
 
 pub(crate) fn native() -> i16 {
@@ -130,11 +125,7 @@ pub(crate) fn ask_whereabouts(object: &ObjectRef) -> Result<Where, SystemExcepti
         &WHERE,
         |_| Ok(()),
         |d| {
-            Ok(Where {
-                thread: d.string()?.into_owned(),
-                priority: d.short()?,
-                native: d.short()?,
-            })
+            Ok(Where { thread: d.string()?.into_owned(), priority: d.short()?, native: d.short()? })
         },
     )
 }
@@ -155,10 +146,7 @@ pub(crate) const fn model(
     model: PriorityModel,
     server_priority: i16,
 ) -> Option<PriorityModelPolicy> {
-    Some(PriorityModelPolicy {
-        model,
-        server_priority,
-    })
+    Some(PriorityModelPolicy { model, server_priority })
 }
 
 pub(crate) fn server() -> Orb {
@@ -180,10 +168,7 @@ pub(crate) fn lane_poa(server: &Orb, pool: ThreadpoolId, value: i16) -> Poa {
 }
 
 pub(crate) fn poa(server: &Orb, name: &str, realtime: RtPolicies) -> Poa {
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { realtime, ..Policies::default() };
     server.root_poa().create_poa(name, policies).unwrap()
 }
 
@@ -223,10 +208,7 @@ pub(crate) fn ask(object: &ObjectRef, context: Option<&[u8]>) -> (Where, Option<
     let mut stream = Peer::connect(&super::address(object));
     let contexts: Vec<_> = context
         .into_iter()
-        .map(|data| ServiceContext {
-            id: context_id::RT_CORBA_PRIORITY,
-            data,
-        })
+        .map(|data| ServiceContext { id: context_id::RT_CORBA_PRIORITY, data })
         .collect();
     let reply = exchange(&mut stream, &super::object_key(object), &contexts);
     let frame = peer::frame(&reply);

@@ -18,21 +18,13 @@ use crate::common::*;
 
 /// A rule for everybody.
 fn rule(allow: bool, fill: impl FnOnce(&mut AccessRule)) -> AccessRule {
-    let mut rule = AccessRule {
-        place: "rules.toml:1".to_owned(),
-        allow,
-        ..AccessRule::default()
-    };
+    let mut rule = AccessRule { place: "rules.toml:1".to_owned(), allow, ..AccessRule::default() };
     fill(&mut rule);
     rule
 }
 
 fn server_with(rules: Vec<AccessRule>) -> Orb {
-    let rules = AccessRules {
-        place: "rules.toml:1".to_owned(),
-        allow: false,
-        rules,
-    };
+    let rules = AccessRules { place: "rules.toml:1".to_owned(), allow: false, rules };
     transport::listening()
         .configure(|options| options.access_rules = Some(Arc::new(rules)))
         .build()
@@ -72,10 +64,7 @@ impl ServantLocator for Locator {
 const WAYS: [&str; 5] = ["active", "named", "default", "located", "main"];
 
 fn reached(server: &Orb, client: &Orb, way: &str) -> ObjectRef {
-    let mut policies = Policies {
-        id_assignment: IdAssignment::User,
-        ..Policies::default()
-    };
+    let mut policies = Policies { id_assignment: IdAssignment::User, ..Policies::default() };
     match way {
         "named" => policies.lifespan = Lifespan::Persistent,
         "default" => {
@@ -106,9 +95,7 @@ fn rules_hold_whichever_way_leads_to_the_servant() {
     let _guard = watchdog(LONG);
     let server = server_with(vec![
         rule(false, |it| it.operations = text("stop")),
-        rule(true, |it| {
-            it.objects = WAYS.map(|way| format!("{way}/it")).to_vec()
-        }),
+        rule(true, |it| it.objects = WAYS.map(|way| format!("{way}/it")).to_vec()),
     ]);
     let client = client(ClientConnections::Cached);
     let other = server_with(Vec::new());
@@ -116,11 +103,7 @@ fn rules_hold_whichever_way_leads_to_the_servant() {
         scope.spawn(|| server.run());
         for (number, way) in WAYS.into_iter().enumerate() {
             let object = reached(&server, &client, way);
-            let denied = || {
-                server
-                    .connection_statistics()
-                    .count(Incident::RequestDenied)
-            };
+            let denied = || server.connection_statistics().count(Incident::RequestDenied);
             assert_eq!(ping(&object, 1), Ok(2), "{way}");
             let refused = call(&object, &STOP).unwrap_err();
             assert_eq!(refused.minor, ACCESS_RULES, "{way}: {refused}");
@@ -184,17 +167,11 @@ fn a_request_that_many_rules_are_about_allocates_nothing_and_takes_no_lock() {
         it.operations = text("ping");
     }));
     let server = server_with(rules);
-    let policies = Policies {
-        id_assignment: IdAssignment::User,
-        ..Policies::default()
-    };
+    let policies = Policies { id_assignment: IdAssignment::User, ..Policies::default() };
     let poa = server.root_poa().create_poa("deep", policies).unwrap();
     poa.manager().activate().unwrap();
     for sharing in UNSHARED {
-        let probe = Arc::new(Probe {
-            inner: Pinger::default(),
-            seen: Mutex::default(),
-        });
+        let probe = Arc::new(Probe { inner: Pinger::default(), seen: Mutex::default() });
         let local = poa.activate_servant_with_id(&"probe".into(), probe.clone());
         let client = client(sharing);
         let object = elsewhere(&client, &local.unwrap());

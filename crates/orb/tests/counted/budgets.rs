@@ -131,18 +131,9 @@ impl Bench {
         let client = common::transport::builder().build().unwrap();
         let radar = Arc::new(Radar::default());
         radar.burns.store(20, Ordering::SeqCst);
-        let poa = server
-            .root_poa()
-            .create_poa("sensors", Policies::default())
-            .unwrap();
+        let poa = server.root_poa().create_poa("sensors", Policies::default()).unwrap();
         let object = poa.activate_servant(Arc::clone(&radar) as _).unwrap();
-        Bench {
-            object: elsewhere(&client, &object),
-            server,
-            client,
-            radar,
-            overruns,
-        }
+        Bench { object: elsewhere(&client, &object), server, client, radar, overruns }
     }
 
     /// Calls until one call is refused.
@@ -209,9 +200,7 @@ fn a_burst_passes_and_then_so_many_requests_in_a_second() {
     // Whoever waits is served again.
     bench.until(|bench| call(&bench.object, &QUICK).is_ok());
     let used = bench.server.budgets();
-    let [client] = &used[..] else {
-        panic!("{used:?}")
-    };
+    let [client] = &used[..] else { panic!("{used:?}") };
     assert_eq!(client.served, served + 1);
     assert!(client.refused >= refused);
     assert!(bench.count(Incident::BeyondBudget) >= 1);
@@ -222,14 +211,8 @@ fn a_burst_passes_and_then_so_many_requests_in_a_second() {
 fn the_answer_names_whose_budget_is_spent_and_which() {
     let _guard = watchdog(2 * LONG);
     for (rule, named) in [
-        (
-            "operation test::Radar::burn requests=1",
-            minor::transient::OPERATION_RATE,
-        ),
-        (
-            "operation test::Radar::burn time=1ms/100s",
-            minor::transient::OPERATION_TIME,
-        ),
+        ("operation test::Radar::burn requests=1", minor::transient::OPERATION_RATE),
+        ("operation test::Radar::burn time=1ms/100s", minor::transient::OPERATION_TIME),
         ("poa sensors requests=1", minor::transient::POA_RATE),
         ("poa sensors time=1ms/100s", minor::transient::POA_TIME),
         ("object radar requests=1", minor::transient::OBJECT_RATE),
@@ -258,13 +241,8 @@ fn a_name_that_is_bound_to_an_object_is_the_object() {
     let _guard = watchdog(LONG);
     let bench = Bench::new("object Tower requests=1");
     let local = bench.server.root_poa();
-    let tower = local
-        .activate_servant(Arc::clone(&bench.radar) as _)
-        .unwrap();
-    bench.server.bind(
-        "Tower",
-        &oxorb::Interface::from_ref(tower.clone()) as &ObjectRef,
-    );
+    let tower = local.activate_servant(Arc::clone(&bench.radar) as _).unwrap();
+    bench.server.bind("Tower", &oxorb::Interface::from_ref(tower.clone()) as &ObjectRef);
     let tower = elsewhere(&bench.client, &tower);
     let mut refused = 0;
     while refused == 0 {
@@ -303,11 +281,7 @@ fn beyond_its_budget_a_request_runs_demoted_and_the_next_one_does_not() {
     }
     let bench = Bench::new("operation test::Radar::burn time=1ms/1000s beyond=demote");
     call(&bench.object, &BURN).unwrap();
-    assert_eq!(
-        bench.radar.last().class,
-        Class::Other,
-        "nothing was used before"
-    );
+    assert_eq!(bench.radar.last().class, Class::Other, "nothing was used before");
     for _ in 0..3 {
         call(&bench.object, &BURN).unwrap();
         assert_eq!(bench.radar.last().class, Class::Idle);
@@ -315,14 +289,8 @@ fn beyond_its_budget_a_request_runs_demoted_and_the_next_one_does_not() {
         assert_eq!(bench.radar.last().class, Class::Other);
     }
     let used = bench.server.budgets();
-    assert_eq!(
-        (used[0].served, used[0].demoted, used[0].refused),
-        (4, 3, 0)
-    );
-    assert!(
-        used[0].processor_time >= Duration::from_millis(80),
-        "{used:?}"
-    );
+    assert_eq!((used[0].served, used[0].demoted, used[0].refused), (4, 3, 0));
+    assert!(used[0].processor_time >= Duration::from_millis(80), "{used:?}");
     bench.end();
 }
 
@@ -340,10 +308,7 @@ fn with_priorities_of_the_system_the_thread_has_its_own_again() {
         assert_eq!(bench.radar.last().class, Class::Fifo);
     }
     let seen = bench.radar.seen.lock().unwrap().clone();
-    assert_eq!(
-        seen.iter().filter(|seen| seen.class == Class::Idle).count(),
-        3
-    );
+    assert_eq!(seen.iter().filter(|seen| seen.class == Class::Idle).count(), 3);
     bench.end();
 }
 
@@ -369,19 +334,13 @@ fn a_servant_that_overruns_is_told_and_demoted_until_it_ends() {
     release.join().unwrap();
     assert!(bench.radar.last().demoted);
     let overruns = bench.overruns.lock().unwrap().clone();
-    let [overrun] = &overruns[..] else {
-        panic!("{overruns:?}")
-    };
+    let [overrun] = &overruns[..] else { panic!("{overruns:?}") };
     assert_eq!(overrun.subject, "operation test::Radar::spin");
     assert!(overrun.runs && overrun.demoted);
     assert!(overrun.used > overrun.allowed);
     assert_eq!(overrun.allowed, Duration::from_millis(5));
     call(&bench.object, &QUICK).unwrap();
-    assert_eq!(
-        bench.radar.last().class,
-        Class::Other,
-        "as urgent as before"
-    );
+    assert_eq!(bench.radar.last().class, Class::Other, "as urgent as before");
     assert_eq!(bench.count(Incident::Overrun), 1);
     assert_eq!(bench.server.budgets()[0].overruns, 1);
     bench.end();
@@ -442,15 +401,8 @@ fn lanes(bench: &Bench, serving: Serving) -> ObjectRef {
         }),
         ..RtPolicies::default()
     };
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
-    let poa = bench
-        .server
-        .root_poa()
-        .create_poa("lanes", policies)
-        .unwrap();
+    let policies = Policies { realtime, ..Policies::default() };
+    let poa = bench.server.root_poa().create_poa("lanes", policies).unwrap();
     let object = poa.activate_servant(Arc::clone(&bench.radar) as _).unwrap();
     elsewhere(&bench.client, &object)
 }
@@ -485,10 +437,7 @@ fn a_lane_beyond_its_budget_has_reserved_time_alone() {
         call(&bench.object, &BURN).unwrap();
         let threads = bench.server.threads();
         let is_reserved = |scheduling| matches!(scheduling, oxorb::ThreadScheduling::Reserved(_));
-        let count = threads
-            .iter()
-            .filter(|it| is_reserved(it.actual.scheduling))
-            .count();
+        let count = threads.iter().filter(|it| is_reserved(it.actual.scheduling)).count();
         reserved += usize::from(count == 1);
     }
     let used = bench.server.budgets();
@@ -537,18 +486,11 @@ fn who_is_admitted_has_a_budget_and_who_goes_has_none() {
     let object = elsewhere(&client, &local.unwrap());
     let operation = |name: &str| BudgetOf::Operation(format!("test::Radar::{name}"));
     let ask = |name, worst, period| {
-        server.admit(AdmissionRequest::new(
-            operation(name),
-            ms(worst),
-            ms(period),
-        ))
+        server.admit(AdmissionRequest::new(operation(name), ms(worst), ms(period)))
     };
     let bound = ask("burn", 1, 1_000_000).unwrap();
     assert!(matches!(bound, Answer::Guaranteed { response } if response == 1_000_000));
-    assert!(matches!(
-        ask("quick", 400_000, 1_000_000),
-        Ok(Answer::Guaranteed { .. })
-    ));
+    assert!(matches!(ask("quick", 400_000, 1_000_000), Ok(Answer::Guaranteed { .. })));
     let Ok(Answer::Refused(late)) = ask("lone", 700_000, 1_000_000) else {
         panic!("there is no time for it")
     };
@@ -570,19 +512,13 @@ fn who_is_admitted_has_a_budget_and_who_goes_has_none() {
 #[test]
 fn late_comers_have_equal_shares_as_their_budgets() {
     let server = common::transport::listening()
-        .setting(
-            "Admission",
-            "late=share beyond=demote period=100ms guarantee=50%",
-        )
+        .setting("Admission", "late=share beyond=demote period=100ms guarantee=50%")
         .build()
         .unwrap();
     let client = |n: u32| BudgetOf::Client(format!("10.0.0.{n}"));
     for n in 1..=4 {
         let request = AdmissionRequest::share(client(n));
-        assert!(matches!(
-            server.admit(request),
-            Ok(Answer::BestEffort { .. })
-        ));
+        assert!(matches!(server.admit(request), Ok(Answer::BestEffort { .. })));
     }
     let shares = |server: &Orb| {
         let rules = server.budget_rules().into_iter();
@@ -599,9 +535,7 @@ fn late_comers_have_equal_shares_as_their_budgets() {
 #[test]
 fn an_orb_without_budgets_takes_none() {
     let server = common::transport::listening().build().unwrap();
-    let budget = Budget::default()
-        .requests(1, 1)
-        .beyond(BeyondBudget::Demote);
+    let budget = Budget::default().requests(1, 1).beyond(BeyondBudget::Demote);
     assert!(!server.set_budget(BudgetOf::EachClient, budget));
     assert!(server.budgets().is_empty() && server.budget_rules().is_empty());
     server.shutdown(true).unwrap();

@@ -60,9 +60,7 @@ fn counted() {
         .unwrap();
     let pinger = poa.activate_servant(std::sync::Arc::new(Pinger::default()));
     let pinger = pinger.unwrap();
-    client
-        .set_thread_priority(Priority::new(0).unwrap())
-        .unwrap();
+    client.set_thread_priority(Priority::new(0).unwrap()).unwrap();
     let objects: Vec<ObjectRef> = (0..connections)
         .map(|number| match sharing {
             "private" => elsewhere(&client, &pinger).with(PrivateConnection),
@@ -89,11 +87,7 @@ fn end(client: &Orb, server: &Orb) {
 /// Instructions of one call; `None` where they cannot be counted.
 fn cost(sharing: &str, connections: usize) -> Option<f64> {
     let run = |calls| {
-        instructions(
-            test_name(counted),
-            COUNTED,
-            &format!("{sharing}:{connections}:{calls}"),
-        )
+        instructions(test_name(counted), COUNTED, &format!("{sharing}:{connections}:{calls}"))
     };
     let (few, many) = (run(FEW)?, run(MANY)?);
     Some(many.saturating_sub(few) as f64 / (MANY - FEW) as f64)

@@ -32,8 +32,7 @@ impl Servant for Probe {
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
         self.allocations.store(alloc::local().count, Relaxed);
-        self.locks
-            .store(lock::taken().expect("tests are debug builds"), Relaxed);
+        self.locks.store(lock::taken().expect("tests are debug builds"), Relaxed);
         assert_eq!(upcall.find(&OPERATIONS), 0);
         self.inner.dispatch(upcall)
     }
@@ -47,15 +46,9 @@ fn every_stage_is_stamped_without_allocation_or_lock() {
         return;
     }
     let _guard = watchdog(LONG);
-    let (server, client) = (
-        server(EVERY_CONCURRENCY[0]),
-        client(ClientConnections::Private),
-    );
+    let (server, client) = (server(EVERY_CONCURRENCY[0]), client(ClientConnections::Private));
     let probe = Arc::new(Probe::default());
-    let object = elsewhere(
-        &client,
-        &server.root_poa().activate_servant(probe.clone()).unwrap(),
-    );
+    let object = elsewhere(&client, &server.root_poa().activate_servant(probe.clone()).unwrap());
     let pings = || (0..PINGS).for_each(|n| assert_eq!(ping(&object, n), Ok(n + 1)));
     pings();
     assert!(probe::take().is_empty(), "off until switched on");
@@ -73,19 +66,11 @@ fn every_stage_is_stamped_without_allocation_or_lock() {
 
     let traces = probe::take();
     for side in [Side::Client, Side::Server] {
-        let expected: Vec<_> = Stage::ALL
-            .iter()
-            .filter(|stage| stage.side() == side)
-            .collect();
-        let trace = traces
-            .iter()
-            .find(|trace| trace.records[0].stage.side() == side);
+        let expected: Vec<_> = Stage::ALL.iter().filter(|stage| stage.side() == side).collect();
+        let trace = traces.iter().find(|trace| trace.records[0].stage.side() == side);
         let trace = trace.expect("a thread for each side");
         // The first and the last of the server's may lie beyond the ends.
-        assert!(
-            whole_calls(trace, &expected) >= PINGS as usize - 1,
-            "{trace:?}"
-        );
+        assert!(whole_calls(trace, &expected) >= PINGS as usize - 1, "{trace:?}");
         assert!(trace.records.is_sorted_by_key(|record| record.at));
         assert_eq!(trace.lost, 0);
     }
@@ -98,7 +83,5 @@ fn every_stage_is_stamped_without_allocation_or_lock() {
 /// How often the stages of a whole call follow each other.
 fn whole_calls(trace: &Trace, expected: &[&Stage]) -> usize {
     let seen: Vec<_> = trace.records.iter().map(|record| &record.stage).collect();
-    seen.windows(expected.len())
-        .filter(|call| *call == expected)
-        .count()
+    seen.windows(expected.len()).filter(|call| *call == expected).count()
 }

@@ -28,16 +28,11 @@ const CLIENT: RtPolicyValue = model(PriorityModel::ClientPropagated, 0);
 const PINGS: i64 = 50;
 
 const fn model(model: PriorityModel, server_priority: i16) -> RtPolicyValue {
-    RtPolicyValue::Model(PriorityModelPolicy {
-        model,
-        server_priority,
-    })
+    RtPolicyValue::Model(PriorityModelPolicy { model, server_priority })
 }
 
 fn bands(list: &[(i16, i16)]) -> Vec<PriorityBand> {
-    list.iter()
-        .map(|&(low, high)| PriorityBand { low, high })
-        .collect()
+    list.iter().map(|&(low, high)| PriorityBand { low, high }).collect()
 }
 
 fn banded(list: &[(i16, i16)]) -> PriorityBandedConnection {
@@ -45,8 +40,7 @@ fn banded(list: &[(i16, i16)]) -> PriorityBandedConnection {
 }
 
 fn at(orb: &Orb, priority: i16) {
-    orb.set_thread_priority(Priority::new(priority).unwrap())
-        .unwrap();
+    orb.set_thread_priority(Priority::new(priority).unwrap()).unwrap();
 }
 
 fn pinged(object: &ObjectRef) {
@@ -56,11 +50,7 @@ fn pinged(object: &ObjectRef) {
 #[track_caller]
 fn refused(object: &ObjectRef, code: u32) {
     let refused = ping(object, 1).unwrap_err();
-    assert_raised(
-        refused,
-        SystemExceptionKind::InvPolicy,
-        CompletionStatus::No,
-    );
+    assert_raised(refused, SystemExceptionKind::InvPolicy, CompletionStatus::No);
     assert_eq!(refused.minor, code, "{refused}");
 }
 
@@ -71,10 +61,7 @@ fn lanes_of(seen: &[Seen]) -> Vec<usize> {
 /// Octet for octet what TAO sends (facts 2.2): an encapsulation, one octet of padding, the priority.
 #[test]
 fn the_priority_travels_where_the_object_wants_to_know_it() {
-    only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let _guard = watchdog(LONG);
     let server = Lanes::start(&[-1]);
     let client = client(ClientConnections::Private);
@@ -109,10 +96,7 @@ fn the_priority_travels_where_the_object_wants_to_know_it() {
 /// A thread that was given no priority has the one that its native priority stands for.
 #[test]
 fn without_a_priority_the_native_one_is_taken() {
-    only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let _guard = watchdog(LONG);
     let server = Lanes::start(&[-1]);
     let client = client(ClientConnections::Private);
@@ -152,10 +136,7 @@ fn a_call_goes_to_the_lane_of_its_priority() {
 /// A caller that was given no priority is served, whatever the lanes and bands are (N2).
 #[test]
 fn without_a_priority_the_models_or_the_lowest_lane_is_called() {
-    only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let _guard = watchdog(LONG);
     let server = Lanes::start(&[30, 10, 20]);
     let client = client(ClientConnections::Private);
@@ -166,21 +147,15 @@ fn without_a_priority_the_models_or_the_lowest_lane_is_called() {
     thread::scope(|scope| {
         scope.spawn(|| {
             assert_eq!(client.thread_priority(), None);
-            for (object, lane, priority) in [
-                (&lowest, 1, 10),
-                (&default, 2, 20),
-                (&outside, 1, 10),
-                (&banded, 2, 20),
-            ] {
+            for (object, lane, priority) in
+                [(&lowest, 1, 10), (&default, 2, 20), (&outside, 1, 10), (&banded, 2, 20)]
+            {
                 pinged(object);
                 assert_eq!(ping_async(object, 1).wait(), Ok(7));
                 let seen = server.seen();
                 assert_eq!(lanes_of(&seen), [lane, lane]);
                 let travels = (10, vec![0, 0, 0, priority]);
-                assert!(
-                    seen.iter().all(|one| one.contexts.contains(&travels)),
-                    "{seen:?}"
-                );
+                assert!(seen.iter().all(|one| one.contexts.contains(&travels)), "{seen:?}");
             }
         });
     });
@@ -205,10 +180,7 @@ fn a_refusal_names_the_priorities_of_both_sides() {
             "the caller's CORBA priority is 21, the lane's is 20"
         ]
     );
-    refused(
-        &object.with(banded(&[(0, 14), (15, 20)])),
-        minor::inv_policy::NO_BAND,
-    );
+    refused(&object.with(banded(&[(0, 14), (15, 20)])), minor::inv_policy::NO_BAND);
     let failure = oxorb::last_failure().unwrap().to_string();
     let said = "priority is 21, the lane's is 20, the priority bands are 0..14, 15..20";
     assert!(failure.contains(said), "{failure}");
@@ -233,9 +205,7 @@ fn with_bands_the_lane_lies_in_the_band_of_the_priority() {
     let _guard = watchdog(LONG);
     let server = Lanes::start(&[10, 20, 30]);
     let client = client(ClientConnections::Private);
-    let object = server
-        .object(&client, &[CLIENT])
-        .with(banded(&[(0, 14), (15, 40)]));
+    let object = server.object(&client, &[CLIENT]).with(banded(&[(0, 14), (15, 40)]));
     for (priority, lanes) in [(3, &[0][..]), (14, &[0]), (15, &[1, 2]), (40, &[1, 2])] {
         at(&client, priority);
         pinged(&object);
@@ -255,9 +225,7 @@ fn each_band_has_a_connection_of_its_own() {
     for sharing in EVERY_SHARING {
         let server = Lanes::start(&[-1]);
         let client = client(sharing);
-        let object = server
-            .object(&client, &[CLIENT])
-            .with(banded(&[(0, 9), (10, 99)]));
+        let object = server.object(&client, &[CLIENT]).with(banded(&[(0, 9), (10, 99)]));
         for priority in [1, 50, 9, 10] {
             at(&client, priority);
             pinged(&object);
@@ -308,16 +276,10 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
     let failure = both.reference().validate_connection().unwrap_err();
     assert_eq!(failure.inconsistent_policies.len(), 1);
     assert_eq!(failure.inconsistent_policies[0].0, 45);
-    assert_eq!(
-        exposed.reference().policy::<PriorityBandedConnection>(),
-        Ok(Some(ours))
-    );
+    assert_eq!(exposed.reference().policy::<PriorityBandedConnection>(), Ok(Some(ours)));
 
     if iiop {
-        assert_eq!(
-            exposed.reference().policy::<ClientProtocol>(),
-            Ok(Some(tcp))
-        );
+        assert_eq!(exposed.reference().policy::<ClientProtocol>(), Ok(Some(tcp)));
     }
 
     let elsewhere = ClientProtocol::new(&[Protocol::new(NOBODYS)]).unwrap();
@@ -325,10 +287,7 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
     refused(&nowhere, minor::inv_policy::NO_PROTOCOL);
     // A caller whose preference cannot be satisfied may say that another protocol will do (A15.3).
     pinged(&nowhere.with(ProtocolFallback::AnyOther));
-    refused(
-        &nowhere.with(ProtocolFallback::Refuse),
-        minor::inv_policy::NO_PROTOCOL,
-    );
+    refused(&nowhere.with(ProtocolFallback::Refuse), minor::inv_policy::NO_PROTOCOL);
     client.shutdown(true).unwrap();
 }
 
@@ -377,18 +336,9 @@ fn explicit_binding_opens_all_that_calls_need() {
         if connections == 2 {
             // The priority comes with it, as a context or a field.
             let band = |one: &Seen| one.contexts.iter().find(|(id, _)| *id == 11).cloned();
-            let bands: Vec<_> = bound
-                .iter()
-                .map(|one| (&*one.operation, band(one)))
-                .collect();
-            assert_eq!(
-                bands[0],
-                ("_bind_priority_band", Some((11, vec![0, 0, 0, 0, 0, 14])))
-            );
-            assert_eq!(
-                bands[1],
-                ("_bind_priority_band", Some((11, vec![0, 0, 0, 15, 0, 40])))
-            );
+            let bands: Vec<_> = bound.iter().map(|one| (&*one.operation, band(one))).collect();
+            assert_eq!(bands[0], ("_bind_priority_band", Some((11, vec![0, 0, 0, 0, 0, 14]))));
+            assert_eq!(bands[1], ("_bind_priority_band", Some((11, vec![0, 0, 0, 15, 0, 40]))));
         }
         let pings = |priority| {
             at(&client, priority);
@@ -402,12 +352,7 @@ fn explicit_binding_opens_all_that_calls_need() {
             // Rustls allocates for each record.
             assert!(transport::is_tls() || used.count == 0, "{used:?}");
         }
-        assert!(
-            server
-                .seen()
-                .iter()
-                .all(|one| all.contains(&one.connection))
-        );
+        assert!(server.seen().iter().all(|one| all.contains(&one.connection)));
         client.shutdown(true).unwrap();
     }
 }
@@ -423,10 +368,7 @@ fn connections_are_made_as_the_protocol_policy_says() {
         enable_network_priority: true,
         ..Default::default()
     });
-    let object = server
-        .object(&client, &[CLIENT])
-        .with(tcp)
-        .with(PrivateConnection);
+    let object = server.object(&client, &[CLIENT]).with(tcp).with(PrivateConnection);
     for priority in [0, 32_767, 32_767] {
         at(&client, priority);
         pinged(&object);
@@ -442,10 +384,7 @@ fn connections_are_made_as_the_protocol_policy_says() {
 /// RIOP: what a policy says travels in one context, to any server; a servant sees it, and passes it on if it wants to.
 #[test]
 fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
-    only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let _guard = watchdog(LONG);
     let client = client(ClientConnections::Private);
     let rhythm = Qos {
@@ -459,43 +398,22 @@ fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
     at(&client, 300);
     let propagated = raw.object(&client, &[CLIENT]).with(RequestQos(rhythm));
     pinged(&propagated);
-    let with_priority = Qos {
-        priority: Some(300),
-        ..rhythm
-    };
+    let with_priority = Qos { priority: Some(300), ..rhythm };
     let contexts = raw.seen()[0].contexts.clone();
     assert_eq!(contexts[0], (10, vec![0, 0, 1, 44]));
     assert_eq!(contexts[1], (0x4f58_4f01, with_priority.encode().to_vec()));
 
     let server = server(Concurrency::ThreadPerConnection);
     let seen = Arc::<Worth>::default();
-    let object = elsewhere(
-        &client,
-        &server.root_poa().activate_servant(seen.clone()).unwrap(),
-    );
+    let object = elsewhere(&client, &server.root_poa().activate_servant(seen.clone()).unwrap());
     ping(&object, 0).unwrap();
     {
         let _of_this_thread = PolicyCurrent::scope(&client, RequestQos(rhythm));
         ping(&object, 0).unwrap();
     }
-    ping(
-        &object.with(RequestQos(Qos {
-            priority: Some(1),
-            ..rhythm
-        })),
-        0,
-    )
-    .unwrap();
+    ping(&object.with(RequestQos(Qos { priority: Some(1), ..rhythm })), 0).unwrap();
     ping(&object, 0).unwrap();
-    let expected = [
-        None,
-        Some(with_priority),
-        Some(Qos {
-            priority: Some(1),
-            ..rhythm
-        }),
-        None,
-    ];
+    let expected = [None, Some(with_priority), Some(Qos { priority: Some(1), ..rhythm }), None];
     assert_eq!(*seen.0.lock().unwrap(), expected);
     assert_eq!(current_qos(), None);
 

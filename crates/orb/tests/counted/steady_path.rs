@@ -37,14 +37,8 @@ const PINGS: usize = 200;
 const COMBINATIONS: [(Concurrency, ClientConnections); 5] = [
     (Concurrency::ThreadPerConnection, ClientConnections::Private),
     (Concurrency::ThreadPerConnection, ClientConnections::Cached),
-    (
-        Concurrency::LeaderFollowers { threads: 3 },
-        ClientConnections::Private,
-    ),
-    (
-        Concurrency::LeaderFollowers { threads: 3 },
-        ClientConnections::Cached,
-    ),
+    (Concurrency::LeaderFollowers { threads: 3 }, ClientConnections::Private),
+    (Concurrency::LeaderFollowers { threads: 3 }, ClientConnections::Cached),
     (Concurrency::Reactive, ClientConnections::Private),
 ];
 
@@ -168,12 +162,7 @@ impl Bench {
             assert_eq!(ping(&object, n), Ok(n + 1));
         }
         probe.seen.lock().unwrap().clear();
-        Bench {
-            server,
-            client,
-            probe,
-            object,
-        }
+        Bench { server, client, probe, object }
     }
 
     fn pings(&self) {
@@ -187,10 +176,7 @@ impl Bench {
         let seen = self.probe.seen.lock().unwrap();
         let (first, last) = (seen[0], seen[seen.len() - 1]);
         assert_eq!(seen.len(), PINGS);
-        Used {
-            allocations: last.allocations - first.allocations,
-            locks: last.locks - first.locks,
-        }
+        Used { allocations: last.allocations - first.allocations, locks: last.locks - first.locks }
     }
 
     fn end(self) {
@@ -206,11 +192,7 @@ fn a_ping_allocates_nothing_on_either_side() {
         let bench = Bench::warm(combination);
         let ((), client) = allocations(|| bench.pings());
         assert_eq!(client.count, 0, "client, {combination:?}");
-        assert_eq!(
-            bench.server_used().allocations,
-            0,
-            "server, {combination:?}"
-        );
+        assert_eq!(bench.server_used().allocations, 0, "server, {combination:?}");
         bench.end();
     }
 }
@@ -251,9 +233,7 @@ fn persistent(server: &Orb, client: &Orb, probe: Arc<Probe>) -> ObjectRef {
         ..Policies::default()
     };
     let poa = server.root_poa().create_poa("steady", policies).unwrap();
-    let local = poa
-        .activate_servant_with_id(&"probe".into(), probe)
-        .unwrap();
+    let local = poa.activate_servant_with_id(&"probe".into(), probe).unwrap();
     elsewhere(client, &local)
 }
 
@@ -297,10 +277,7 @@ fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
         importance: Importance::Low,
         critical: true,
     };
-    let queue = Queue {
-        os_priority: 40,
-        dispatching: Dispatching::Static,
-    };
+    let queue = Queue { os_priority: 40, dispatching: Dispatching::Static };
     let table = DispatchTable::new(DispatchModel::Band, vec![row], vec![queue]).unwrap();
     let combination = (Concurrency::ThreadPerConnection, ClientConnections::Private);
     for measure in [false, true] {
@@ -313,17 +290,9 @@ fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
         let before = lock::taken().expect("tests are debug builds");
         let ((), client) = allocations(|| bench.pings());
         assert_eq!(client.count, 0, "client, measured: {measure}");
-        assert_eq!(
-            lock::taken().unwrap() - before,
-            0,
-            "client, measured: {measure}"
-        );
+        assert_eq!(lock::taken().unwrap() - before, 0, "client, measured: {measure}");
         let server = bench.server_used();
-        assert_eq!(
-            (server.allocations, server.locks),
-            (0, 0),
-            "server, measured: {measure}"
-        );
+        assert_eq!((server.allocations, server.locks), (0, 0), "server, measured: {measure}");
         bench.end();
     }
 }
@@ -344,15 +313,9 @@ const OTHERS: [&str; 9] = [
 /// A bench whose calls go over another protocol.
 fn warm_other(endpoint: &str, combination: (Concurrency, ClientConnections)) -> Bench {
     let patient = Duration::from_secs(20);
-    Bench::warm_over(
-        endpoint,
-        patient,
-        combination,
-        None,
-        |server, client, probe| {
-            elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
-        },
-    )
+    Bench::warm_over(endpoint, patient, combination, None, |server, client, probe| {
+        elsewhere(client, &server.root_poa().activate_servant(probe).unwrap())
+    })
 }
 
 #[test]
@@ -369,11 +332,7 @@ fn a_ping_over_other_protocols_allocates_nothing_and_takes_no_lock() {
                 // Take an idle connection, put it back.
                 _ => 2 * PINGS,
             };
-            assert_eq!(
-                (client.count, taken),
-                (0, allowed),
-                "client, {endpoint}, {combination:?}"
-            );
+            assert_eq!((client.count, taken), (0, allowed), "client, {endpoint}, {combination:?}");
             let server = bench.server_used();
             assert_eq!(
                 (server.allocations, server.locks),
@@ -463,10 +422,8 @@ fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
 
 /// Locks that a caller takes whose call goes over a connection that all share: of who writes, for its place among the
 /// calls outstanding, and to look for its answer; and where it reads itself, to give out what it has read.
-const SHARED: [(ClientConnections, usize); 2] = [
-    (ClientConnections::Multiplexed, 3),
-    (ClientConnections::LeaderFollowers, 4),
-];
+const SHARED: [(ClientConnections, usize); 2] =
+    [(ClientConnections::Multiplexed, 3), (ClientConnections::LeaderFollowers, 4)];
 
 #[test]
 fn a_ping_over_a_shared_connection_allocates_nothing_and_takes_few_locks() {
@@ -539,10 +496,7 @@ fn warm_pool(pool: Pool) -> Bench {
         let lanes = || [10, 20].map(|value| ThreadpoolLane::new(priority(value), 2));
         let with_lanes = || Threadpool::with_lanes(lanes());
         let dynamic = || lanes().map(|lane| lane.dynamic_threads(2));
-        let buffers = MessageBuffers {
-            connections: 2,
-            octets: 4096,
-        };
+        let buffers = MessageBuffers { connections: 2, octets: 4096 };
         let plan = match pool {
             Pool::Declared | Pool::Propagated => with_lanes(),
             Pool::Dynamic => Threadpool::with_lanes(dynamic()),
@@ -564,16 +518,10 @@ fn warm_pool(pool: Pool) -> Bench {
         let urgent = priorities.into_iter().max().unwrap().max(priority(20));
         let realtime = RtPolicies {
             threadpool: Some(pool),
-            priority_model: Some(PriorityModelPolicy {
-                model,
-                server_priority: urgent.get(),
-            }),
+            priority_model: Some(PriorityModelPolicy { model, server_priority: urgent.get() }),
             ..RtPolicies::default()
         };
-        let policies = Policies {
-            realtime,
-            ..Policies::default()
-        };
+        let policies = Policies { realtime, ..Policies::default() };
         let poa = server.root_poa().create_poa("lanes", policies).unwrap();
         client.set_thread_priority(urgent).unwrap();
         elsewhere(client, &poa.activate_servant(probe).unwrap())
@@ -590,76 +538,58 @@ fn a_ping_to_a_lane_allocates_nothing_and_takes_no_lock() {
         assert_eq!(client.count, 0, "client, {pool:?}");
         assert_eq!(lock::taken().unwrap() - before, 0, "client, {pool:?}");
         let server = bench.server_used();
-        assert_eq!(
-            (server.allocations, server.locks),
-            (0, 0),
-            "server, {pool:?}"
-        );
+        assert_eq!((server.allocations, server.locks), (0, 0), "server, {pool:?}");
         bench.end();
     }
 }
 
 #[test]
 fn two_system_calls_a_ping_lane() {
-    two_calls(
-        test_name(two_system_calls_a_ping_lane),
-        Pool::Propagated,
-        || warm_pool(Pool::Propagated),
-    );
+    two_calls(test_name(two_system_calls_a_ping_lane), Pool::Propagated, || {
+        warm_pool(Pool::Propagated)
+    });
 }
 
 #[test]
 fn two_system_calls_a_ping_lane_with_everything() {
-    two_calls(
-        test_name(two_system_calls_a_ping_lane_with_everything),
-        Pool::Everything,
-        || warm_pool(Pool::Everything),
-    );
+    two_calls(test_name(two_system_calls_a_ping_lane_with_everything), Pool::Everything, || {
+        warm_pool(Pool::Everything)
+    });
 }
 
 #[test]
 fn two_system_calls_a_ping_lane_that_buffers() {
-    two_calls(
-        test_name(two_system_calls_a_ping_lane_that_buffers),
-        Pool::Buffering,
-        || warm_pool(Pool::Buffering),
-    );
+    two_calls(test_name(two_system_calls_a_ping_lane_that_buffers), Pool::Buffering, || {
+        warm_pool(Pool::Buffering)
+    });
 }
 
 #[test]
 fn two_system_calls_a_ping_lane_that_borrows() {
-    two_calls(
-        test_name(two_system_calls_a_ping_lane_that_borrows),
-        Pool::Borrowing,
-        || warm_pool(Pool::Borrowing),
-    );
+    two_calls(test_name(two_system_calls_a_ping_lane_that_borrows), Pool::Borrowing, || {
+        warm_pool(Pool::Borrowing)
+    });
 }
 
 #[test]
 fn two_system_calls_a_ping_lane_with_dynamic_threads() {
-    two_calls(
-        test_name(two_system_calls_a_ping_lane_with_dynamic_threads),
-        Pool::Dynamic,
-        || warm_pool(Pool::Dynamic),
-    );
+    two_calls(test_name(two_system_calls_a_ping_lane_with_dynamic_threads), Pool::Dynamic, || {
+        warm_pool(Pool::Dynamic)
+    });
 }
 
 #[test]
 fn two_system_calls_a_ping_rate_group() {
-    two_calls(
-        test_name(two_system_calls_a_ping_rate_group),
-        Pool::Rates,
-        || warm_pool(Pool::Rates),
-    );
+    two_calls(test_name(two_system_calls_a_ping_rate_group), Pool::Rates, || {
+        warm_pool(Pool::Rates)
+    });
 }
 
 #[test]
 fn two_system_calls_a_ping_pool_without_lanes() {
-    two_calls(
-        test_name(two_system_calls_a_ping_pool_without_lanes),
-        Pool::Plain,
-        || warm_pool(Pool::Plain),
-    );
+    two_calls(test_name(two_system_calls_a_ping_pool_without_lanes), Pool::Plain, || {
+        warm_pool(Pool::Plain)
+    });
 }
 
 fn two_calls_each(test: &str, combination: (Concurrency, ClientConnections)) {
@@ -696,19 +626,12 @@ fn three_system_calls_a_ping_reactive_beside_another_connection() {
     let Some(trace) = trace else { return };
     assert_eq!(
         trace.section("server").own,
-        [
-            ("epoll_pwait", PINGS + 1),
-            ("recvfrom", PINGS + 1),
-            ("sendto", PINGS + 1)
-        ]
+        [("epoll_pwait", PINGS + 1), ("recvfrom", PINGS + 1), ("sendto", PINGS + 1)]
     );
 }
 
 /// One worker that takes requests from a queue.
-const POOL: Concurrency = Concurrency::WorkerPool {
-    threads: 1,
-    queue: 16,
-};
+const POOL: Concurrency = Concurrency::WorkerPool { threads: 1, queue: 16 };
 
 /// Where one thread reads and others serve: the system calls of a ping, client and server together. One write on each side
 /// in any case; of others at most so many, and in all.
@@ -735,12 +658,7 @@ fn bounded_calls(test: &str, concurrency: Concurrency, others: &[(&str, usize)],
 #[test]
 fn a_worker_pool_takes_few_system_calls() {
     let others = [("epoll_pwait", 1), ("recvfrom", 3), ("futex", 3)];
-    bounded_calls(
-        test_name(a_worker_pool_takes_few_system_calls),
-        POOL,
-        &others,
-        8,
-    );
+    bounded_calls(test_name(a_worker_pool_takes_few_system_calls), POOL, &others, 8);
 }
 
 /// The price of a thread: some 18 system calls, as the C library and Rust start and end one.
@@ -807,24 +725,15 @@ fn two_system_calls_a_ping_cached_thread_per_connection() {
 
 #[test]
 fn two_system_calls_a_ping_private_leader_followers() {
-    two_calls_each(
-        test_name(two_system_calls_a_ping_private_leader_followers),
-        COMBINATIONS[2],
-    );
+    two_calls_each(test_name(two_system_calls_a_ping_private_leader_followers), COMBINATIONS[2]);
 }
 
 #[test]
 fn two_system_calls_a_ping_cached_leader_followers() {
-    two_calls_each(
-        test_name(two_system_calls_a_ping_cached_leader_followers),
-        COMBINATIONS[3],
-    );
+    two_calls_each(test_name(two_system_calls_a_ping_cached_leader_followers), COMBINATIONS[3]);
 }
 
 #[test]
 fn two_system_calls_a_ping_private_reactive() {
-    two_calls_each(
-        test_name(two_system_calls_a_ping_private_reactive),
-        COMBINATIONS[4],
-    );
+    two_calls_each(test_name(two_system_calls_a_ping_private_reactive), COMBINATIONS[4]);
 }

@@ -48,10 +48,7 @@ fn worker_at(server: &Orb, client: &Orb) -> (Arc<Worker>, ObjectRef) {
 
 /// A POA of a pool, and an object there.
 fn pooled(server: &Orb, client: &Orb, pool: ThreadpoolId) -> (Arc<Worker>, ObjectRef) {
-    let realtime = RtPolicies {
-        threadpool: Some(pool),
-        ..RtPolicies::default()
-    };
+    let realtime = RtPolicies { threadpool: Some(pool), ..RtPolicies::default() };
     let worker = Arc::new(Worker::default());
     let poa = poa(server, &format!("pool-{}", pool.0), realtime);
     let object = activate(&poa, client, &worker);
@@ -67,19 +64,13 @@ fn end(orbs: &[&Orb]) {
 #[track_caller]
 fn assert_transient(result: Result<(), SystemException>, minor: u32) {
     let exception = result.unwrap_err();
-    assert_raised(
-        exception,
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
+    assert_raised(exception, SystemExceptionKind::Transient, CompletionStatus::No);
     assert_eq!(exception.minor, minor);
 }
 
 /// Calls that are made at the same time, and how each ends: first the one that waits longest.
 fn stuck(object: &ObjectRef, worker: &Worker, count: usize) -> Vec<Call> {
-    let calls = (0..count)
-        .map(|_| in_the_background(object, &WAIT))
-        .collect();
+    let calls = (0..count).map(|_| in_the_background(object, &WAIT)).collect();
     worker.until_waiting(count);
     calls
 }
@@ -95,11 +86,9 @@ fn all_end(calls: Vec<Call>) {
 #[test]
 fn a_reactive_server_serves_one_request_at_a_time() {
     let _guard = watchdog(LONG);
-    for (client, concurrency) in [
-        (client(), "reactive"),
-        (multiplexing(), "reactive"),
-        (client(), "leader-followers:1"),
-    ] {
+    for (client, concurrency) in
+        [(client(), "reactive"), (multiplexing(), "reactive"), (client(), "leader-followers:1")]
+    {
         let server = server_of(concurrency);
         let (worker, object) = worker_at(&server, &client);
         let first = stuck(&object, &worker, 1);
@@ -183,10 +172,8 @@ fn a_worker_pool_runs_so_many_queues_so_many_and_refuses_the_rest() {
             }
             worker.open();
             all_end(running);
-            let (served, refused): (Vec<_>, Vec<_>) = more
-                .into_iter()
-                .map(|call| call.join().unwrap())
-                .partition(Result::is_ok);
+            let (served, refused): (Vec<_>, Vec<_>) =
+                more.into_iter().map(|call| call.join().unwrap()).partition(Result::is_ok);
             assert_eq!((served.len(), refused.len()), (3, 2));
             for refused in refused {
                 assert_transient(refused, REQUESTS_BUFFERED);
@@ -201,12 +188,9 @@ fn a_worker_pool_runs_so_many_queues_so_many_and_refuses_the_rest() {
 #[test]
 fn requests_of_one_connection_run_side_by_side_in_every_architecture_of_several_threads() {
     let _guard = watchdog(LONG);
-    for concurrency in [
-        "thread-per-connection",
-        "leader-followers:4",
-        "thread-per-request:8",
-        "worker-pool:4:8",
-    ] {
+    for concurrency in
+        ["thread-per-connection", "leader-followers:4", "thread-per-request:8", "worker-pool:4:8"]
+    {
         for client in [multiplexing(), sharing()] {
             let server = server_of(concurrency);
             let (worker, object) = worker_at(&server, &client);
@@ -267,10 +251,8 @@ fn all_inside(object: &ObjectRef, worker: &Worker) {
 fn a_lane_buffers_several_requests_of_one_connection() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), multiplexing());
-    let plan = Threadpool::new(1).buffering(RequestBuffering {
-        max_requests: 3,
-        ..RequestBuffering::default()
-    });
+    let plan = Threadpool::new(1)
+        .buffering(RequestBuffering { max_requests: 3, ..RequestBuffering::default() });
     let pool = server.create_threadpool(plan).unwrap();
     let (worker, object) = pooled(&server, &client, pool);
     let full = || server.connection_statistics().count(Incident::BufferFull);
@@ -283,10 +265,8 @@ fn a_lane_buffers_several_requests_of_one_connection() {
         }
         worker.open();
         all_end(running);
-        let (served, refused): (Vec<_>, Vec<_>) = more
-            .into_iter()
-            .map(|call| call.join().unwrap())
-            .partition(Result::is_ok);
+        let (served, refused): (Vec<_>, Vec<_>) =
+            more.into_iter().map(|call| call.join().unwrap()).partition(Result::is_ok);
         assert_eq!((served.len(), refused.len()), (3, 2));
         for refused in refused {
             assert_transient(refused, REQUESTS_BUFFERED);
@@ -327,11 +307,7 @@ fn requests_of_other_threads_are_answered_before_their_connection_ends() {
         let (server, client) = (server_of(concurrency), multiplexing());
         let (worker, object) = worker_at(&server, &client);
         let calls: Vec<_> = (0..6).map(|_| in_the_background(&object, &WAIT)).collect();
-        worker.until_waiting(if concurrency.starts_with("worker") {
-            2
-        } else {
-            6
-        });
+        worker.until_waiting(if concurrency.starts_with("worker") { 2 } else { 6 });
         thread::sleep(Duration::from_millis(20));
         let ending = {
             let server = server.clone();
@@ -354,11 +330,7 @@ fn a_servant_that_panics_costs_no_thread_of_any_architecture() {
         let (_, object) = worker_at(&server, &client);
         for _ in 0..5 {
             let panicked = call(&object, &PANIC).unwrap_err();
-            assert_raised(
-                panicked,
-                SystemExceptionKind::Unknown,
-                CompletionStatus::Maybe,
-            );
+            assert_raised(panicked, SystemExceptionKind::Unknown, CompletionStatus::Maybe);
         }
         let calls: Vec<_> = (0..4).map(|_| in_the_background(&object, &WHERE)).collect();
         all_end(calls);
@@ -387,11 +359,7 @@ fn each_threadpool_has_an_architecture_of_its_own() {
         let calls: Vec<_> = (0..4).map(|_| in_the_background(object, &WAIT)).collect();
         worker.until_waiting(*at_a_time);
         thread::sleep(Duration::from_millis(30));
-        assert_eq!(
-            worker.at_gate.load(Ordering::SeqCst),
-            *at_a_time,
-            "{pool:?}"
-        );
+        assert_eq!(worker.at_gate.load(Ordering::SeqCst), *at_a_time, "{pool:?}");
         worker.open();
         all_end(calls);
         assert_eq!(whereabouts(object).thread, format!("oxorb-{}.0", pool.0));
@@ -405,11 +373,7 @@ fn each_threadpool_has_an_architecture_of_its_own() {
 #[test]
 fn whoever_serves_for_a_lane_has_its_priority_and_leaves_other_lanes_alone() {
     let _guard = watchdog(LONG);
-    for serving in [
-        Serving::Queue,
-        Serving::ThreadPerRequest,
-        Serving::ThreadPerConnection,
-    ] {
+    for serving in [Serving::Queue, Serving::ThreadPerRequest, Serving::ThreadPerConnection] {
         let (server, client) = (server(), client());
         let lanes = Threadpool::with_lanes([lane(10, 2), lane(20, 2)]).serving(serving);
         let pool = server.create_threadpool(lanes).unwrap();
@@ -431,10 +395,7 @@ fn whoever_serves_for_a_lane_has_its_priority_and_leaves_other_lanes_alone() {
 
 #[test]
 fn a_queue_gives_the_most_urgent_first_where_that_is_wanted() {
-    common::only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let _guard = watchdog(LONG);
     let (server, client) = (server(), multiplexing());
     let limits = RequestBuffering {
@@ -450,10 +411,7 @@ fn a_queue_gives_the_most_urgent_first_where_that_is_wanted() {
     let calls: Vec<_> = importances
         .into_iter()
         .map(|importance| {
-            let qos = Qos {
-                importance,
-                ..Qos::default()
-            };
+            let qos = Qos { importance, ..Qos::default() };
             let object = object.with(RequestQos(qos));
             let reference = object.reference();
             reference.invoke_async::<(), SystemException>(&WHERE, |_| Ok(()), |_| Ok(()))
@@ -477,29 +435,11 @@ fn architectures_that_contradict_themselves_are_refused_with_the_reason() {
     let limits = RequestBuffering::default;
     let cases = [
         (lanes().serving(Serving::Queue).allow_borrowing(), "borrow"),
-        (
-            Threadpool::new(1)
-                .dynamic_threads(1)
-                .serving(Serving::Queue),
-            "dynamic",
-        ),
-        (
-            Threadpool::new(1)
-                .buffering(limits())
-                .serving(Serving::ThreadPerRequest),
-            "buffering",
-        ),
-        (
-            Threadpool::new(1)
-                .serving(Serving::ThreadPerConnection)
-                .reactor(busy(10)),
-            "busy-poll",
-        ),
+        (Threadpool::new(1).dynamic_threads(1).serving(Serving::Queue), "dynamic"),
+        (Threadpool::new(1).buffering(limits()).serving(Serving::ThreadPerRequest), "buffering"),
+        (Threadpool::new(1).serving(Serving::ThreadPerConnection).reactor(busy(10)), "busy-poll"),
         (Threadpool::rate_groups([RateGroup::hz(0, 1)]), "rate"),
-        (
-            Threadpool::rate_groups([RateGroup::hz(5, 1), RateGroup::hz(5, 1)]),
-            "another period",
-        ),
+        (Threadpool::rate_groups([RateGroup::hz(5, 1), RateGroup::hz(5, 1)]), "another period"),
         (Threadpool::with_lanes([lane(1, 1).dscp(64)]), "DSCP"),
     ];
     for (plan, reason) in cases {
@@ -528,10 +468,7 @@ fn a_poa_refuses_an_architecture_that_its_threads_contradict() {
             "the main thread",
         ),
         (
-            &[
-                Policy::Threadpool(each),
-                Policy::Thread(ThreadPolicy::SingleThread),
-            ],
+            &[Policy::Threadpool(each), Policy::Thread(ThreadPolicy::SingleThread)],
             0,
             "one at a time",
         ),
@@ -598,9 +535,7 @@ fn filtered(concurrency: Concurrency) -> Filtered {
     };
     let known = Arc::clone(&pools);
     let by_caller = move |request: &Arriving<'_>| {
-        let urgent = request
-            .priority()
-            .is_some_and(|priority| priority.get() > 100);
+        let urgent = request.priority().is_some_and(|priority| priority.get() > 100);
         let important = request.qos().is_some_and(|qos| qos.importance > 5);
         let lane = usize::from(urgent);
         let pool = known.get().unwrap()[1];
@@ -621,26 +556,15 @@ fn filtered(concurrency: Concurrency) -> Filtered {
     let named = |name| server.threadpool_named(name).unwrap();
     let alarms = named("alarms");
     pools.set([alarms, named("urgent")]).unwrap();
-    Filtered {
-        server,
-        asked,
-        alarms,
-    }
+    Filtered { server, asked, alarms }
 }
 
 #[test]
 fn filters_pick_the_thread_in_their_order_and_the_rest_is_served_as_usual() {
-    common::only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let _guard = watchdog(LONG);
     for concurrency in common::ARCHITECTURES {
-        let Filtered {
-            server,
-            asked,
-            alarms,
-        } = filtered(concurrency);
+        let Filtered { server, asked, alarms } = filtered(concurrency);
         let client = multiplexing();
         let (worker, object) = worker_at(&server, &client);
         let usual = whereabouts(&object).thread;
@@ -649,10 +573,7 @@ fn filters_pick_the_thread_in_their_order_and_the_rest_is_served_as_usual() {
             _ => "oxorb-worker",
         };
         assert_eq!(usual, expected);
-        let important = Qos {
-            importance: 6,
-            ..Qos::default()
-        };
+        let important = Qos { importance: 6, ..Qos::default() };
         let object_of_weight = object.with(RequestQos(important));
         let picked = whereabouts(&object_of_weight);
         assert_eq!((picked.thread.as_str(), picked.priority), ("oxorb-2.0", 10));
@@ -724,27 +645,19 @@ fn a_filter_knows_priority_object_and_principal() {
     assert_eq!((magic, kind), (*b"GIOP\x01\x00", 1), "a reply");
     assert_eq!(
         *seen.lock().unwrap(),
-        [
-            (None, true, vec![]),
-            (None, false, vec![]),
-            (Some(200), false, b"anna".to_vec())
-        ]
+        [(None, true, vec![]), (None, false, vec![]), (Some(200), false, b"anna".to_vec())]
     );
     end(&[&client, &server]);
 }
 
 fn busy(millis: u64) -> ReactorChoice {
-    ReactorChoice::BusyPoll {
-        at_most: Duration::from_millis(millis),
-    }
+    ReactorChoice::BusyPoll { at_most: Duration::from_millis(millis) }
 }
 
 /// How often the calling thread has given its processor away of its own accord: it slept.
 fn slept() -> u32 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+    let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.unwrap().trim().parse().unwrap()
 }
 
@@ -811,9 +724,7 @@ fn busy_polling_ends_after_its_time_and_pools_have_it_too() {
     for plan in [
         Threadpool::new(2).reactor(busy(1)),
         Threadpool::new(2).reactor(busy(1)).serving(Serving::Queue),
-        Threadpool::new(1)
-            .reactor(busy(1))
-            .buffering(RequestBuffering::default()),
+        Threadpool::new(1).reactor(busy(1)).buffering(RequestBuffering::default()),
     ] {
         let pool = server.create_threadpool(plan).unwrap();
         let (worker, object) = pooled(&server, &client, pool);
@@ -848,41 +759,28 @@ fn busy_polling_that_would_starve_a_processor_is_refused_with_the_reason() {
     };
     for class in ["SCHED_FIFO", "SCHED_RR"] {
         let server = real_time(class);
-        for starving in [
-            one(None, 1),
-            one(Some(0), 2),
-            one(Some(0), 1).serving(Serving::Queue),
-        ] {
+        for starving in [one(None, 1), one(Some(0), 2), one(Some(0), 1).serving(Serving::Queue)] {
             let refused = server.create_threadpool(starving).unwrap_err().to_string();
             assert!(refused.contains("a processor of its own"), "{refused}");
         }
         let processors = thread::available_parallelism().unwrap().get();
         let all = (0..processors).map(|cpu| lane(cpu as i16, 1).cpu(cpu));
-        let refused = server
-            .create_threadpool(Threadpool::with_lanes(all).reactor(busy(1)))
-            .unwrap_err();
+        let refused =
+            server.create_threadpool(Threadpool::with_lanes(all).reactor(busy(1))).unwrap_err();
         assert!(refused.to_string().contains("keep one free"), "{refused}");
         if processors > 1 {
             let pool = server.create_threadpool(one(Some(0), 1)).unwrap();
             let client = client();
-            let object = activate(
-                &lane_poa(&server, pool, 10),
-                &client,
-                &Arc::new(Worker::default()),
-            );
+            let object =
+                activate(&lane_poa(&server, pool, 10), &client, &Arc::new(Worker::default()));
             assert_eq!(whereabouts(&object).priority, 10);
             end(&[&client]);
         }
         end(&[&server]);
     }
-    let refused = common::transport::builder()
-        .setting("Reactor", "busy-poll:50")
-        .build()
-        .unwrap_err();
-    assert!(
-        refused.to_string().contains("thread-per-connection"),
-        "{refused}"
-    );
+    let refused =
+        common::transport::builder().setting("Reactor", "busy-poll:50").build().unwrap_err();
+    assert!(refused.to_string().contains("thread-per-connection"), "{refused}");
 }
 
 #[test]

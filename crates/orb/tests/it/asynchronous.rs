@@ -22,9 +22,7 @@ use crate::common::transport::{free_place, url, wire};
 use crate::common::*;
 
 fn hang_async(object: &ObjectRef) -> oxorb::AsyncReply<(), SystemException> {
-    object
-        .reference()
-        .invoke_async(&HANG, |_| Ok(()), |_| Ok(()))
+    object.reference().invoke_async(&HANG, |_| Ok(()), |_| Ok(()))
 }
 
 #[test]
@@ -88,11 +86,7 @@ fn an_asynchronous_call_closed_in_order_each_time_is_transient() {
         },
         |server| ping_async(&server.object(&client), 0).wait(),
     );
-    assert_raised(
-        answer.unwrap_err(),
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
+    assert_raised(answer.unwrap_err(), SystemExceptionKind::Transient, CompletionStatus::No);
     client.shutdown(true).unwrap();
 }
 
@@ -130,10 +124,7 @@ fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
     // More than all socket buffers hold.
     let octets = vec![7u8; 32 << 20];
     // No time limit may come to the rescue.
-    let client = common::transport::builder()
-        .round_trip_timeout(None)
-        .build()
-        .unwrap();
+    let client = common::transport::builder().round_trip_timeout(None).build().unwrap();
     played(
         |server| {
             let mut connection = server.accept();
@@ -186,10 +177,7 @@ fn answers_nobody_waits_for_are_forgotten_and_make_room() {
                 }
             }
             assert_eq!(requests, 3000 + 1024, "all but one were sent");
-            assert!(
-                cancelled > 0,
-                "the server is told, if that can be done at once"
-            );
+            assert!(cancelled > 0, "the server is told, if that can be done at once");
         },
         |server| {
             let object = server.object(&client);
@@ -308,13 +296,9 @@ fn a_long_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one
 fn arguments_that_are_sent_again_are_those_of_the_caller() {
     let _guard = watchdog(LONG);
     let server = server(Concurrency::ThreadPerConnection);
-    let servant = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()));
+    let servant = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let client = client(ClientConnections::Private);
-    let names = [
-        "n", "na", "nam", "name", "names", "namesa", "namesak", "namesake",
-    ];
+    let names = ["n", "na", "nam", "name", "names", "namesa", "namesak", "namesake"];
     let at = servant.map(ObjectRef::from_ref).unwrap();
     for name in names {
         server.bind(name, &at);
@@ -338,11 +322,7 @@ fn arguments_that_are_sent_again_are_those_of_the_caller() {
             }
             Ok(_) => assert_eq!(answer, Ok(8), "forwarded to {name}"),
         }
-        assert_eq!(
-            answer.is_ok(),
-            wire().name() != "giop-lite" || name.len() <= 4,
-            "{name}"
-        );
+        assert_eq!(answer.is_ok(), wire().name() != "giop-lite" || name.len() <= 4, "{name}");
     }
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
@@ -402,9 +382,7 @@ fn answers_call_back_in_another_thread_whatever_they_are() {
             assert_ne!(n, 50, "as the test wants it");
         });
     }
-    let mut seen: Vec<i64> = (0..100)
-        .map(|_| answered.recv().unwrap().unwrap())
-        .collect();
+    let mut seen: Vec<i64> = (0..100).map(|_| answered.recv().unwrap().unwrap()).collect();
     seen.sort_unstable();
     assert_eq!(seen, (1..=100).collect::<Vec<_>>());
 

@@ -27,11 +27,7 @@ use crate::common::*;
 const MS: Duration = Duration::from_millis(1);
 
 fn quickly(times: u32) -> Retry {
-    Retry {
-        times,
-        delay: MS,
-        max_delay: 4 * MS,
-    }
+    Retry { times, delay: MS, max_delay: 4 * MS }
 }
 
 /// As an executor waits.
@@ -127,11 +123,9 @@ fn a_call_that_did_not_run_is_repeated_as_often_as_policy_says() {
             },
         );
         assert_eq!(results[1], Ok(7));
-        for (index, status) in [
-            (0, CompletionStatus::No),
-            (2, CompletionStatus::No),
-            (3, CompletionStatus::Maybe),
-        ] {
+        for (index, status) in
+            [(0, CompletionStatus::No), (2, CompletionStatus::No), (3, CompletionStatus::Maybe)]
+        {
             let raised = results[index].unwrap_err();
             assert_raised(raised, SystemExceptionKind::Transient, status);
         }
@@ -147,20 +141,14 @@ fn a_server_that_starts_late_is_reached_by_repeating() {
         let Place { endpoint, address } = free_place();
         let url = url(&[&address], "x");
         let object = client.string_to_object(&url).unwrap();
-        let patient = Retry {
-            times: u32::MAX,
-            delay: MS,
-            max_delay: 20 * MS,
-        };
+        let patient = Retry { times: u32::MAX, delay: MS, max_delay: 20 * MS };
         let mut calling = ping_async(&object.with(patient), 1);
         assert!(!calling.is_ready(), "it is tried again");
         let server = thread::spawn(move || {
             thread::sleep(50 * MS);
             let server = common::transport::builder().listen(&endpoint);
             let server = server.build().unwrap();
-            let pinger = server
-                .root_poa()
-                .activate_servant(Arc::new(Pinger::default()));
+            let pinger = server.root_poa().activate_servant(Arc::new(Pinger::default()));
             server.bind("x", &ObjectRef::from_ref(pinger.unwrap()));
             server
         });
@@ -180,11 +168,7 @@ fn repetitions_end_with_the_time_of_the_call_and_with_the_orb() {
     let _guard = watchdog(LONG);
     let client = client(ClientConnections::Private);
     let object = client.string_to_object(&nowhere("x")).unwrap();
-    let slowly = Retry {
-        times: u32::MAX,
-        delay: 10 * MS,
-        max_delay: 10 * MS,
-    };
+    let slowly = Retry { times: u32::MAX, delay: 10 * MS, max_delay: 10 * MS };
     let hurried = object.with(slowly).with_timeout(100 * MS);
     // TIMEOUT on a loaded machine, where the time may be over before the first attempt.
     let raised = std::iter::repeat_with(|| awaited(ping_async(&hurried, 0)).unwrap_err())
@@ -192,11 +176,7 @@ fn repetitions_end_with_the_time_of_the_call_and_with_the_orb() {
         .unwrap();
     assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
 
-    let for_ever = Retry {
-        times: u32::MAX,
-        delay: LONG / 2,
-        max_delay: LONG / 2,
-    };
+    let for_ever = Retry { times: u32::MAX, delay: LONG / 2, max_delay: LONG / 2 };
     let (sender, answered) = channel();
     ping_async(&object.with(for_ever).with_timeout(10 * LONG), 0)
         .then(move |answer| sender.send(answer).unwrap());
@@ -245,9 +225,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
                 Ok(())
             });
             let id = questions.locate();
-            questions.locate_reply(id, LocateStatus::OBJECT_FORWARD, |e| {
-                elsewhere_ior.encode(e)
-            });
+            questions.locate_reply(id, LocateStatus::OBJECT_FORWARD, |e| elsewhere_ior.encode(e));
             let (mut requests, mut questions) = (other.accept(), other.accept());
             let id = questions.locate();
             questions.locate_reply(id, LocateStatus::OBJECT_HERE, |_| Ok(()));
@@ -281,9 +259,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
                 Ok(())
             };
             let big =
-                object
-                    .reference()
-                    .invoke_async::<(), SystemException>(&BIG, args, |_| Ok(()));
+                object.reference().invoke_async::<(), SystemException>(&BIG, args, |_| Ok(()));
             big.wait().unwrap_err()
         },
     );
@@ -309,15 +285,8 @@ fn a_failure_names_every_endpoint() {
     let raised = ping_async(&object, 0).wait().unwrap_err();
     assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
     let tried = last_failure().unwrap();
-    let endpoints: Vec<_> = tried
-        .attempts
-        .iter()
-        .map(|tried| tried.endpoint.clone())
-        .collect();
-    assert_eq!(
-        endpoints,
-        addresses.map(|address| address.for_people().to_owned())
-    );
+    let endpoints: Vec<_> = tried.attempts.iter().map(|tried| tried.endpoint.clone()).collect();
+    assert_eq!(endpoints, addresses.map(|address| address.for_people().to_owned()));
     client.shutdown(true).unwrap();
 }
 
@@ -408,10 +377,7 @@ fn a_call_within_the_process_that_is_never_answered_times_out_for_tasks_too() {
     let _guard = watchdog(LONG);
     let orb = server(Concurrency::ThreadPerConnection);
     let never = Arc::new(Never(Mutex::default()));
-    let object = orb
-        .root_poa()
-        .activate_servant(Arc::clone(&never) as _)
-        .unwrap();
+    let object = orb.root_poa().activate_servant(Arc::clone(&never) as _).unwrap();
     let object = ObjectRef::from_ref(object).with_timeout(SHORT / 5);
     for way in WAYS {
         let began = Instant::now();

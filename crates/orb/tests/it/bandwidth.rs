@@ -54,10 +54,7 @@ fn server() -> Orb {
 }
 
 fn carrier(server: &Orb, client: &Orb, realtime: RtPolicies) -> ObjectRef {
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { realtime, ..Policies::default() };
     let name = format!("carriers {}", realtime.threadpool.is_some());
     let poa = server.root_poa().create_poa(&name, policies).unwrap();
     let local = poa.activate_servant(Arc::new(Carrier)).unwrap();
@@ -73,9 +70,7 @@ fn kept_to_it(call: impl FnOnce()) -> bool {
 }
 
 fn give(object: &ObjectRef) {
-    let octets = object
-        .reference()
-        .invoke_octets::<SystemException>(&GIVE, |_| Ok(()));
+    let octets = object.reference().invoke_octets::<SystemException>(&GIVE, |_| Ok(()));
     assert_eq!(octets.unwrap().len(), OCTETS);
 }
 
@@ -103,10 +98,7 @@ fn replies_leave_no_faster_than_the_policy_of_their_poa_says() {
             ..RtPolicies::default()
         };
         let object = carrier(&server, &client, realtime);
-        assert!(
-            kept_to_it(|| give(&object)),
-            "a threadpool of its own: {own_pool}"
-        );
+        assert!(kept_to_it(|| give(&object)), "a threadpool of its own: {own_pool}");
     }
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();

@@ -45,17 +45,11 @@ impl Hidden {
     fn new() -> Hidden {
         if has_ports() {
             let endpoint = anywhere_with("hostname_in_ior=behind-nat.invalid");
-            return Hidden {
-                endpoint,
-                file: None,
-            };
+            return Hidden { endpoint, file: None };
         }
         let place = free_place();
         let file = (!is_memory()).then(|| place.address.name().to_owned());
-        Hidden {
-            endpoint: place.endpoint,
-            file,
-        }
+        Hidden { endpoint: place.endpoint, file }
     }
 
     /// A client that listens there by now.
@@ -150,9 +144,8 @@ impl Servant for Player {
                         &SLOW_BOUNCE
                     }
                 };
-                let (other, depth) = upcall
-                    .args(|d| Ok((decode_ref::<ObjectRef>(d)?, d.longlong()?)))
-                    .unwrap();
+                let (other, depth) =
+                    upcall.args(|d| Ok((decode_ref::<ObjectRef>(d)?, d.longlong()?))).unwrap();
                 let result = match depth {
                     0 => Ok(0),
                     _ => bounce_by(op, &other.unwrap(), self.this.get().unwrap(), depth - 1),
@@ -190,8 +183,7 @@ fn bounce_by(
 }
 
 fn keep(at: &ObjectRef, other: &ObjectRef) -> Result<(), SystemException> {
-    at.reference()
-        .invoke(&KEEP, |e| encode_ref(e, Some(other)), |_| Ok(()))
+    at.reference().invoke(&KEEP, |e| encode_ref(e, Some(other)), |_| Ok(()))
 }
 
 fn number(at: &ObjectRef, op: &'static Op) -> Result<i64, SystemException> {
@@ -203,11 +195,7 @@ fn hidden_client(offer: &str) -> Orb {
 }
 
 fn accepting(concurrency: Concurrency, accept: &str) -> Orb {
-    listening()
-        .concurrency(concurrency)
-        .setting("AcceptBiDirectionalGIOP", accept)
-        .build()
-        .unwrap()
+    listening().concurrency(concurrency).setting("AcceptBiDirectionalGIOP", accept).build().unwrap()
 }
 
 /// The server's player as the client has it, and the client's own.
@@ -233,9 +221,7 @@ fn a_client_that_cannot_be_reached_is_called_back() {
         }
         assert_eq!(server.connection_statistics().open, 1, "one connection");
         assert_eq!(client.connection_statistics().accepted, 0, "the client's");
-        let counted = server
-            .connection_statistics()
-            .count(Incident::BidirectionalAccepted);
+        let counted = server.connection_statistics().count(Incident::BidirectionalAccepted);
         assert_eq!(counted, 1);
     }
 }
@@ -383,11 +369,7 @@ fn both_sides_have_to_agree() {
         let (object, here, _) = both(&server, &client);
         keep(&object, &here).unwrap();
         let exception = number(&object, &CALL_KEPT).unwrap_err();
-        assert_raised(
-            exception,
-            SystemExceptionKind::Transient,
-            CompletionStatus::No,
-        );
+        assert_raised(exception, SystemExceptionKind::Transient, CompletionStatus::No);
         let statistics = server.connection_statistics();
         assert_eq!(statistics.count(Incident::BidirectionalRefused), refused);
         assert_eq!(statistics.count(Incident::BidirectionalAccepted), 0);
@@ -407,11 +389,7 @@ fn a_callback_that_takes_too_long_is_a_time_out_and_harms_nobody() {
     let hurried = kept.reference().with_timeout(Duration::from_millis(20));
     let hurried = ObjectRef::from_ref(hurried);
     let exception = timed_out(|| call(&hurried, &SLEEP));
-    assert_raised(
-        exception,
-        SystemExceptionKind::Timeout,
-        CompletionStatus::Maybe,
-    );
+    assert_raised(exception, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
     assert_eq!(ping(&kept, 1), Ok(2), "its late answer is passed over");
 }
 
@@ -431,11 +409,7 @@ fn a_client_that_is_gone_is_gone_and_one_that_comes_back_is_found() {
         let place = place.again(&here);
         client.shutdown(true).unwrap();
         let exception = ping(&kept, 1).unwrap_err();
-        assert_raised(
-            exception,
-            SystemExceptionKind::Transient,
-            CompletionStatus::No,
-        );
+        assert_raised(exception, SystemExceptionKind::Transient, CompletionStatus::No);
         let again = place.client("1");
         let (_, here) = Player::start(&again);
         let object = elsewhere(&again, at_server.1.reference());
@@ -457,10 +431,7 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
     let points = [&here, &object].map(|object| {
         let address = address(object);
         let (host, port) = tcp::host_and_port(&address).unwrap();
-        oxorb_object::IiopEndpoint {
-            host: host.to_owned(),
-            port,
-        }
+        oxorb_object::IiopEndpoint { host: host.to_owned(), port }
     });
     let context = ServiceContext {
         id: oxorb_object::context_id::BI_DIR_IIOP,
@@ -506,15 +477,10 @@ fn an_address_of_another_process_is_not_believed_to_be_the_clients() {
         "tcp:127.0.0.1:1".to_owned(),
         String::new(),
     ];
-    for data in [
-        oxorb_object::listen_addresses(&hostile),
-        vec![1, 0, 0, 0, 255, 255, 255, 255],
-        vec![],
-    ] {
-        let context = ServiceContext {
-            id: oxorb_object::context_id::OXORB_LISTEN,
-            data: &data,
-        };
+    for data in
+        [oxorb_object::listen_addresses(&hostile), vec![1, 0, 0, 0, 255, 255, 255, 255], vec![]]
+    {
+        let context = ServiceContext { id: oxorb_object::context_id::OXORB_LISTEN, data: &data };
         let peer = Peer::connect(&address(&object));
         let _stranger = stranger(peer, &object, context);
         keep(&object, &victim).unwrap();
@@ -540,11 +506,8 @@ fn a_client_that_changes_its_offer_a_thousand_times_is_believed_a_few_times() {
     let (object, ..) = both(&server, &client);
     let counted = || {
         let statistics = server.connection_statistics();
-        [
-            Incident::BidirectionalAccepted,
-            Incident::BidirectionalRefused,
-        ]
-        .map(|incident| statistics.count(incident))
+        [Incident::BidirectionalAccepted, Incident::BidirectionalRefused]
+            .map(|incident| statistics.count(incident))
     };
     let mut stream = Peer::connect(&address(&object));
     for offer in 0..1000 {
@@ -574,10 +537,7 @@ fn a_client_that_changes_its_offer_a_thousand_times_is_believed_a_few_times() {
 }
 
 fn bi_dir(data: &[u8]) -> ServiceContext<'_> {
-    ServiceContext {
-        id: oxorb_object::context_id::BI_DIR_IIOP,
-        data,
-    }
+    ServiceContext { id: oxorb_object::context_id::BI_DIR_IIOP, data }
 }
 
 /// A connection with one request that carries an offer.
@@ -600,11 +560,7 @@ fn stranger(mut stream: Peer, object: &ObjectRef, context: ServiceContext<'_>) -
     wire().finish(&mut e, begun).unwrap();
     stream.write_all(&e.finish().to_vec()).unwrap();
     let reply = stream.message();
-    assert_eq!(
-        kind(&reply),
-        MessageType::REPLY,
-        "it is served all the same"
-    );
+    assert_eq!(kind(&reply), MessageType::REPLY, "it is served all the same");
     stream
 }
 
@@ -614,10 +570,7 @@ fn the_policy_of_a_poa_decides_for_its_objects() {
     let _guard = watchdog(2 * LONG);
     let server = accepting(Concurrency::ThreadPerConnection, "0");
     let client = hidden_client("0");
-    let both = Policies {
-        bidirectional: Bidirectional::Both,
-        ..Policies::default()
-    };
+    let both = Policies { bidirectional: Bidirectional::Both, ..Policies::default() };
     let activate = |orb: &Orb, policies: Policies| {
         let name = format!("{:?}", policies.bidirectional);
         let poa = orb.root_poa().create_poa(&name, policies).unwrap();
@@ -630,10 +583,7 @@ fn the_policy_of_a_poa_decides_for_its_objects() {
     let closed = elsewhere(&client, closed.reference());
     let (called, not_called) = (activate(&client, both), Player::start(&client).1);
     keep(&closed, &called).unwrap();
-    assert!(
-        number(&closed, &CALL_KEPT).is_err(),
-        "did not take the offer"
-    );
+    assert!(number(&closed, &CALL_KEPT).is_err(), "did not take the offer");
     keep(&open, &called).unwrap();
     assert_eq!(number(&open, &CALL_KEPT), Ok(2));
     keep(&open, &not_called).unwrap();
@@ -682,9 +632,7 @@ fn an_urgent_call_does_not_wait_behind_others_on_an_offered_connection() {
             .unwrap();
         let object = client.string_to_object(&url).unwrap();
         let send = |at: i16, octets: usize| {
-            client
-                .set_thread_priority(Priority::new(at).unwrap())
-                .unwrap();
+            client.set_thread_priority(Priority::new(at).unwrap()).unwrap();
             let body = vec![0; octets];
             object.reference().send(&NOTE, |e| {
                 e.copy_octets(&body);

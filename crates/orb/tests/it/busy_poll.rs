@@ -22,9 +22,7 @@ fn looked_at() {
     }
     let (server, client) = (server(), client());
     let lane = lane(5, 1).busy_poll(Duration::from_micros(50));
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane]))
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes([lane])).unwrap();
     let worker = Arc::<Worker>::default();
     let object = activate(&lane_poa(&server, pool, 5), &client, &worker);
     // Where the kernel refuses it the lane serves all the same.
@@ -77,7 +75,5 @@ fn result<'c>(call: &'c str, calls: &'c str) -> &'c str {
     }
     let thread = call.split(' ').next().unwrap_or(call);
     let mut after = calls.lines().skip_while(|line| *line != call);
-    after
-        .find(|line| line.starts_with(thread) && line.contains("resumed>"))
-        .unwrap_or(call)
+    after.find(|line| line.starts_with(thread) && line.contains("resumed>")).unwrap_or(call)
 }

@@ -51,10 +51,7 @@ fn every_combination(test: impl Fn(&Orb, &Orb)) {
 #[test]
 fn a_call_returns_its_result() {
     every_combination(|server, client| {
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Pinger::default()))
-            .unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
         let object = elsewhere(client, &local);
         for n in 0..100 {
             assert_eq!(ping(&object, n), Ok(n + 1));
@@ -65,10 +62,7 @@ fn a_call_returns_its_result() {
 #[test]
 fn threads_share_a_reference() {
     every_combination(|server, client| {
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Pinger::default()))
-            .unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
         let object = elsewhere(client, &local);
         std::thread::scope(|scope| {
             for start in 0..6 {
@@ -86,10 +80,7 @@ fn threads_share_a_reference() {
 #[test]
 fn exceptions_carry_kind_minor_and_completion() {
     every_combination(|server, client| {
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Pinger::default()))
-            .unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
         let object = elsewhere(client, &local);
         assert_eq!(
             call(&object, &FAIL),
@@ -105,10 +96,7 @@ fn exceptions_carry_kind_minor_and_completion() {
 #[test]
 fn a_panicking_servant_is_unknown_maybe_and_the_connection_lives_on() {
     every_combination(|server, client| {
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Pinger::default()))
-            .unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
         let object = elsewhere(client, &local);
         let panicked = call(&object, &PANIC).unwrap_err();
         assert_eq!(panicked.kind, SystemExceptionKind::Unknown);
@@ -139,9 +127,7 @@ fn a_oneway_arrives() {
             server.options().concurrency,
             Concurrency::ThreadPerConnection | Concurrency::Reactive
         );
-        until("the oneway runs", || {
-            in_order || servant.notes.load(Ordering::SeqCst) != 0
-        });
+        until("the oneway runs", || in_order || servant.notes.load(Ordering::SeqCst) != 0);
         assert_eq!(servant.notes.load(Ordering::SeqCst), 1);
     });
 }
@@ -149,10 +135,7 @@ fn a_oneway_arrives() {
 #[test]
 fn a_call_that_takes_too_long_is_timeout_maybe() {
     every_combination(|server, client| {
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Pinger::default()))
-            .unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
         let object = elsewhere(client, &local);
         // Connected first, however long that takes: the time runs while the servant sleeps.
         assert_eq!(ping(&object, 1), Ok(2));
@@ -188,9 +171,7 @@ fn a_forward_is_followed_and_remembered() {
         let object = elsewhere(client, &here);
         for _ in 0..3 {
             let answer: Result<String, SystemException> =
-                object
-                    .reference()
-                    .invoke(&MOVED, |_| Ok(()), |d| Ok(d.string()?.into_owned()));
+                object.reference().invoke(&MOVED, |_| Ok(()), |d| Ok(d.string()?.into_owned()));
             assert_eq!(answer.as_deref(), Ok("here"));
         }
     });
@@ -199,16 +180,10 @@ fn a_forward_is_followed_and_remembered() {
 #[test]
 fn a_local_object_is_called_without_a_socket() {
     let orb = server(Concurrency::ThreadPerConnection);
-    let local = orb
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let local = orb.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     let object = ObjectRef::from_ref(local);
     assert_eq!(ping(&object, 41), Ok(42));
-    assert_eq!(
-        call(&object, &PANIC).unwrap_err().kind,
-        SystemExceptionKind::Unknown
-    );
+    assert_eq!(call(&object, &PANIC).unwrap_err().kind, SystemExceptionKind::Unknown);
     assert_eq!(object.is_a("IDL:test/Pinger:1.0"), Ok(true));
     assert_eq!(object.is_a("IDL:test/Other:1.0"), Ok(false));
     orb.shutdown(true).unwrap();
@@ -217,10 +192,7 @@ fn a_local_object_is_called_without_a_socket() {
 #[test]
 fn asynchronous_calls_complete_out_of_order() {
     every_combination(|server, client| {
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Pinger::default()))
-            .unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
         let object = elsewhere(client, &local);
         let pending: Vec<_> = (0..50)
             .map(|n| {
@@ -281,10 +253,7 @@ fn shutdown_lets_a_running_request_finish() {
 #[test]
 fn a_name_leads_to_an_object() {
     let server = server(Concurrency::ThreadPerConnection);
-    let local = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     server.bind("Pinger", &ObjectRef::from_ref(local.clone()));
     let client = client(ClientConnections::Cached);
     let at = address(&ObjectRef::from_ref(local));

@@ -17,13 +17,8 @@ use crate::common::{self, LONG, PINGER, SHORT, assert_raised, client, ping, port
 /// A reference of this version, made by this ORB.
 fn reference(port: u16, version: Version, made_by: Option<u32>) -> String {
     let mut profile = IiopProfile::new(version, "127.0.0.1", port, b"fake");
-    profile
-        .components
-        .extend(made_by.map(TaggedComponent::orb_type));
-    let ior = Ior {
-        type_id: PINGER.to_owned(),
-        profiles: vec![profile.to_profile()],
-    };
+    profile.components.extend(made_by.map(TaggedComponent::orb_type));
+    let ior = Ior { type_id: PINGER.to_owned(), profiles: vec![profile.to_profile()] };
     ior.to_string()
 }
 
@@ -82,10 +77,7 @@ fn omniorb_and_unknown_orbs_are_told_of_nothing() {
     common::only_over!(IIOP, "foreign ORBs speak versions of GIOP, over TCP");
     let _guard = watchdog(LONG);
     use oxorb::Version as V;
-    for sharing in [
-        ClientConnections::Multiplexed,
-        ClientConnections::LeaderFollowers,
-    ] {
+    for sharing in [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers] {
         for (version, made_by, expected) in [
             (V::V1_0, None, false),
             (V::V1_1, None, false),

@@ -53,31 +53,18 @@ impl Waiting {
         let object = match lanes {
             true => activate(&lane_poa(&server, pool, 10), &client, &worker),
             false => {
-                let realtime = RtPolicies {
-                    threadpool: Some(pool),
-                    ..RtPolicies::default()
-                };
+                let realtime = RtPolicies { threadpool: Some(pool), ..RtPolicies::default() };
                 activate(&poa(&server, "pool", realtime), &client, &worker)
             }
         };
         let stuck = in_the_background(&object, &WAIT);
         worker.until_waiting(1);
-        Waiting {
-            server,
-            client,
-            worker,
-            object,
-            stuck,
-        }
+        Waiting { server, client, worker, object, stuck }
     }
 
     /// Sends a oneway that is worth `importance`, so that it is known again.
     fn tell(&self, class: CommunicationClass, importance: i32) {
-        let said = RequestQos(Qos {
-            class,
-            importance,
-            ..Qos::default()
-        });
+        let said = RequestQos(Qos { class, importance, ..Qos::default() });
         let object = self.object.with(said);
         object.reference().send(&TOLD, |_| Ok(())).unwrap();
     }
@@ -89,11 +76,7 @@ impl Waiting {
     fn until(&self, incident: Incident, count: u64) {
         let end = Instant::now() + SOON;
         while self.count(incident) < count {
-            assert!(
-                Instant::now() < end,
-                "{incident:?}: {}",
-                self.count(incident)
-            );
+            assert!(Instant::now() < end, "{incident:?}: {}", self.count(incident));
             thread::sleep(Duration::from_millis(1));
         }
     }
@@ -152,10 +135,9 @@ fn oneways_of_a_class_give_way_when_the_queue_is_full() {
     only_over!(CONTEXTS, "classes travel in a service context");
     let _guard = watchdog(LONG);
     for lanes in [false, true] {
-        for (order, left) in [
-            (QueueOrder::Arrival, [2, 1, 3, 9]),
-            (QueueOrder::Urgency, [9, 3, 2, 1]),
-        ] {
+        for (order, left) in
+            [(QueueOrder::Arrival, [2, 1, 3, 9]), (QueueOrder::Urgency, [9, 3, 2, 1])]
+        {
             let waiting = Waiting::begin(
                 lanes,
                 RequestBuffering {
@@ -171,10 +153,7 @@ fn oneways_of_a_class_give_way_when_the_queue_is_full() {
             }
             // Until all four wait, one more finds room or takes the place of the first.
             thread::sleep(Duration::from_millis(50));
-            let said = RequestQos(Qos {
-                importance: 9,
-                ..Qos::default()
-            });
+            let said = RequestQos(Qos { importance: 9, ..Qos::default() });
             let answered = in_the_background(&waiting.object.with(said), &WHERE);
             waiting.until(Incident::OnewayDropped, 1);
             assert_eq!(waiting.count(Incident::BufferFull), 0);
@@ -216,10 +195,7 @@ fn the_shorter_period_goes_first_where_the_queue_goes_by_rate() {
     let _guard = watchdog(LONG);
     let waiting = Waiting::begin(
         false,
-        RequestBuffering {
-            order: QueueOrder::Rate,
-            ..RequestBuffering::default()
-        },
+        RequestBuffering { order: QueueOrder::Rate, ..RequestBuffering::default() },
     );
     for (importance, period) in [(1, 40), (2, 10), (3, 0), (4, 20)] {
         let said = RequestQos(Qos {
@@ -236,10 +212,7 @@ fn the_shorter_period_goes_first_where_the_queue_goes_by_rate() {
 
 /// The native priority at which a request of this period runs.
 fn native(object: &ObjectRef, period: Option<Duration>) -> i16 {
-    let said = RequestQos(Qos {
-        period,
-        ..Qos::default()
-    });
+    let said = RequestQos(Qos { period, ..Qos::default() });
     whereabouts(&object.with(said)).native
 }
 
@@ -267,11 +240,7 @@ fn a_period_is_a_priority_within_the_band_where_the_policy_asks() {
             rate_monotonic,
             ..RtPolicies::default()
         };
-        activate(
-            &poa(&server, name, realtime),
-            &client,
-            &Arc::new(Worker::default()),
-        )
+        activate(&poa(&server, name, realtime), &client, &Arc::new(Worker::default()))
     };
     let low = of_lane("low", 10, true, None);
     // Up to the next lane.
@@ -281,10 +250,7 @@ fn a_period_is_a_priority_within_the_band_where_the_policy_asks() {
     assert_eq!(native(&low, None), 10);
     assert_eq!(whereabouts(&low).native, 10, "restored");
     assert_eq!(native(&of_lane("plain", 10, false, None), Some(ms)), 10);
-    let bands = [
-        PriorityBand { low: 0, high: 20 },
-        PriorityBand { low: 31, high: 41 },
-    ];
+    let bands = [PriorityBand { low: 0, high: 20 }, PriorityBand { low: 31, high: 41 }];
     let bands = PriorityBands::new(&bands).unwrap();
     let banded = of_lane("banded", 31, true, Some(bands));
     assert_eq!(native(&banded, Some(ms)), 41);
@@ -310,14 +276,8 @@ fn a_period_is_a_priority_within_the_band_where_the_policy_asks() {
 #[test]
 fn priorities_by_period_need_a_model() {
     let server = server();
-    let realtime = RtPolicies {
-        rate_monotonic: true,
-        ..RtPolicies::default()
-    };
-    let policies = oxorb::Policies {
-        realtime,
-        ..oxorb::Policies::default()
-    };
+    let realtime = RtPolicies { rate_monotonic: true, ..RtPolicies::default() };
+    let policies = oxorb::Policies { realtime, ..oxorb::Policies::default() };
     let refused = server.root_poa().create_poa("refused", policies);
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("priorities by period"), "{refused}");
@@ -343,10 +303,7 @@ fn requests_leave_no_faster_than_their_class_may() {
     let worker = Arc::new(Worker::default());
     let object = activate(server.root_poa(), &client, &worker);
     let send = |class| {
-        let said = RequestQos(Qos {
-            class,
-            ..Qos::default()
-        });
+        let said = RequestQos(Qos { class, ..Qos::default() });
         let object = object.with(said);
         // Connects, and shows that it is there.
         call(&object, &WHERE).unwrap();
@@ -373,10 +330,7 @@ fn requests_leave_no_faster_than_their_class_may() {
         CommunicationClass::MessageStream,
     ];
     for class in others {
-        assert!(
-            (0..10).any(|_| send(class) < least),
-            "{class:?} is not paced"
-        );
+        assert!((0..10).any(|_| send(class) < least), "{class:?} is not paced");
     }
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();

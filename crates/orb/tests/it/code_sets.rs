@@ -39,10 +39,7 @@ impl Servant for Echo {
 fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
     common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
     let _guard = watchdog(LONG);
-    let server = common::transport::listening()
-        .native_chars(CharSet::Iso8859_1)
-        .build()
-        .unwrap();
+    let server = common::transport::listening().native_chars(CharSet::Iso8859_1).build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     for prefer in [false, true] {
         // At home in ISO 8859-1, as the server is, so that nothing else chooses UTF-8.
@@ -85,16 +82,11 @@ fn octets_of_a_reply_that_are_no_text_are_named() {
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     let client = common::transport::builder().build().unwrap();
     let object = client.string_to_object(&local.to_string()).unwrap();
-    let echoed: Result<String, SystemException> = object.reference().invoke(
-        &ECHO,
-        |e| e.string("broken"),
-        |d| Ok(d.string()?.into_owned()),
-    );
+    let echoed: Result<String, SystemException> =
+        object.reference().invoke(&ECHO, |e| e.string("broken"), |d| Ok(d.string()?.into_owned()));
     let refused = echoed.unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::DataConversion);
-    let text = std::thread::spawn(move || refused.to_string())
-        .join()
-        .unwrap();
+    let text = std::thread::spawn(move || refused.to_string()).join().unwrap();
     assert!(
         text.ends_with(
             "octet 0xe9 (octet 4 of the text) is no character of UTF-8, the code set in use"
@@ -121,26 +113,17 @@ fn references_with_other_code_sets_have_connections_of_their_own() {
         ClientConnections::Multiplexed,
         ClientConnections::LeaderFollowers,
     ] {
-        let client = common::transport::builder()
-            .client_connections(connections)
-            .build()
-            .unwrap();
+        let client = common::transport::builder().client_connections(connections).build().unwrap();
         // It names no code set, so ISO 8859-1 holds; the other one agrees on UTF-8.
         let [plain, agreed] =
             [&url, &local.to_string()].map(|it| client.string_to_object(it).unwrap());
         let echo = |object: &oxorb::ObjectRef, text: &str| -> Result<String, SystemException> {
-            object
-                .reference()
-                .invoke(&ECHO, |e| e.string(text), |d| Ok(d.string()?.into_owned()))
+            object.reference().invoke(&ECHO, |e| e.string(text), |d| Ok(d.string()?.into_owned()))
         };
         for _ in 0..2 {
             assert_eq!(echo(&plain, "caf\u{e9}").as_deref(), Ok("caf\u{e9}"));
             let refused = echo(&plain, "10 €").unwrap_err();
-            assert_eq!(
-                refused.kind,
-                SystemExceptionKind::DataConversion,
-                "{connections:?}"
-            );
+            assert_eq!(refused.kind, SystemExceptionKind::DataConversion, "{connections:?}");
             assert_eq!(echo(&agreed, "10 €").as_deref(), Ok("10 €"));
         }
         client.shutdown(true).unwrap();

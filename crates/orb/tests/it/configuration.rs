@@ -33,14 +33,7 @@ impl Drop for File {
 #[test]
 fn arguments_win_over_the_file_they_name_wherever_they_stand() {
     let file = File::with("order.toml", "[orb]\nMaxHeld = 3\nMaxConnections = 4\n");
-    let args = [
-        "prog",
-        "-ORBMaxHeld",
-        "5",
-        "-ORBConfigFile",
-        &file.path(),
-        "rest",
-    ];
+    let args = ["prog", "-ORBMaxHeld", "5", "-ORBConfigFile", &file.path(), "rest"];
     let orb = Orb::builder().args(args.map(String::from)).build().unwrap();
     assert_eq!(orb.options().max_held, 5);
     assert_eq!(orb.options().max_connections, 4);
@@ -62,42 +55,28 @@ fn threadpools_of_a_file_are_there_under_their_names() {
 #[test]
 fn personalities_build_an_orb() {
     use ClientConnections::{Cached, LeaderFollowers};
-    for (name, connections) in [
-        ("imaging", Cached),
-        ("general", Cached),
-        ("tao", LeaderFollowers),
-    ] {
+    for (name, connections) in [("imaging", Cached), ("general", Cached), ("tao", LeaderFollowers)]
+    {
         let args = ["prog".to_owned(), format!("-ORBPersonality={name}")];
         let orb = Orb::builder().args(args).build().unwrap();
         assert_eq!(orb.options().client_connections, connections);
         orb.shutdown(true).unwrap();
     }
     // All of its memory would stay locked for the rest of this process.
-    let file = File::with(
-        "avionics.toml",
-        "personality = \"avionics\"\n[orb]\nLockMemory = false\n",
-    );
-    let orb = Orb::builder()
-        .personality(&file.path())
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap();
+    let file =
+        File::with("avionics.toml", "personality = \"avionics\"\n[orb]\nLockMemory = false\n");
+    let orb =
+        Orb::builder().personality(&file.path()).listen("iiop://127.0.0.1:0").build().unwrap();
     assert_eq!(orb.options().demultiplexing, Demultiplexing::Perfect);
     assert_eq!(orb.options().preferred, ["uiop", "iiop"]);
     // Perfect hashing where the ids are known, and for nobody who makes them up as it goes.
-    let user = || Policies {
-        id_assignment: IdAssignment::User,
-        ..Policies::default()
-    };
+    let user = || Policies { id_assignment: IdAssignment::User, ..Policies::default() };
     let known = orb.root_poa().new_poa("known").policies(user());
     let known = known.known_ids(["pump", "valve"]).create().unwrap();
     assert_eq!(known.policies().lookup, Lookup::Perfect);
     let dynamic = orb.root_poa().create_poa("dynamic", user()).unwrap();
     assert_eq!(dynamic.policies().lookup, Lookup::Active);
-    let perfect = Policies {
-        lookup: Lookup::Perfect,
-        ..user()
-    };
+    let perfect = Policies { lookup: Lookup::Perfect, ..user() };
     let refused = orb.root_poa().create_poa("refused", perfect).map(drop);
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("needs all ids before"), "{refused}");
@@ -115,20 +94,11 @@ fn protocols_are_chosen_by_configuration() {
     };
     let orb = build("iiop, uiop").unwrap();
     let object: oxorb::ObjectRef = orb.root_poa().create_reference().unwrap();
-    let tags: Vec<_> = object
-        .reference()
-        .ior()
-        .profiles
-        .iter()
-        .map(|one| one.tag)
-        .collect();
+    let tags: Vec<_> = object.reference().ior().profiles.iter().map(|one| one.tag).collect();
     assert_eq!(tags, [0, 0x5441_4f00]);
     orb.shutdown(true).unwrap();
     let refused = build("iiop,vme").unwrap_err().to_string();
-    assert!(
-        refused.contains("no protocol \"vme\", only iiop"),
-        "{refused}"
-    );
+    assert!(refused.contains("no protocol \"vme\", only iiop"), "{refused}");
 }
 
 #[test]
@@ -146,10 +116,7 @@ fn what_does_not_go_together_is_refused_with_the_reason() {
         said("[orb]\nClientConnections = \"private\"\nOfferBiDirectionalGIOP = true\n")
             .contains("do not go together")
     );
-    assert_eq!(
-        said("[orb]\nMaxHeld = \"x\"\n"),
-        "FILE:2: MaxHeld = x: expected a number"
-    );
+    assert_eq!(said("[orb]\nMaxHeld = \"x\"\n"), "FILE:2: MaxHeld = x: expected a number");
     assert_eq!(
         Orb::builder()
             .args(["prog".to_owned(), "-ORBPersonality".to_owned()])
@@ -170,16 +137,10 @@ fn a_configuration_file_of_omniorbs_is_read() {
     assert_eq!(orb.options().init_refs.len(), 1);
     assert_eq!(orb.options().log_level, oxorb::LogLevel::Debug);
     orb.shutdown(true).unwrap();
-    let file = File::with(
-        "omniORB-wrong.cfg",
-        "traceLevel = 25\nsupportBootstrapAgent = 1\n",
-    );
+    let file = File::with("omniORB-wrong.cfg", "traceLevel = 25\nsupportBootstrapAgent = 1\n");
     let args = ["prog", "-ORBconfigFile", &file.path()];
     let refused = Orb::builder().args(args.map(String::from)).build();
-    let said = refused
-        .unwrap_err()
-        .to_string()
-        .replace(&file.path(), "FILE");
+    let said = refused.unwrap_err().to_string().replace(&file.path(), "FILE");
     assert_eq!(
         said,
         "-ORBConfigFile FILE: FILE:2: -ORBsupportBootstrapAgent 1: say -ORBInitRef \
@@ -206,13 +167,7 @@ fn options_of_other_orbs_that_are_ignored_are_logged() {
 #[test]
 fn lanes_whose_priorities_do_not_reach_the_scheduler_are_said_once() {
     let log = File::with("lanes.log", "");
-    let args = [
-        "prog",
-        "-ORBLogFile",
-        &log.path(),
-        "-ORBListenEndpoints",
-        "iiop://127.0.0.1:0",
-    ];
+    let args = ["prog", "-ORBLogFile", &log.path(), "-ORBListenEndpoints", "iiop://127.0.0.1:0"];
     let orb = Orb::builder().args(args.map(String::from)).build().unwrap();
     for _ in 0..2 {
         let lane = |n| oxorb::ThreadpoolLane::new(oxorb::Priority::new(n).unwrap(), 1);
@@ -222,8 +177,5 @@ fn lanes_whose_priorities_do_not_reach_the_scheduler_are_said_once() {
     orb.shutdown(true).unwrap();
     let said = std::fs::read_to_string(&log.0).unwrap();
     assert_eq!(said.lines().count(), 1, "{said}");
-    assert!(
-        said.contains("warn: threadpool 1: lanes have priorities"),
-        "{said}"
-    );
+    assert!(said.contains("warn: threadpool 1: lanes have priorities"), "{said}");
 }

@@ -34,10 +34,7 @@ struct Place {
 
 impl Place {
     fn of(octets: &[u8]) -> Place {
-        Place {
-            start: octets.as_ptr() as usize,
-            len: octets.len(),
-        }
+        Place { start: octets.as_ptr() as usize, len: octets.len() }
     }
 
     fn contains(self, other: Place) -> bool {
@@ -92,11 +89,7 @@ impl std::fmt::Debug for Watched {
 impl Watched {
     fn link(&self, inner: Box<dyn Link>, client: bool) -> Box<dyn Link> {
         let watch = self.watch.clone();
-        Box::new(WatchedLink {
-            inner,
-            watch,
-            client,
-        })
+        Box::new(WatchedLink { inner, watch, client })
     }
 }
 
@@ -146,10 +139,9 @@ impl Transport for Watched {
     fn start(&self, to: &Address) -> io::Result<Start> {
         Ok(match self.inner.start(to)? {
             Start::Done(link) => Start::Done(self.link(link, true)),
-            Start::Wait(inner) => Start::Wait(Box::new(WatchedStart {
-                inner,
-                transport: self.clone(),
-            })),
+            Start::Wait(inner) => {
+                Start::Wait(Box::new(WatchedStart { inner, transport: self.clone() }))
+            }
         })
     }
 }
@@ -305,10 +297,7 @@ struct Copied {
 fn copied(from: &Mutex<Seen>, to: &Mutex<Seen>) -> Copied {
     let (from, to) = (from.lock().unwrap(), to.lock().unwrap());
     assert!(from.written > LARGE, "it went over this link");
-    Copied {
-        sent: (LARGE - from.lent.min(LARGE)) * 100 / LARGE,
-        received: to.moved * 100 / LARGE,
-    }
+    Copied { sent: (LARGE - from.lent.min(LARGE)) * 100 / LARGE, received: to.moved * 100 / LARGE }
 }
 
 /// Copies of an argument and of a result, once the buffers of the connection have grown.
@@ -317,38 +306,19 @@ fn measure(
     protocol: impl Fn(Watched) -> Protocol,
     inner: Arc<dyn Transport>,
 ) -> [Copied; 2] {
-    let data = Data {
-        argument: vec![3; LARGE],
-        result: vec![5; LARGE],
-    };
-    let watch = Watch {
-        sides: Arc::default(),
-        data: Arc::new(data),
-    };
-    let transport = Watched {
-        inner,
-        watch: watch.clone(),
-    };
+    let data = Data { argument: vec![3; LARGE], result: vec![5; LARGE] };
+    let watch = Watch { sides: Arc::default(), data: Arc::new(data) };
+    let transport = Watched { inner, watch: watch.clone() };
     let orb = || Orb::builder().protocol(protocol(transport.clone()));
     let server = orb().listen(endpoint).build().unwrap();
     let client = orb().build().unwrap();
-    let carrier = server
-        .root_poa()
-        .activate_servant(Arc::new(Carrier(watch.clone())));
-    let object: ObjectRef = client
-        .string_to_object(&carrier.unwrap().to_string())
-        .unwrap();
-    let Sides {
-        client: here,
-        server: there,
-    } = &*watch.sides;
+    let carrier = server.root_poa().activate_servant(Arc::new(Carrier(watch.clone())));
+    let object: ObjectRef = client.string_to_object(&carrier.unwrap().to_string()).unwrap();
+    let Sides { client: here, server: there } = &*watch.sides;
     let begin = || {
         for side in [here, there] {
             let mut side = side.lock().unwrap();
-            *side = Seen {
-                buffer: side.buffer,
-                ..Seen::default()
-            };
+            *side = Seen { buffer: side.buffer, ..Seen::default() };
         }
     };
     let mut counted = Vec::new();
@@ -379,10 +349,7 @@ fn measure(
         counted.push(copied(there, here));
         for copied in first.iter().filter(|_| round == 1) {
             // Buffers grow with what arrives, and never to what is only announced.
-            assert!(
-                copied.sent == 0 && copied.received <= 100,
-                "{endpoint}: {copied:?}"
-            );
+            assert!(copied.sent == 0 && copied.received <= 100, "{endpoint}: {copied:?}");
         }
     }
     // A copy would be seen.
@@ -415,39 +382,18 @@ fn octets_of_a_large_sequence_are_not_copied_by_either_side() {
             }
         };
         let all = [
-            (
-                "TCP",
-                measure(
-                    "watched://127.0.0.1:0",
-                    over(tcp::SCHEME, false),
-                    Arc::new(Tcp),
-                ),
-            ),
+            ("TCP", measure("watched://127.0.0.1:0", over(tcp::SCHEME, false), Arc::new(Tcp))),
             (
                 "UNIX",
-                measure(
-                    "watched://",
-                    over(oxorb_uiop::SCHEME, true),
-                    Arc::new(oxorb_uiop::Unix),
-                ),
+                measure("watched://", over(oxorb_uiop::SCHEME, true), Arc::new(oxorb_uiop::Unix)),
             ),
-            (
-                "memory",
-                measure(
-                    "watched://",
-                    over(mem::SCHEME, false),
-                    Arc::new(Memory::new()),
-                ),
-            ),
+            ("memory", measure("watched://", over(mem::SCHEME, false), Arc::new(Memory::new()))),
         ];
         for (transport, counted) in all {
             let name = messaging.map_or("GIOP", |other| other.name());
             println!("{name} over {transport}: {counted:?}");
             for copied in counted {
-                let none = Copied {
-                    sent: 0,
-                    received: 0,
-                };
+                let none = Copied { sent: 0, received: 0 };
                 assert_eq!(copied, none, "{name} over {transport}");
             }
         }

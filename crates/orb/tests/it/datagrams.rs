@@ -122,10 +122,7 @@ fn count(object: &ObjectRef, number: u32) -> Result<(), SystemException> {
 }
 
 fn listening(endpoints: &str) -> Orb {
-    Orb::builder()
-        .listen(endpoints)
-        .build()
-        .unwrap_or_else(|error| panic!("{error}"))
+    Orb::builder().listen(endpoints).build().unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn filler(server: &Orb, client: &Orb) -> (Arc<Filler>, ObjectRef) {
@@ -139,10 +136,8 @@ fn udp(object: &ObjectRef) -> SocketAddr {
     let profiles = &object.reference().ior().profiles;
     let mut diop = profiles.iter().filter(|it| it.tag == profile_tag::TAO_DIOP);
     let profile = Diop.read(diop.next().expect("a profile")).unwrap();
-    let (at, _) = profile.addresses[0]
-        .name()
-        .split_once('/')
-        .unwrap_or((profile.addresses[0].name(), ""));
+    let (at, _) =
+        profile.addresses[0].name().split_once('/').unwrap_or((profile.addresses[0].name(), ""));
     at.parse().unwrap()
 }
 
@@ -168,9 +163,7 @@ fn every_architecture_answers() {
     let _guard = watchdog(LONG);
     for concurrency in ARCHITECTURES {
         for sharing in EVERY_SHARING {
-            let server = Orb::builder()
-                .listen("diop://127.0.0.1:0")
-                .concurrency(concurrency);
+            let server = Orb::builder().listen("diop://127.0.0.1:0").concurrency(concurrency);
             let (server, client) = (server.build().unwrap(), client(sharing));
             let servant = Arc::new(Pinger::default());
             let local = server.root_poa().activate_servant(servant.clone()).unwrap();
@@ -193,12 +186,7 @@ fn every_architecture_answers() {
 #[test]
 fn both_families_and_names_are_heard() {
     let _guard = watchdog(LONG);
-    for endpoint in [
-        "diop://:0",
-        "diop://[::1]:0",
-        "diop://localhost:0",
-        "diop://0.0.0.0:0",
-    ] {
+    for endpoint in ["diop://:0", "diop://[::1]:0", "diop://localhost:0", "diop://0.0.0.0:0"] {
         let builder = Orb::builder().listen(endpoint);
         // A host may lack IPv6.
         let Ok(server) = builder.build() else {
@@ -220,10 +208,7 @@ fn urls_lead_there() {
     let client = client(ClientConnections::Cached);
     let (_, object) = filler(&server, &client);
     let url = Protocols::url_of(&client.options().protocols, object.reference().ior()).unwrap();
-    assert!(
-        url.starts_with(&format!("corbaloc:diop:1.2@{}/", udp(&object))),
-        "{url}"
-    );
+    assert!(url.starts_with(&format!("corbaloc:diop:1.2@{}/", udp(&object))), "{url}");
     let again = client.string_to_object(&url).unwrap();
     assert_eq!(fill(&again, 1, 10), Ok(10));
     end([&client, &server]);
@@ -232,10 +217,9 @@ fn urls_lead_there() {
 #[test]
 fn tcp_goes_before_datagrams_and_carries_what_is_too_large_for_them() {
     let _guard = watchdog(LONG);
-    for endpoints in [
-        "diop://127.0.0.1:0;iiop://127.0.0.1:0",
-        "iiop://127.0.0.1:0;diop://127.0.0.1:0",
-    ] {
+    for endpoints in
+        ["diop://127.0.0.1:0;iiop://127.0.0.1:0", "iiop://127.0.0.1:0;diop://127.0.0.1:0"]
+    {
         let server = listening(endpoints);
         let client = client(ClientConnections::Cached);
         let (_, object) = filler(&server, &client);
@@ -257,24 +241,13 @@ fn messages_larger_than_a_datagram_are_refused_by_number() {
             let refused = take(&object, USUAL_MOST).unwrap_err();
             assert_raised(refused, SystemExceptionKind::ImpLimit, CompletionStatus::No);
             let why = oxorb::last_failure().expect("a reason").to_string();
-            assert!(
-                why.contains("at most 8192") && why.contains("max="),
-                "{why}"
-            );
+            assert!(why.contains("at most 8192") && why.contains("max="), "{why}");
 
             assert_eq!(fill(&object, 1, USUAL_MOST - 200), Ok(USUAL_MOST - 200));
             let refused = fill(&object, 2, USUAL_MOST).unwrap_err();
-            assert_raised(
-                refused,
-                SystemExceptionKind::ImpLimit,
-                CompletionStatus::Yes,
-            );
+            assert_raised(refused, SystemExceptionKind::ImpLimit, CompletionStatus::Yes);
         }
-        assert_eq!(
-            servant.runs(),
-            HashMap::from([(1, 3), (2, 3)]),
-            "each was run"
-        );
+        assert_eq!(servant.runs(), HashMap::from([(1, 3), (2, 3)]), "each was run");
         end([&client, &server]);
     }
 }
@@ -298,9 +271,7 @@ fn a_server_may_take_larger_and_smaller_datagrams() {
 #[test]
 fn fragments_are_never_sent() {
     let _guard = watchdog(LONG);
-    let server = Orb::builder()
-        .listen("diop://127.0.0.1:0")
-        .setting("FragmentSize", "1024");
+    let server = Orb::builder().listen("diop://127.0.0.1:0").setting("FragmentSize", "1024");
     let client = Orb::builder().setting("FragmentSize", "1024");
     let (server, client) = (server.build().unwrap(), client.build().unwrap());
     let (_, object) = filler(&server, &client);
@@ -321,11 +292,7 @@ fn a_server_that_says_nothing_costs_the_time_of_the_call_and_one_that_is_gone_no
         let hurried = there.with(RelativeRoundtripTimeout(Duration::from_millis(100)));
         let late = fill(&hurried, 1, 10).unwrap_err();
         assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
-        assert_eq!(
-            count(&there, 1),
-            Ok(()),
-            "a oneway is sent, whoever takes it"
-        );
+        assert_eq!(count(&there, 1), Ok(()), "a oneway is sent, whoever takes it");
         drop(silent);
         let begun = Instant::now();
         let gone = fill(&there, 1, 10).unwrap_err();
@@ -354,9 +321,7 @@ impl Relay {
         let thread = thread::spawn(move || {
             let mut state = seed;
             let mut next = || {
-                state = state
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1);
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 state >> 33
             };
             let mut backs: HashMap<SocketAddr, UdpSocket> = HashMap::new();
@@ -406,11 +371,7 @@ impl Relay {
                 }
             }
         });
-        Relay {
-            at,
-            stop,
-            thread: Some(thread),
-        }
+        Relay { at, stop, thread: Some(thread) }
     }
 }
 
@@ -461,17 +422,12 @@ fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() 
 fn raw(to: SocketAddr) -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(to).unwrap();
-    socket
-        .set_read_timeout(Some(Duration::from_millis(200)))
-        .unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     socket
 }
 
 fn raw_request(object: &ObjectRef, op: &Op, id: u32, octets: u32) -> Vec<u8> {
-    let key = Diop
-        .read(&object.reference().ior().profiles[0])
-        .unwrap()
-        .key;
+    let key = Diop.read(&object.reference().ior().profiles[0]).unwrap().key;
     let mut e = oxorb_cdr::Encoder::new(
         Vec::new(),
         oxorb_cdr::ByteOrder::Big,
@@ -509,11 +465,7 @@ fn whoever_does_not_show_its_address_gets_no_more_than_it_sent() {
         sent += socket.send(&request).unwrap();
         while let Ok(octets) = socket.recv(&mut buffer) {
             came += octets;
-            assert!(
-                octets <= request.len(),
-                "{octets} octets for {}",
-                request.len()
-            );
+            assert!(octets <= request.len(), "{octets} octets for {}", request.len());
         }
         assert!(came <= sent, "{came} octets for {sent}");
     }
@@ -538,10 +490,7 @@ fn a_oneway_of_tao_is_run_once_and_answered_by_nothing() {
     assert!(socket.recv(&mut [0; 100]).is_err(), "nothing comes back");
     assert_eq!(servant.runs(), HashMap::from([(5, 1), (6, 1)]));
     server.shutdown(true).unwrap();
-    assert!(
-        socket.recv(&mut [0; 100]).is_err(),
-        "no CloseConnection either"
-    );
+    assert!(socket.recv(&mut [0; 100]).is_err(), "no CloseConnection either");
 }
 
 #[test]
@@ -551,9 +500,7 @@ fn sources_are_bounded_and_a_silent_one_gives_its_place() {
     let (servant, object) = filler(&server, &server);
     let sockets: Vec<_> = (0..4).map(|_| raw(udp(&object))).collect();
     let sends = |number: u32, socket: &UdpSocket| {
-        socket
-            .send(&raw_request(&object, &COUNT, number, 0))
-            .unwrap();
+        socket.send(&raw_request(&object, &COUNT, number, 0)).unwrap();
     };
     let has = |number: u32| servant.runs().contains_key(&number);
     for (number, socket) in (0..).zip(&sockets) {
@@ -593,9 +540,7 @@ fn a_flood_of_nonsense_and_of_sources_leaves_the_others_alone() {
             while !stop.load(Ordering::SeqCst) && begun.elapsed() < LONG / 2 {
                 let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
                 for _ in 0..10 {
-                    state = state
-                        .wrapping_mul(6_364_136_223_846_793_005)
-                        .wrapping_add(1);
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                     let mut datagram = request.clone();
                     let place = (state >> 40) as usize % datagram.len();
                     datagram[place] ^= (state >> 33) as u8;
@@ -658,42 +603,22 @@ fn another_reader_of_giop_sees_requests_and_replies_in_the_datagrams() {
     let reply = &buffer[..octets];
     server.shutdown(true).unwrap();
     assert_eq!(&reply[..8], &[b'G', b'I', b'O', b'P', 1, 2, reply[6], 1]);
-    assert_eq!(
-        octets,
-        12 + 12 + 4 + 4,
-        "a sequence of four octets, and no padding behind it"
-    );
+    assert_eq!(octets, 12 + 12 + 4 + 4, "a sequence of four octets, and no padding behind it");
 
     let file = std::env::temp_dir().join(format!("oxorb-datagrams-{}.pcap", std::process::id()));
     let capture = captured(&[(40_000, 1306, &request), (1306, 40_000, reply)]);
     std::fs::write(&file, capture).unwrap();
-    let fields = [
-        "giop.type",
-        "giop.request_id",
-        "giop.request_op",
-        "giop.len",
-    ];
+    let fields = ["giop.type", "giop.request_id", "giop.request_op", "giop.len"];
     let fields = fields.iter().flat_map(|field| ["-e", *field]);
-    let read = Command::new("tshark")
-        .args(["-T", "fields", "-r"])
-        .arg(&file)
-        .args(fields)
-        .output();
+    let read = Command::new("tshark").args(["-T", "fields", "-r"]).arg(&file).args(fields).output();
     let _ = std::fs::remove_file(&file);
     let read = match read {
         Ok(read) => String::from_utf8(read.stdout).unwrap(),
         Err(error) => return missing("tshark", &error.to_string()),
     };
-    let lines: Vec<Vec<&str>> = read
-        .lines()
-        .map(|line| line.split('\t').collect())
-        .collect();
+    let lines: Vec<Vec<&str>> = read.lines().map(|line| line.split('\t').collect()).collect();
     let length = (request.len() - 12).to_string();
-    assert_eq!(
-        lines,
-        [vec!["0", "9", "fill", &length], vec!["1", "9", "", "20"]],
-        "{read}"
-    );
+    assert_eq!(lines, [vec!["0", "9", "fill", &length], vec!["1", "9", "", "20"]], "{read}");
 }
 
 #[test]

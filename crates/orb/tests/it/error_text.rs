@@ -47,20 +47,14 @@ fn each_exception_names_its_own_address_in_every_thread() {
         .collect();
     for (port, exception) in failed {
         let text = exception.to_string();
-        assert!(
-            text.contains(&format!("127.0.0.1:{port}")),
-            "{port}: {text}"
-        );
+        assert!(text.contains(&format!("127.0.0.1:{port}")), "{port}: {text}");
     }
 }
 
 #[test]
 fn exceptions_are_equal_wherever_they_were_raised() {
     let orb = Orb::builder().build().expect("an ORB");
-    let (one, other) = (
-        unreachable(&orb, closed_port()),
-        unreachable(&orb, closed_port()),
-    );
+    let (one, other) = (unreachable(&orb, closed_port()), unreachable(&orb, closed_port()));
     assert_eq!(one, other);
     let found: Option<&SystemException> = one.exception();
     assert_eq!(found, Some(&other));
@@ -84,40 +78,18 @@ fn errors_of_every_kind_are_sentences_that_name_what_is_wrong() {
 
     let orb = Orb::builder().build().expect("an ORB");
     let named: Vec<(Box<dyn Error>, &str)> = vec![
-        (
-            Box::new(orb.string_to_object("nonsense").unwrap_err()),
-            "nonsense",
-        ),
-        (
-            Box::new(orb.string_to_object("corbaloc::127.0.0.1:x/A").unwrap_err()),
-            "127.0.0.1",
-        ),
-        (
-            Box::new(Orb::builder().setting("Nope", "1").build().unwrap_err()),
-            "Nope",
-        ),
-        (
-            Box::new(Orb::builder().listen("bus://x").build().unwrap_err()),
-            "bus",
-        ),
+        (Box::new(orb.string_to_object("nonsense").unwrap_err()), "nonsense"),
+        (Box::new(orb.string_to_object("corbaloc::127.0.0.1:x/A").unwrap_err()), "127.0.0.1"),
+        (Box::new(Orb::builder().setting("Nope", "1").build().unwrap_err()), "Nope"),
+        (Box::new(Orb::builder().listen("bus://x").build().unwrap_err()), "bus"),
         (Box::new("1.2.3".parse::<oxorb::Decimal>().unwrap_err()), ""),
         (Box::new(oxorb::Priority::new(-1).unwrap_err()), "-1"),
         (
-            Box::new(
-                Decoder::new(&[0], ByteOrder::Big, Dialect::new(2))
-                    .ulong()
-                    .unwrap_err(),
-            ),
+            Box::new(Decoder::new(&[0], ByteOrder::Big, Dialect::new(2)).ulong().unwrap_err()),
             "octet 0",
         ),
-        (
-            Box::new("IOR:0".parse::<oxorb_object::Ior>().unwrap_err()),
-            "",
-        ),
-        (
-            Box::new(orb.options().protocols.parse("a/b\\").unwrap_err()),
-            "",
-        ),
+        (Box::new("IOR:0".parse::<oxorb_object::Ior>().unwrap_err()), ""),
+        (Box::new(orb.options().protocols.parse("a/b\\").unwrap_err()), ""),
         (Box::new(unreachable(&orb, closed_port())), "127.0.0.1:"),
     ];
     for (error, name) in &named {

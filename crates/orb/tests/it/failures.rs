@@ -155,11 +155,7 @@ fn a_request_that_may_have_run_is_not_sent_again() {
                 ping(&object, 0).unwrap_err()
             },
         );
-        assert_raised(
-            lost,
-            SystemExceptionKind::CommFailure,
-            CompletionStatus::Maybe,
-        );
+        assert_raised(lost, SystemExceptionKind::CommFailure, CompletionStatus::Maybe);
         client.shutdown(true).unwrap();
     }
 }
@@ -177,11 +173,7 @@ fn a_new_connection_that_is_closed_in_order_is_transient() {
         },
         |server| ping(&server.object(&client), 0).unwrap_err(),
     );
-    assert_raised(
-        refused,
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
+    assert_raised(refused, SystemExceptionKind::Transient, CompletionStatus::No);
     assert_eq!(refused.minor, minor::transient::CONNECTION_CLOSED);
 }
 
@@ -256,11 +248,7 @@ fn a_time_limit_of_nothing_is_over_before_the_call() {
             assert_eq!(ping(&object, 0), Ok(1));
             let late = ping(&object.with_timeout(Duration::ZERO), 0).unwrap_err();
             assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::No);
-            assert_eq!(
-                ping(&object, 0),
-                Ok(2),
-                "the connection is as good as before"
-            );
+            assert_eq!(ping(&object, 0), Ok(2), "the connection is as good as before");
         },
     );
 }
@@ -289,11 +277,8 @@ fn a_refused_connection_is_transient_no_and_each_endpoint_is_named() {
     ] {
         assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No);
         let failure = oxorb::last_failure().unwrap();
-        let tried: Vec<_> = failure
-            .attempts
-            .iter()
-            .map(|attempt| attempt.endpoint.clone())
-            .collect();
+        let tried: Vec<_> =
+            failure.attempts.iter().map(|attempt| attempt.endpoint.clone()).collect();
         assert_eq!(tried, [one.for_people(), two.for_people()]);
         assert!(nobody_listens(&failure.to_string()), "{failure}");
     }
@@ -352,10 +337,7 @@ fn a_reply_that_is_none_is_a_clear_exception() {
             let address = server.address().for_people().to_owned();
             for text in [synchronous, asynchronous].map(|it| it.to_string()) {
                 assert!(text.contains(&address), "{text}");
-                assert_eq!(
-                    text.contains("limit on this side"),
-                    text.contains("IMP_LIMIT")
-                );
+                assert_eq!(text.contains("limit on this side"), text.contains("IMP_LIMIT"));
             }
             synchronous
         })
@@ -372,11 +354,7 @@ fn a_reply_that_is_none_is_a_clear_exception() {
     }
     // No fault of the peer: a limit of this side.
     let raised = answered(|_| form().message(1, 0x7fff_ffff, &[]));
-    assert_raised(
-        raised,
-        SystemExceptionKind::ImpLimit,
-        CompletionStatus::Maybe,
-    );
+    assert_raised(raised, SystemExceptionKind::ImpLimit, CompletionStatus::Maybe);
     assert_eq!(raised.minor, minor::imp_limit::RECEIVED_TOO_LARGE);
     let raised = answered(|_| wire().error().expect("all have it").to_vec());
     assert_raised(raised, broken, CompletionStatus::Maybe);
@@ -430,10 +408,7 @@ fn an_exception_with_a_code_of_the_omg_names_the_orb_that_raised_it() {
         told(0x1234_5678, minor::OMG | 99),
         "NO_RESPONSE (minor OMG 99: the OMG has assigned no such code to NO_RESPONSE), completed NO"
     );
-    assert_eq!(
-        told(orb_type::TAO, minor::OMG),
-        "NO_RESPONSE (minor OMG 0), completed NO"
-    );
+    assert_eq!(told(orb_type::TAO, minor::OMG), "NO_RESPONSE (minor OMG 0), completed NO");
     assert_eq!(
         told(orb_type::OMNIORB, minor::TAO),
         "NO_RESPONSE (minor TAO 0: no place given, no error number), completed NO"
@@ -586,10 +561,7 @@ fn the_addressing_a_server_asks_for_is_used_from_then_on() {
                 let object = server.object(&client);
                 assert_eq!(ping(&object, 0), Ok(1));
                 assert_eq!(ping(&object, 0), Ok(2));
-                assert_eq!(
-                    ping(&object, 0).unwrap_err().kind,
-                    SystemExceptionKind::Transient
-                );
+                assert_eq!(ping(&object, 0).unwrap_err().kind, SystemExceptionKind::Transient);
             },
         );
         client.shutdown(true).unwrap();
@@ -620,9 +592,7 @@ fn two_orbs_in_one_process_have_nothing_in_common() {
         CompletionStatus::No,
     );
     let third = client(ClientConnections::Private);
-    let object = third
-        .string_to_object(&at_two.reference().to_string())
-        .unwrap();
+    let object = third.string_to_object(&at_two.reference().to_string()).unwrap();
     assert_eq!(ping(&object, 1), Ok(2));
     two.shutdown(true).unwrap();
 }
@@ -635,11 +605,7 @@ fn waiting_for_the_end_from_within_a_request_is_refused() {
         let client = client(ClientConnections::Private);
         let object = pinger(&server, &client);
         let raised = call(&object, &STOP).unwrap_err();
-        assert_raised(
-            raised,
-            SystemExceptionKind::BadInvOrder,
-            CompletionStatus::No,
-        );
+        assert_raised(raised, SystemExceptionKind::BadInvOrder, CompletionStatus::No);
         assert_eq!(raised.minor, minor::bad_inv_order::WOULD_DEADLOCK);
         assert_eq!(ping(&object, 1), Ok(2), "nothing was shut down");
         client.shutdown(true).unwrap();
@@ -651,10 +617,7 @@ fn waiting_for_the_end_from_within_a_request_is_refused() {
 fn the_end_of_an_orb_ends_the_calls_that_wait() {
     let _guard = watchdog(LONG);
     // With the two calls on two connections.
-    for sharing in UNSHARED
-        .into_iter()
-        .chain([ClientConnections::LeaderFollowers])
-    {
+    for sharing in UNSHARED.into_iter().chain([ClientConnections::LeaderFollowers]) {
         let client = client(sharing);
         played(
             |server| {

@@ -54,12 +54,7 @@ impl Servant for Member {
 
 impl Member {
     fn numbers(&self) -> Vec<u32> {
-        self.told
-            .lock()
-            .unwrap()
-            .iter()
-            .map(|(number, _)| *number)
-            .collect()
+        self.told.lock().unwrap().iter().map(|(number, _)| *number).collect()
     }
 
     /// Waits until it was told so many times.
@@ -80,12 +75,7 @@ fn place() -> String {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let free = UdpSocket::bind("127.0.0.1:0").unwrap();
     let port = free.local_addr().unwrap().port();
-    format!(
-        "239.{}.{}.{}:{port}",
-        192 + (pid >> 8) % 32,
-        pid % 256,
-        number + 1
-    )
+    format!("239.{}.{}.{}:{port}", 192 + (pid >> 8) % 32, pid % 256, number + 1)
 }
 
 fn client(settings: &str) -> Orb {
@@ -140,10 +130,7 @@ fn every_member_of_the_group_runs_each_oneway_once_whatever_its_size() {
         }
         client.shutdown(true).unwrap();
     }
-    assert!(
-        servers[2].1.numbers().is_empty(),
-        "it is in another group at the same address"
-    );
+    assert!(servers[2].1.numbers().is_empty(), "it is in another group at the same address");
     for (server, _) in &servers {
         server.shutdown(true).unwrap();
     }
@@ -162,17 +149,11 @@ fn calls_that_want_an_answer_are_refused_and_say_why() {
         let url = format!("corbaloc:miop:1.0@1.0-plant-1/{place}");
         let group = client.string_to_object(&url).unwrap();
         let synced = group.with(SyncScope::WithServer);
-        for refused in [
-            ping(&group, 1).map(drop),
-            group.non_existent().map(drop),
-            tell(&synced, 1, 1),
-        ] {
+        for refused in
+            [ping(&group, 1).map(drop), group.non_existent().map(drop), tell(&synced, 1, 1)]
+        {
             let exception = refused.unwrap_err();
-            assert_raised(
-                exception,
-                SystemExceptionKind::BadOperation,
-                CompletionStatus::No,
-            );
+            assert_raised(exception, SystemExceptionKind::BadOperation, CompletionStatus::No);
             assert!(exception.to_string().contains("oneway"), "{exception}");
         }
         assert_eq!(tell(&group, 1, 1), Ok(()), "nobody has to hear it");
@@ -241,9 +222,7 @@ fn urls_and_references_name_the_same_group() {
         let protocols = &client.options().protocols;
         let written = Protocols::url_of(protocols, group.reference().ior());
         assert_eq!(written.as_deref(), Some(url));
-        let again = client
-            .string_to_object(&group.reference().ior().to_string())
-            .unwrap();
+        let again = client.string_to_object(&group.reference().ior().to_string()).unwrap();
         assert_eq!(again.reference().ior(), group.reference().ior());
     }
     client.shutdown(true).unwrap();
@@ -260,11 +239,9 @@ fn damaged_packets_harm_nobody_and_an_association_ends() {
     // A message that is no request, one that breaks off, and noise: to the group's own socket, over the loopback interface.
     let noise = client_socket(&place);
     let mut number = 0_u32;
-    for body in [
-        &b"GIOP\x01\x02\x00\x00\0\0\0\x04\0\0\0\x01"[..],
-        b"GIOP\x01\x02\x01\x05\0\0\0\0",
-        b"x",
-    ] {
+    for body in
+        [&b"GIOP\x01\x02\x00\x00\0\0\0\x04\0\0\0\x01"[..], b"GIOP\x01\x02\x01\x05\0\0\0\0", b"x"]
+    {
         for cut in 0..=body.len() {
             number += 1;
             let mut packet = b"MIOP\x10\x02".to_vec();
@@ -290,10 +267,7 @@ fn damaged_packets_harm_nobody_and_an_association_ends() {
     let another = poa.reference_to_id(&ObjectRef::from_ref(another)).unwrap();
     let taken = poa.associate_reference_with_id(&group_there, another.clone());
     assert!(taken.unwrap_err().to_string().contains("disassociate"));
-    assert!(
-        poa.disassociate_reference_with_id(&group_there, another)
-            .is_err()
-    );
+    assert!(poa.disassociate_reference_with_id(&group_there, another).is_err());
     let plain = server.string_to_object("corbaloc::h:1/k").unwrap();
     let refused = poa.associate_reference_with_id(&plain, "x");
     assert!(refused.unwrap_err().to_string().contains("names no group"));

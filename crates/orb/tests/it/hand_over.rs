@@ -76,10 +76,8 @@ fn assert_prompt(name: &str, poa: &Poa) {
 fn a_connection_is_handed_over_as_soon_as_a_second_request_comes() {
     let _guard = watchdog(LONG);
     for concurrency in ["thread-per-connection", "leader-followers:4"] {
-        let server = common::transport::listening()
-            .setting("Concurrency", concurrency)
-            .build()
-            .unwrap();
+        let server =
+            common::transport::listening().setting("Concurrency", concurrency).build().unwrap();
         assert_prompt(concurrency, server.root_poa());
         server.shutdown(true).unwrap();
     }

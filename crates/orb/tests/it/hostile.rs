@@ -90,10 +90,7 @@ fn each_attack_gets_its_answer_and_the_good_are_served() {
                 Attack::UnknownVersion if form() == Form::LiteRt => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
-                _ => assert!(
-                    is_message_error(&octets),
-                    "{attack:?}, {concurrency:?}: {octets:?}"
-                ),
+                _ => assert!(is_message_error(&octets), "{attack:?}, {concurrency:?}: {octets:?}"),
             }
             assert_eq!(ping(&object, 1), Ok(2), "after {attack:?}");
         }
@@ -109,10 +106,8 @@ fn all_attacks_at_once_leave_the_good_alone() {
         let server = guarded_server(concurrency);
         let client = client(ClientConnections::Private);
         let object = pinger(&server, &client);
-        let attackers: Vec<_> = (0..4)
-            .flat_map(|_| Attack::ALL)
-            .map(|attack| attack_on(&object, attack))
-            .collect();
+        let attackers: Vec<_> =
+            (0..4).flat_map(|_| Attack::ALL).map(|attack| attack_on(&object, attack)).collect();
         thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -158,9 +153,7 @@ fn http_is_closed_without_a_word() {
         let server = guarded_server(concurrency);
         let object = pinger(&server, &client(ClientConnections::Cached));
         let mut stream = raw(&object);
-        stream
-            .write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-            .unwrap();
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
         let said = until_closed(&mut stream);
         // Headers of GIOPlite have nothing to be known by.
         match form() {
@@ -290,10 +283,7 @@ fn a_client_that_never_takes_its_answer_loses_its_connection() {
         Concurrency::ThreadPerConnection,
         Concurrency::LeaderFollowers { threads: 1 },
         Concurrency::ThreadPerRequest { threads: 4 },
-        Concurrency::WorkerPool {
-            threads: 1,
-            queue: 4,
-        },
+        Concurrency::WorkerPool { threads: 1, queue: 4 },
     ] {
         let server = guarded_server(concurrency);
         let client = client(ClientConnections::Cached);
@@ -322,9 +312,7 @@ fn a_flood_over_one_connection_does_not_keep_the_only_worker() {
         let mut flood = raw(&object);
         let stop = &stop;
         // Takes longer to serve than to send: there is always more to read.
-        let naps: Vec<u8> = (0..1000)
-            .flat_map(|_| request(&object, &NAP, 0, |_| {}))
-            .collect();
+        let naps: Vec<u8> = (0..1000).flat_map(|_| request(&object, &NAP, 0, |_| {})).collect();
         flood.set_write_timeout(Some(STALL)).unwrap();
         flood.write_all(&naps).unwrap();
         scope.spawn(move || {
@@ -352,9 +340,7 @@ fn while_all_workers_are_busy_callers_wait_no_longer_than_they_want() {
     let object = elsewhere(&client, &local);
     thread::scope(|scope| {
         let closed = servant.gate.lock().unwrap();
-        let running: Vec<_> = (0..2)
-            .map(|_| scope.spawn(|| call(&object, &WAIT)))
-            .collect();
+        let running: Vec<_> = (0..2).map(|_| scope.spawn(|| call(&object, &WAIT))).collect();
         while servant.at_gate.load(Ordering::SeqCst) < 2 {
             thread::sleep(Duration::from_millis(1));
         }
@@ -374,10 +360,7 @@ fn while_all_workers_are_busy_callers_wait_no_longer_than_they_want() {
 /// Octets of memory that process `id` occupies.
 fn resident(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     let kib: u64 = line.trim().trim_end_matches(" kB").parse().unwrap();
     kib << 10
 }
@@ -437,9 +420,7 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
     let octets = vec![7; BIG_ANSWER];
     for concurrency in EVERY_CONCURRENCY {
         // Less than the default: with that, three connections keep about as much as one message has.
-        let server = transport::listening()
-            .concurrency(concurrency)
-            .setting("KeptCapacity", KEPT);
+        let server = transport::listening().concurrency(concurrency).setting("KeptCapacity", KEPT);
         let server = server.build().unwrap();
         let client = transport::builder().client_connections(ClientConnections::Private);
         let client = client.setting("KeptCapacity", KEPT).build().unwrap();
@@ -469,9 +450,7 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
             }
         });
         let later: oxorb::AsyncReply<usize, SystemException> =
-            object
-                .reference()
-                .invoke_async(&BIG, send, |d| d.length(None, 1));
+            object.reference().invoke_async(&BIG, send, |d| d.length(None, 1));
         assert_eq!(later.wait(), Ok(BIG_ANSWER));
         assert_eq!(ping_async(&object, 1).wait(), Ok(2));
         let grown = resident(std::process::id()).saturating_sub(before);
@@ -491,11 +470,8 @@ fn without_descriptors_it_serves_those_it_has_and_recovers() {
         let object = server.object(&client);
         assert_eq!(ping(&object, 1), Ok(2));
         let crowd: Vec<_> = (0..60).map(|_| raw(&object)).collect();
-        let entries = || {
-            std::fs::read_dir(format!("/proc/{}/fd", server.process.id()))
-                .unwrap()
-                .count()
-        };
+        let entries =
+            || std::fs::read_dir(format!("/proc/{}/fd", server.process.id())).unwrap().count();
         while entries() < 40 {
             assert_eq!(ping(&object, 1), Ok(2));
         }
@@ -517,9 +493,7 @@ fn a_message_error_speaks_the_version_of_the_peer_or_less() {
     let server = guarded_server(Concurrency::ThreadPerConnection);
     let object = pinger(&server, &client(ClientConnections::Cached));
     let mut stream = raw(&object);
-    stream
-        .write_all(b"GIOP\x01\x00\x01\x09\x00\x00\x00\x00")
-        .unwrap();
+    stream.write_all(b"GIOP\x01\x00\x01\x09\x00\x00\x00\x00").unwrap();
     let answer = until_closed(&mut stream);
     assert!(is_message_error(&answer), "{answer:?}");
     assert_eq!((answer[4], answer[5]), (1, Version::V1_0.minor));

@@ -44,19 +44,11 @@ struct Watcher {
 
 impl Watcher {
     fn new(name: &'static str, log: &Log) -> Watcher {
-        Watcher {
-            name,
-            log: log.clone(),
-            act: Mutex::new(None),
-            slot: None,
-        }
+        Watcher { name, log: log.clone(), act: Mutex::new(None), slot: None }
     }
 
     fn acting(name: &'static str, log: &Log, point: &'static str, act: Interrupt) -> Watcher {
-        Watcher {
-            act: Mutex::new(Some((point, act))),
-            ..Watcher::new(name, log)
-        }
+        Watcher { act: Mutex::new(Some((point, act))), ..Watcher::new(name, log) }
     }
 
     fn at(&self, point: &str, what: &str) -> Result<(), Interrupt> {
@@ -87,9 +79,7 @@ impl ClientInterceptor for Watcher {
     }
 
     fn send_request(&self, request: &mut ClientRequest<'_>) -> Result<(), Interrupt> {
-        let slot = self
-            .slot
-            .and_then(|slot| request.slot(slot)?.get::<String>().ok()?);
+        let slot = self.slot.and_then(|slot| request.slot(slot)?.get::<String>().ok()?);
         if let Some(text) = slot {
             let data = [&[1], text.as_bytes()].concat();
             request.add_request_service_context(CONTEXT, data, false)?;
@@ -184,9 +174,7 @@ impl ServerInterceptor for Watcher {
 fn watched_client(watchers: impl IntoIterator<Item = Watcher>) -> Orb {
     watchers
         .into_iter()
-        .fold(common::transport::builder(), |builder, watcher| {
-            builder.client_interceptor(watcher)
-        })
+        .fold(common::transport::builder(), |builder, watcher| builder.client_interceptor(watcher))
         .build()
         .unwrap()
 }
@@ -199,10 +187,7 @@ fn watched_server(watchers: impl IntoIterator<Item = Watcher>) -> (Orb, Ref) {
         })
         .build()
         .unwrap();
-    let object = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let object = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     (server, object)
 }
 
@@ -227,16 +212,10 @@ fn client_points_run_in_order_and_back() {
     assert!(ping_fails(&object));
     assert_eq!(
         log.take()[2..],
-        [
-            "b receive_exception NoPermission",
-            "a receive_exception NoPermission"
-        ]
+        ["b receive_exception NoPermission", "a receive_exception NoPermission"]
     );
     object.reference().send(&NOTE, |_| Ok(())).unwrap();
-    assert_eq!(
-        log.take()[2..],
-        ["b receive_other sent", "a receive_other sent"]
-    );
+    assert_eq!(log.take()[2..], ["b receive_other sent", "a receive_other sent"]);
     client.shutdown(true).unwrap();
     assert_eq!(log.take(), ["a destroy", "b destroy"]);
     client.shutdown(true).unwrap();
@@ -276,11 +255,7 @@ fn a_starting_point_that_raises_ends_the_call() {
     assert_eq!(ping(&object, 1), Err(REFUSED));
     assert_eq!(
         log.take(),
-        [
-            "a send_request ping",
-            "b send_request ping",
-            "a receive_exception NoPermission"
-        ]
+        ["a send_request ping", "b send_request ping", "a receive_exception NoPermission"]
     );
     assert_eq!(ping(&object, 1), Ok(2), "only once");
 }
@@ -295,10 +270,7 @@ fn an_ending_point_may_change_how_a_call_ends() {
     ]);
     let object = elsewhere(&client, &object);
     assert_eq!(ping(&object, 1), Err(REFUSED));
-    assert_eq!(
-        log.take()[2..],
-        ["b receive_reply plain", "a receive_exception NoPermission"]
-    );
+    assert_eq!(log.take()[2..], ["b receive_reply plain", "a receive_exception NoPermission"]);
 }
 
 #[test]
@@ -309,12 +281,7 @@ fn a_client_interceptor_may_send_the_request_elsewhere() {
     let right = elsewhere(&setup, &object);
     let client = watched_client([
         Watcher::new("a", &log),
-        Watcher::acting(
-            "b",
-            &log,
-            "send_request",
-            Interrupt::Forward(right.reference().clone()),
-        ),
+        Watcher::acting("b", &log, "send_request", Interrupt::Forward(right.reference().clone())),
     ]);
     let nowhere = client.string_to_object(&nowhere("Nothing")).unwrap();
     assert_eq!(ping(&nowhere, 1), Ok(2));
@@ -351,13 +318,7 @@ fn server_points_run_in_order_and_back() {
         ]
     );
     assert!(ping_fails(&object));
-    assert_eq!(
-        log.take()[4..],
-        [
-            "b send_exception NoPermission",
-            "a send_exception NoPermission"
-        ]
-    );
+    assert_eq!(log.take()[4..], ["b send_exception NoPermission", "a send_exception NoPermission"]);
     server.shutdown(true).unwrap();
     assert_eq!(log.take(), ["a destroy", "b destroy"]);
 }
@@ -369,9 +330,7 @@ fn a_servant_that_panics_is_seen_as_an_exception() {
     let (_server, object) = watched_server([Watcher::new("a", &log)]);
     let client = common::transport::builder().build().unwrap();
     let object = elsewhere(&client, &object);
-    let failed = object
-        .reference()
-        .invoke::<(), SystemException>(&PANIC, |_| Ok(()), |_| Ok(()));
+    let failed = object.reference().invoke::<(), SystemException>(&PANIC, |_| Ok(()), |_| Ok(()));
     assert_eq!(failed.unwrap_err().kind, SystemExceptionKind::Unknown);
     assert_eq!(log.take()[2..], ["a send_exception Unknown"]);
 }
@@ -379,14 +338,7 @@ fn a_servant_that_panics_is_seen_as_an_exception() {
 #[test]
 fn server_points_that_raise_end_the_request() {
     for (point, seen) in [
-        (
-            "contexts",
-            vec![
-                "a contexts ping",
-                "b contexts ping",
-                "a send_exception NoPermission",
-            ],
-        ),
+        ("contexts", vec!["a contexts ping", "b contexts ping", "a send_exception NoPermission"]),
         (
             "receive_request",
             vec![
@@ -436,17 +388,12 @@ fn a_server_interceptor_may_forward() {
     let setup = common::transport::builder().build().unwrap();
     let right = elsewhere(&setup, &right);
     let forward = Interrupt::Forward(right.reference().clone());
-    let (_server, object) = watched_server([
-        Watcher::new("a", &log),
-        Watcher::acting("b", &log, "contexts", forward),
-    ]);
+    let (_server, object) =
+        watched_server([Watcher::new("a", &log), Watcher::acting("b", &log, "contexts", forward)]);
     let client = common::transport::builder().build().unwrap();
     let object = elsewhere(&client, &object);
     assert_eq!(ping(&object, 1), Ok(2));
-    assert_eq!(
-        log.take(),
-        ["a contexts ping", "b contexts ping", "a send_other ping"]
-    );
+    assert_eq!(log.take(), ["a contexts ping", "b contexts ping", "a send_other ping"]);
 }
 
 /// Answers with what it finds in a slot.
@@ -469,15 +416,9 @@ impl Servant for Reader {
 fn slots_and_contexts_carry_a_value_from_thread_to_servant() {
     only_over!(CONTEXTS, "the value travels in a service context");
     let (log, slot) = (Log::default(), Slot::allocate().unwrap());
-    let with_slot = || Watcher {
-        slot: Some(slot),
-        ..Watcher::new("a", &log)
-    };
+    let with_slot = || Watcher { slot: Some(slot), ..Watcher::new("a", &log) };
     let (server, _) = watched_server([with_slot()]);
-    let local = server
-        .root_poa()
-        .activate_servant(Arc::new(Reader(slot)))
-        .unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Reader(slot))).unwrap();
     let client = watched_client([with_slot()]);
     let object = elsewhere(&client, &local);
     let read = || {
@@ -491,18 +432,9 @@ fn slots_and_contexts_carry_a_value_from_thread_to_servant() {
     slot.set(Some(Any::new("blue".to_owned())));
     assert_eq!(read().unwrap(), "blue");
     slot.set(None);
-    assert_eq!(
-        read().unwrap(),
-        "nothing",
-        "the server's threads keep nothing"
-    );
+    assert_eq!(read().unwrap(), "nothing", "the server's threads keep nothing");
     let seen = log.take();
-    assert_eq!(
-        seen.iter()
-            .filter(|line| *line == "a receive_reply with 5")
-            .count(),
-        1
-    );
+    assert_eq!(seen.iter().filter(|line| *line == "a receive_reply with 5").count(), 1);
 }
 
 /// Marks references.
@@ -518,10 +450,7 @@ impl AdapterObserver for Marker {
         components: &mut Vec<TaggedComponent>,
     ) -> Result<(), SystemException> {
         self.0.add(adapter_name.join("/"));
-        components.push(TaggedComponent {
-            tag: MARK,
-            data: vec![1, 2, 3],
-        });
+        components.push(TaggedComponent { tag: MARK, data: vec![1, 2, 3] });
         Ok(())
     }
 }
@@ -539,19 +468,12 @@ fn references_carry_what_interceptors_add_and_clients_see_it() {
     }
 
     let log = Log::default();
-    let server = common::transport::listening()
-        .adapter_observer(Marker(log.clone()))
-        .build()
-        .unwrap();
-    let child = server
-        .root_poa()
-        .create_poa("child", Default::default())
-        .unwrap();
+    let server =
+        common::transport::listening().adapter_observer(Marker(log.clone())).build().unwrap();
+    let child = server.root_poa().create_poa("child", Default::default()).unwrap();
     assert_eq!(log.take(), ["RootPOA", "RootPOA/child"]);
-    let client = common::transport::builder()
-        .client_interceptor(Looker(log.clone()))
-        .build()
-        .unwrap();
+    let client =
+        common::transport::builder().client_interceptor(Looker(log.clone())).build().unwrap();
     for poa in [server.root_poa(), &child] {
         let local = poa.activate_servant(Arc::new(Pinger::default())).unwrap();
         poa.manager().activate().unwrap();
@@ -580,10 +502,7 @@ fn local_calls_pass_interceptors_of_both_sides() {
         .server_interceptor(Watcher::new("server", &log))
         .build()
         .unwrap();
-    let object = orb
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let object = orb.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     let object = ObjectRef::from_ref(object);
     assert_eq!(ping(&object, 1), Ok(2));
     assert_eq!(
@@ -601,8 +520,6 @@ fn local_calls_pass_interceptors_of_both_sides() {
 /// The servant refuses.
 fn ping_fails(object: &ObjectRef) -> bool {
     static FAIL: oxorb::__gen::Op = oxorb::__gen::Op::twoway("fail");
-    let failed = object
-        .reference()
-        .invoke::<(), SystemException>(&FAIL, |_| Ok(()), |_| Ok(()));
+    let failed = object.reference().invoke::<(), SystemException>(&FAIL, |_| Ok(()), |_| Ok(()));
     failed == Err(SystemException::no_permission(7, CompletionStatus::Yes))
 }

@@ -27,21 +27,14 @@ use crate::common::{self, LONG, alone, assert_raised, elsewhere};
 fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 2)]))
-        .unwrap();
+    let pool =
+        server.create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 2)])).unwrap();
     let mut addresses = HashSet::new();
     for (at, value) in [10, 20].into_iter().enumerate() {
-        let object = activate(
-            &lane_poa(&server, pool, value),
-            &client,
-            &Arc::new(Worker::default()),
-        );
-        let expected = Where {
-            thread: format!("oxorb-{}.{at}", pool.0),
-            priority: value,
-            native: 0,
-        };
+        let object =
+            activate(&lane_poa(&server, pool, value), &client, &Arc::new(Worker::default()));
+        let expected =
+            Where { thread: format!("oxorb-{}.{at}", pool.0), priority: value, native: 0 };
         assert_eq!(whereabouts(&object), expected);
         addresses.insert(common::address(&object));
     }
@@ -57,17 +50,13 @@ fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {
 /// Over each transport: TCP has a port for each lane, others a name that follows the server's.
 #[test]
 fn a_callers_priority_leads_to_the_place_of_its_lane() {
-    common::only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let _guard = watchdog(LONG);
     let place = common::transport::free_place();
     let server = common::transport::builder().listen(&place.endpoint);
     let server = server.build().unwrap();
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 1)]))
-        .unwrap();
+    let pool =
+        server.create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 1)])).unwrap();
     let realtime = RtPolicies {
         threadpool: Some(pool),
         priority_model: model(PriorityModel::ClientPropagated, 10),
@@ -83,10 +72,7 @@ fn a_callers_priority_leads_to_the_place_of_its_lane() {
     let names = [1, 2].map(|number| format!("{own}.{number}"));
     match common::transport::has_ports() {
         true => assert_ne!(places[0], places[1]),
-        false => assert!(
-            places.iter().map(|place| place.place()).eq(&names),
-            "{places:?}"
-        ),
+        false => assert!(places.iter().map(|place| place.place()).eq(&names), "{places:?}"),
     }
     for (at, value) in [10, 20].into_iter().enumerate() {
         client.set_thread_priority(priority(value)).unwrap();
@@ -111,9 +97,7 @@ fn lane_priorities_reach_the_scheduler() {
         .build()
         .unwrap();
     let client = client();
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(4, 1)]))
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes([lane(4, 1)])).unwrap();
     let worker = Arc::new(Worker::default());
     let served = whereabouts(&activate(&lane_poa(&server, pool, 4), &client, &worker));
     assert_eq!((served.priority, served.native), (4, 5));
@@ -127,24 +111,17 @@ fn lane_priorities_reach_the_scheduler() {
 fn a_lane_that_is_stuck_or_panics_leaves_the_others_unharmed() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(10, 2), lane(20, 2)]))
-        .unwrap();
+    let pool =
+        server.create_threadpool(Threadpool::with_lanes([lane(10, 2), lane(20, 2)])).unwrap();
     let (low, high) = (Arc::new(Worker::default()), Arc::new(Worker::default()));
     let low_object = activate(&lane_poa(&server, pool, 10), &client, &low);
     let high_object = activate(&lane_poa(&server, pool, 20), &client, &high);
     for _ in 0..5 {
         let panicked = call(&low_object, &PANIC).unwrap_err();
-        assert_raised(
-            panicked,
-            SystemExceptionKind::Unknown,
-            CompletionStatus::Maybe,
-        );
+        assert_raised(panicked, SystemExceptionKind::Unknown, CompletionStatus::Maybe);
         assert_eq!(whereabouts(&high_object).priority, 20);
     }
-    let stuck: Vec<_> = (0..2)
-        .map(|_| in_the_background(&low_object, &WAIT))
-        .collect();
+    let stuck: Vec<_> = (0..2).map(|_| in_the_background(&low_object, &WAIT)).collect();
     low.until_waiting(2);
     let late = in_the_background(&low_object, &WHERE);
     for _ in 0..50 {
@@ -211,9 +188,7 @@ fn a_lane_without_free_threads_borrows_from_the_next_lower_ones() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
     let lanes = [lane(10, 1), lane(20, 1), lane(30, 1)];
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes(lanes).allow_borrowing())
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes).allow_borrowing()).unwrap();
     let workers: Vec<_> = (0..3).map(|_| Arc::new(Worker::default())).collect();
     let objects: Vec<_> = [10, 20, 30]
         .into_iter()
@@ -256,10 +231,7 @@ fn a_lane_without_free_threads_borrows_from_the_next_lower_ones() {
 fn requests_beyond_the_buffer_are_transient_and_those_in_it_are_served() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
-    let limits = RequestBuffering {
-        max_requests: 3,
-        ..RequestBuffering::default()
-    };
+    let limits = RequestBuffering { max_requests: 3, ..RequestBuffering::default() };
     let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(limits);
     let pool = server.create_threadpool(plan).unwrap();
     let worker = Arc::new(Worker::default());
@@ -281,11 +253,7 @@ fn requests_beyond_the_buffer_are_transient_and_those_in_it_are_served() {
         let refused: Vec<_> = results.into_iter().filter_map(Result::err).collect();
         assert_eq!(refused.len(), 2);
         for refused in refused {
-            assert_raised(
-                refused,
-                SystemExceptionKind::Transient,
-                CompletionStatus::No,
-            );
+            assert_raised(refused, SystemExceptionKind::Transient, CompletionStatus::No);
             assert_eq!(refused.minor, minor::transient::REQUESTS_BUFFERED);
         }
         assert_eq!(full(&server), 2 * round);
@@ -298,10 +266,7 @@ fn requests_beyond_the_buffer_are_transient_and_those_in_it_are_served() {
 fn the_octets_of_the_buffer_are_limited_too() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
-    let limits = RequestBuffering {
-        max_octets: 1000,
-        ..RequestBuffering::default()
-    };
+    let limits = RequestBuffering { max_octets: 1000, ..RequestBuffering::default() };
     let plan = Threadpool::with_lanes([lane(10, 1)]).buffering(limits);
     let pool = server.create_threadpool(plan).unwrap();
     let worker = Arc::new(Worker::default());
@@ -364,20 +329,14 @@ fn buffered_requests_are_served_by_borrowed_threads() {
 fn destroying_a_pool_lets_requests_finish_and_is_final() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(10, 2)]))
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes([lane(10, 2)])).unwrap();
     let worker = Arc::new(Worker::default());
     let object = activate(&lane_poa(&server, pool, 10), &client, &worker);
     let running = in_the_background(&object, &WAIT);
     worker.until_waiting(1);
     let destroying = {
         let server = server.clone();
-        thread::spawn(move || {
-            server
-                .destroy_threadpool(pool)
-                .map_err(|error| error.to_string())
-        })
+        thread::spawn(move || server.destroy_threadpool(pool).map_err(|error| error.to_string()))
     };
     while server.threadpool(pool).is_some() {
         thread::sleep(Duration::from_millis(1));
@@ -410,13 +369,9 @@ fn shutdown_is_bounded_with_requests_in_all_lanes_and_buffers() {
     let worker = Arc::new(Worker::default());
     let low = lane_poa(&server, pool, 10);
     let high = lane_poa(&server, pool, 20);
-    let objects = [
-        activate(&low, &client, &worker),
-        activate(&high, &client, &Arc::clone(&worker)),
-    ];
-    let calls: Vec<_> = (0..8)
-        .map(|at| in_the_background(&objects[at % 2], &WAIT))
-        .collect();
+    let objects =
+        [activate(&low, &client, &worker), activate(&high, &client, &Arc::clone(&worker))];
+    let calls: Vec<_> = (0..8).map(|at| in_the_background(&objects[at % 2], &WAIT)).collect();
     worker.until_waiting(2);
     server.shutdown(false).unwrap();
     worker.open();
@@ -439,10 +394,7 @@ fn a_pool_that_cannot_be_is_refused_with_the_reason() {
     for (plan, why) in [
         (Threadpool::with_lanes([]), "at least one"),
         (Threadpool::new(0), "static thread"),
-        (
-            Threadpool::with_lanes([lane(5, 1), lane(5, 1)]),
-            "another priority",
-        ),
+        (Threadpool::with_lanes([lane(5, 1), lane(5, 1)]), "another priority"),
         (
             Threadpool::with_lanes((0..6).map(|value| lane(value, 1))).allow_borrowing(),
             "five lanes",
@@ -450,10 +402,7 @@ fn a_pool_that_cannot_be_is_refused_with_the_reason() {
     ] {
         let refused = server.create_threadpool(plan).unwrap_err();
         assert!(refused.to_string().contains(why), "{refused}");
-        assert_eq!(
-            SystemException::from(refused).kind,
-            SystemExceptionKind::BadParam
-        );
+        assert_eq!(SystemException::from(refused).kind, SystemExceptionKind::BadParam);
     }
     assert_eq!(server.threadpool(ThreadpoolId(1)), None);
     server.shutdown(true).unwrap();
@@ -464,9 +413,7 @@ fn six_lanes_that_buffer_may_borrow_and_five_without() {
     let _guard = watchdog(LONG);
     let server = server();
     let lanes = |count| Threadpool::with_lanes((0..count).map(|value| lane(value, 1)));
-    let buffered = lanes(6)
-        .allow_borrowing()
-        .buffering(RequestBuffering::default());
+    let buffered = lanes(6).allow_borrowing().buffering(RequestBuffering::default());
     for plan in [buffered, lanes(5).allow_borrowing()] {
         let pool = server.create_threadpool(plan).unwrap();
         server.destroy_threadpool(pool).unwrap();
@@ -490,13 +437,9 @@ fn lanes_listen_where_they_are_told() {
         "*:*",
         &format!("{name}://127.0.0.1:{base}/portspan=50"),
     ];
-    let server = common::transport::builder()
-        .args(args.into_iter().map(str::to_owned))
-        .build()
-        .unwrap();
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(1, 1), lane(2, 1)]))
-        .unwrap();
+    let server =
+        common::transport::builder().args(args.into_iter().map(str::to_owned)).build().unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes([lane(1, 1), lane(2, 1)])).unwrap();
     let client = client();
     for value in [1, 2] {
         let worker = Arc::new(Worker::default());
@@ -534,11 +477,7 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
     let lanes = [lane(10, 1), lane(20, 1), lane(30, 1)];
-    let pool = Some(
-        server
-            .create_threadpool(Threadpool::with_lanes(lanes))
-            .unwrap(),
-    );
+    let pool = Some(server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap());
     let worker = || Arc::new(Worker::default());
     let propagated = RtPolicies {
         threadpool: pool,
@@ -560,10 +499,7 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
         PriorityBand { low: 25, high: 40 },
     ])
     .unwrap();
-    let banded = RtPolicies {
-        priority_bands: Some(bands),
-        ..propagated
-    };
+    let banded = RtPolicies { priority_bands: Some(bands), ..propagated };
     let object = activate(&poa(&server, "banded", banded), &client, &worker());
     assert_eq!(lanes_of(&object), [10, 30], "those inside the bands");
     let (_, Component::Policies(values)) = component(&object, tag::POLICIES).unwrap() else {
@@ -581,19 +517,14 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let object = activate(&poa, &client, &worker());
     assert_eq!(lanes_of(&object), [20]);
     // An object with a priority of its own is on that lane, and says so.
-    let own = poa
-        .activate_servant_with_priority(worker(), priority(30))
-        .unwrap();
+    let own = poa.activate_servant_with_priority(worker(), priority(30)).unwrap();
     let own = elsewhere(&client, &own);
     assert_eq!(lanes_of(&own), [30]);
     let (_, Component::Policies(values)) = component(&own, tag::POLICIES).unwrap() else {
         panic!("no policies");
     };
     let published = RtPolicyValue::decode(values[0].0, &values[0].1).unwrap();
-    assert_eq!(
-        published,
-        model(PriorityModel::ServerDeclared, 30).map(RtPolicyValue::Model)
-    );
+    assert_eq!(published, model(PriorityModel::ServerDeclared, 30).map(RtPolicyValue::Model));
     assert_eq!(whereabouts(&own).priority, 30);
     // Plain references are as they always were.
     let plain = activate(server.root_poa(), &client, &worker());
@@ -606,10 +537,7 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
 
 #[test]
 fn without_lanes_a_thread_takes_the_priority_of_each_request() {
-    common::only_over!(
-        GIOP,
-        "the service context RTCorbaPriority is written and read by hand"
-    );
+    common::only_over!(GIOP, "the service context RTCorbaPriority is written and read by hand");
     let _guard = watchdog(LONG);
     let server = server();
     let client = client();
@@ -621,11 +549,7 @@ fn without_lanes_a_thread_takes_the_priority_of_each_request() {
             priority_model: model(PriorityModel::ClientPropagated, 77),
             ..RtPolicies::default()
         };
-        let object = activate(
-            &poa(&server, name, realtime),
-            &client,
-            &Arc::new(Worker::default()),
-        );
+        let object = activate(&poa(&server, name, realtime), &client, &Arc::new(Worker::default()));
         // As a little-endian and as a big-endian client writes it; it goes back unchanged.
         for context in [[1, 0, 0x34, 0x12], [0, 0, 0x12, 0x34]] {
             let (served, back) = ask(&object, Some(&context));
@@ -636,10 +560,7 @@ fn without_lanes_a_thread_takes_the_priority_of_each_request() {
         let (served, back) = ask(&object, None);
         assert_eq!((served.priority, back), (77, None), "{name}");
         // A POA that says nothing leaves the thread as it is, also after others.
-        let plain = RtPolicies {
-            threadpool,
-            ..RtPolicies::default()
-        };
+        let plain = RtPolicies { threadpool, ..RtPolicies::default() };
         let plain = activate(
             &poa(&server, &format!("{name}-plain"), plain),
             &client,
@@ -655,25 +576,16 @@ fn without_lanes_a_thread_takes_the_priority_of_each_request() {
 
 #[test]
 fn with_lanes_the_callers_priority_does_not_change_the_thread() {
-    common::only_over!(
-        GIOP,
-        "the service context RTCorbaPriority is written and read by hand"
-    );
+    common::only_over!(GIOP, "the service context RTCorbaPriority is written and read by hand");
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(10, 1)]))
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes([lane(10, 1)])).unwrap();
     let realtime = RtPolicies {
         threadpool: Some(pool),
         priority_model: model(PriorityModel::ClientPropagated, 10),
         ..RtPolicies::default()
     };
-    let object = activate(
-        &poa(&server, "lanes", realtime),
-        &client,
-        &Arc::new(Worker::default()),
-    );
+    let object = activate(&poa(&server, "lanes", realtime), &client, &Arc::new(Worker::default()));
     let (served, back) = ask(&object, Some(&[0, 0, 0, 99]));
     assert_eq!((served.priority, back), (10, Some(vec![0, 0, 0, 99])));
     client.shutdown(true).unwrap();
@@ -688,29 +600,21 @@ fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
         priority_model: model(PriorityModel::ServerDeclared, 5),
         ..RtPolicies::default()
     };
-    let policies = Policies {
-        id_assignment: IdAssignment::User,
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { id_assignment: IdAssignment::User, realtime, ..Policies::default() };
     let user = server.root_poa().create_poa("user", policies).unwrap();
     let system = poa(&server, "system", realtime);
     let worker = || Arc::new(Worker::default());
     let of =
         |reference: ObjectRef| whereabouts(&elsewhere(&client, reference.reference())).priority;
 
-    let own = system
-        .activate_servant_with_priority(worker(), priority(50))
-        .unwrap();
+    let own = system.activate_servant_with_priority(worker(), priority(50)).unwrap();
     assert_eq!(of(ObjectRef::from_ref(own)), 50);
     let default = system.activate_servant(worker()).unwrap();
     assert_eq!(of(ObjectRef::from_ref(default)), 5);
     // A reference first, the servant later.
-    let early: ObjectRef = user
-        .create_reference_with_id_and_priority("early", priority(60))
-        .unwrap();
-    user.activate_servant_with_id(&"early".into(), worker())
-        .unwrap();
+    let early: ObjectRef =
+        user.create_reference_with_id_and_priority("early", priority(60)).unwrap();
+    user.activate_servant_with_id(&"early".into(), worker()).unwrap();
     assert_eq!(of(early), 60);
     // Another priority for the same object is refused.
     let again = user.create_reference_with_id_and_priority::<ObjectRef>("early", priority(61));
@@ -718,16 +622,12 @@ fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
     assert_eq!(refused.kind, SystemExceptionKind::BadParam);
     // Once it has left it may have another.
     user.deactivate_id("early").unwrap();
-    let again: ObjectRef = user
-        .create_reference_with_id_and_priority("early", priority(61))
-        .unwrap();
-    user.activate_servant_with_id(&"early".into(), worker())
-        .unwrap();
+    let again: ObjectRef =
+        user.create_reference_with_id_and_priority("early", priority(61)).unwrap();
+    user.activate_servant_with_id(&"early".into(), worker()).unwrap();
     assert_eq!(of(again), 61);
     // Priorities of objects need the model for it.
-    let wrong = server
-        .root_poa()
-        .activate_servant_with_priority(worker(), priority(1));
+    let wrong = server.root_poa().activate_servant_with_priority(worker(), priority(1));
     assert!(wrong.unwrap_err().to_string().contains("ServerDeclared"));
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
@@ -752,24 +652,11 @@ fn buffered_requests_are_served_by_urgency_where_that_is_wanted() {
     let call = |importance: Option<i32>| match importance {
         None => in_the_background(&object, &WHERE),
         Some(importance) => {
-            let worth = RequestQos(Qos {
-                importance,
-                ..Qos::default()
-            });
+            let worth = RequestQos(Qos { importance, ..Qos::default() });
             in_the_background(&object.with(worth), &WHERE)
         }
     };
-    let calls = [
-        None,
-        Some(1),
-        Some(9),
-        None,
-        Some(5),
-        Some(9),
-        Some(7),
-        Some(2),
-    ]
-    .map(call);
+    let calls = [None, Some(1), Some(9), None, Some(5), Some(9), Some(7), Some(2)].map(call);
     // Two are refused, whichever came last: then six wait.
     while server.connection_statistics().count(Incident::BufferFull) < 2 {
         thread::sleep(Duration::from_millis(1));
@@ -833,11 +720,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     let url = url(&[&common::address(&other)], "here");
     let object: ObjectRef = client.string_to_object(&url).unwrap();
     let refused = call(&object, &WHERE).unwrap_err();
-    assert_raised(
-        refused,
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
+    assert_raised(refused, SystemExceptionKind::Transient, CompletionStatus::No);
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }
@@ -848,9 +731,8 @@ fn persistent_server(port: u16) -> (Orb, ObjectRef) {
         .listen(&format!("{}://127.0.0.1:{port}", protocol().name()))
         .build()
         .unwrap();
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 1)]))
-        .unwrap();
+    let pool =
+        server.create_threadpool(Threadpool::with_lanes([lane(10, 1), lane(20, 1)])).unwrap();
     let policies = Policies {
         lifespan: oxorb::Lifespan::Persistent,
         id_assignment: IdAssignment::User,
@@ -863,9 +745,7 @@ fn persistent_server(port: u16) -> (Orb, ObjectRef) {
     };
     let poa = server.root_poa().create_poa("kept", policies).unwrap();
     let id = oxorb::ObjectId::from("one");
-    let object = poa
-        .activate_servant_with_id(&id, Arc::new(Worker::default()))
-        .unwrap();
+    let object = poa.activate_servant_with_id(&id, Arc::new(Worker::default())).unwrap();
     (server, ObjectRef::from_ref(object))
 }
 
@@ -888,18 +768,9 @@ fn a_persistent_reference_to_a_lane_survives_a_restart_at_a_fixed_port() {
     let (port, client) = (four_ports(), client());
     let (server, object) = persistent_server(port);
     let kept = elsewhere(&client, object.reference());
-    assert_eq!(
-        common::port(&common::address(&kept)),
-        port + 2,
-        "of the second lane"
-    );
+    assert_eq!(common::port(&common::address(&kept)), port + 2, "of the second lane");
     assert_eq!(whereabouts(&kept).priority, 20);
-    assert_eq!(
-        server
-            .connection_statistics()
-            .count(Incident::PersistentOnAnyPort),
-        0
-    );
+    assert_eq!(server.connection_statistics().count(Incident::PersistentOnAnyPort), 0);
     server.shutdown(true).unwrap();
     let (server, _) = persistent_server(port);
     assert_eq!(whereabouts(&kept).priority, 20);
@@ -933,9 +804,7 @@ fn a_lane_whose_port_is_taken_says_which_follows_what_and_what_to_do() {
 fn persistent_objects_at_ports_that_the_system_chooses_are_warned_of() {
     common::only_over!(TCP, "ports are TCP's");
     let (server, _) = persistent_server(0);
-    let warned = server
-        .connection_statistics()
-        .count(Incident::PersistentOnAnyPort);
+    let warned = server.connection_statistics().count(Incident::PersistentOnAnyPort);
     assert_eq!(warned, 1);
     server.shutdown(true).unwrap();
 }

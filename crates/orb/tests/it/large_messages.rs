@@ -46,9 +46,7 @@ fn echo<'a>(object: &ObjectRef, argument: &'a [u8]) {
         e.octets(argument);
         Ok(())
     };
-    let back = object
-        .reference()
-        .invoke_octets::<SystemException>(&ECHO, write);
+    let back = object.reference().invoke_octets::<SystemException>(&ECHO, write);
     assert_eq!(back.unwrap().len(), argument.len());
 }
 
@@ -119,10 +117,7 @@ fn calls_take_no_pages_once_a_connection_has_carried_one_of_their_size() {
             let object = elsewhere(&client, &local);
             let pages = pages(&object, &vec![7; octets]);
             let message = octets as u64 / PAGE;
-            assert!(
-                pages < message.max(256) / 8,
-                "{endpoint}, {octets} octets: {pages} pages"
-            );
+            assert!(pages < message.max(256) / 8, "{endpoint}, {octets} octets: {pages} pages");
             client.shutdown(true).unwrap();
         }
         server.shutdown(true).unwrap();

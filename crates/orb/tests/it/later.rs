@@ -94,9 +94,7 @@ fn a_client() -> Orb {
 
 /// A request that is answered within its upcall, over the same connection as asynchronous ones.
 fn hanging_async(object: &ObjectRef) -> AsyncReply<u32, SystemException> {
-    object
-        .reference()
-        .invoke_async(&HANGING, |_| Ok(()), |d| d.ulong())
+    object.reference().invoke_async(&HANGING, |_| Ok(()), |d| d.ulong())
 }
 
 fn until(what: impl Fn() -> bool) {
@@ -217,11 +215,7 @@ fn exceptions_have_the_status_they_were_given() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(EVERY_CONCURRENCY[0]), a_client());
     let (keeper, object) = keeper(&server, &client);
-    for status in [
-        CompletionStatus::Yes,
-        CompletionStatus::No,
-        CompletionStatus::Maybe,
-    ] {
+    for status in [CompletionStatus::Yes, CompletionStatus::No, CompletionStatus::Maybe] {
         let exception = SystemException::no_permission(3, status);
         let call = ping_async(&object, 1);
         keeper.take_one().fail(exception);
@@ -248,17 +242,10 @@ fn who_is_dropped_unanswered_is_told_so() {
     drop(keeper.take_one());
     assert_eq!(
         call_away.wait(),
-        Err(SystemException::no_response(
-            minor::no_response::UNANSWERED,
-            CompletionStatus::Maybe
-        ))
+        Err(SystemException::no_response(minor::no_response::UNANSWERED, CompletionStatus::Maybe))
     );
     let panicked = call(&object, &STOP).unwrap_err();
-    assert_raised(
-        panicked,
-        SystemExceptionKind::Unknown,
-        CompletionStatus::Maybe,
-    );
+    assert_raised(panicked, SystemExceptionKind::Unknown, CompletionStatus::Maybe);
     let in_another_thread = ping_async(&object, 1);
     let later = keeper.take_one();
     let ended = thread::spawn(move || {
@@ -283,10 +270,7 @@ fn a_request_may_be_forwarded_later() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(EVERY_CONCURRENCY[0]), a_client());
     let (keeper, object) = keeper(&server, &client);
-    let other = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let other = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     thread::scope(|scope| {
         scope.spawn(|| keeper.take_one().forward(&other));
         assert_eq!(ping(&object, 41), Ok(42));
@@ -324,10 +308,7 @@ fn oneways_are_answered_by_dropping() {
 fn an_object_may_be_gone_before_its_answer() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(EVERY_CONCURRENCY[0]), a_client());
-    let poa = server
-        .root_poa()
-        .create_poa("passing", Policies::default())
-        .unwrap();
+    let poa = server.root_poa().create_poa("passing", Policies::default()).unwrap();
     poa.manager().activate().unwrap();
     let keeper = Arc::new(Keeper::default());
     let servant = Arc::new(Kept(Arc::clone(&keeper)));
@@ -430,10 +411,8 @@ fn a_connection_with_something_unanswered_is_not_idle() {
 #[test]
 fn what_is_unanswered_counts_among_the_requests_of_its_client() {
     let _guard = watchdog(LONG);
-    let server = common::transport::listening()
-        .setting("MaxRequestsPerClient", "2")
-        .build()
-        .unwrap();
+    let server =
+        common::transport::listening().setting("MaxRequestsPerClient", "2").build().unwrap();
     let client = a_client();
     let (keeper, object) = keeper(&server, &client);
     let calls: Vec<_> = (0..2).map(|n| ping_async(&object, n)).collect();
@@ -472,10 +451,7 @@ fn a_caller_in_the_same_process_waits_too() {
     assert_eq!(call.wait(), Ok(3));
     let call = ping_async(&object, 2);
     drop(keeper.take_one());
-    assert_eq!(
-        call.wait().unwrap_err().kind,
-        SystemExceptionKind::NoResponse
-    );
+    assert_eq!(call.wait().unwrap_err().kind, SystemExceptionKind::NoResponse);
     // Calls that take too long.
     let hasty = object.with_timeout(Duration::from_millis(50));
     let late = timed_out(|| ping(&hasty, 1));
@@ -536,11 +512,8 @@ impl ServerInterceptor for Watcher {
 
     fn send_reply(&self, reply: &mut ServerReply<'_>) -> Result<(), SystemException> {
         // What the servant's thread left in the slot, not what the answering thread has.
-        let slot = reply
-            .slot(self.1)
-            .and_then(|any| any.get::<i32>().ok().flatten());
-        self.0
-            .note(&format!("reply {} {slot:?}", reply.operation()));
+        let slot = reply.slot(self.1).and_then(|any| any.get::<i32>().ok().flatten());
+        self.0.note(&format!("reply {} {slot:?}", reply.operation()));
         reply.add_reply_service_context(CONTEXT, vec![0], false)
     }
 
@@ -579,20 +552,14 @@ fn interceptors_see_each_point_once() {
         let call = ping_async(&object, 1);
         drop(keeper.take_one());
         call.wait().unwrap_err();
-        assert_eq!(
-            points.take(),
-            ["contexts", "request", "exception NoResponse"]
-        );
+        assert_eq!(points.take(), ["contexts", "request", "exception NoResponse"]);
         object.reference().send(&TELL, |_| Ok(())).unwrap();
         drop(keeper.take_one());
         assert_eq!(points.take(), ["contexts", "request", "reply note Some(5)"]);
         let call = ping_async(&object, 1);
         keeper.take_one().forward(Interface::reference(&elsewhere(
             caller,
-            &server
-                .root_poa()
-                .activate_servant(Arc::new(Pinger::default()))
-                .unwrap(),
+            &server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap(),
         )));
         let outcome = call.wait();
         let seen = points.take();
@@ -649,8 +616,7 @@ fn servants_of_a_locator_answer_later_too() {
     let poa = server.root_poa().create_poa("located", policies).unwrap();
     poa.manager().activate().unwrap();
     let (keeper, ended) = (Arc::new(Keeper::default()), Arc::default());
-    poa.set_servant_locator(Locator(Arc::clone(&keeper), Arc::clone(&ended)))
-        .unwrap();
+    poa.set_servant_locator(Locator(Arc::clone(&keeper), Arc::clone(&ended))).unwrap();
     let local: ObjectRef = poa.create_reference_with_id("any").unwrap();
     for object in [elsewhere(&client, local.reference()), local] {
         let call = ping_async(&object, 1);
@@ -673,16 +639,11 @@ fn servants_of_a_locator_answer_later_too() {
 fn the_main_thread_is_free_while_its_request_is_unanswered() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(EVERY_CONCURRENCY[0]), a_client());
-    let policies = Policies {
-        thread: ThreadPolicy::MainThread,
-        ..Policies::default()
-    };
+    let policies = Policies { thread: ThreadPolicy::MainThread, ..Policies::default() };
     let poa = server.root_poa().create_poa("main", policies).unwrap();
     poa.manager().activate().unwrap();
     let keeper = Arc::new(Keeper::default());
-    let local: Ref = poa
-        .activate_servant(Arc::new(Kept(Arc::clone(&keeper))))
-        .unwrap();
+    let local: Ref = poa.activate_servant(Arc::new(Kept(Arc::clone(&keeper)))).unwrap();
     let object = elsewhere(&client, &local);
     thread::scope(|scope| {
         let main = scope.spawn(|| server.run());

@@ -43,10 +43,7 @@ fn assert_closed_in_order(peer: &mut Peer) {
 fn an_idle_connection_makes_room_for_a_new_one() {
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
-        let server = server_with(
-            concurrency,
-            &[("MaxConnections", "3"), ("StallTimeout", "500")],
-        );
+        let server = server_with(concurrency, &[("MaxConnections", "3"), ("StallTimeout", "500")]);
         let client = client(ClientConnections::Cached);
         let object = pinger(&server, &client);
         assert_eq!(ping(&object, 1), Ok(2));
@@ -74,10 +71,7 @@ fn an_idle_connection_makes_room_for_a_new_one() {
 fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
     let _guard = watchdog(2 * LONG);
     for concurrency in EVERY_CONCURRENCY {
-        for most in [
-            &[("MaxConnections", "3")][..],
-            &[("MaxConnectionsPerClient", "3")],
-        ] {
+        for most in [&[("MaxConnections", "3")][..], &[("MaxConnectionsPerClient", "3")]] {
             let server = server_with(concurrency, most);
             let client = client(ClientConnections::Cached);
             let object = pinger(&server, &client);
@@ -217,10 +211,7 @@ fn one_address_has_so_many_connections_and_others_their_own() {
 #[test]
 fn one_address_has_so_many_requests_running() {
     let _guard = watchdog(2 * LONG);
-    let server = server_with(
-        Concurrency::ThreadPerConnection,
-        &[("MaxRequestsPerClient", "1")],
-    );
+    let server = server_with(Concurrency::ThreadPerConnection, &[("MaxRequestsPerClient", "1")]);
     let client = client(ClientConnections::Cached);
     let servant = Arc::new(Pinger::default());
     let local = server.root_poa().activate_servant(servant.clone()).unwrap();
@@ -232,11 +223,7 @@ fn one_address_has_so_many_requests_running() {
             thread::sleep(Duration::from_millis(1));
         }
         let exception = ping(&object, 1).unwrap_err();
-        assert_raised(
-            exception,
-            SystemExceptionKind::Transient,
-            CompletionStatus::No,
-        );
+        assert_raised(exception, SystemExceptionKind::Transient, CompletionStatus::No);
         assert_eq!(exception.minor, minor::transient::TOO_MANY_REQUESTS);
         drop(gate);
         waiting.join().unwrap().unwrap();
@@ -258,9 +245,7 @@ fn large_messages_of_one_address_wait_for_each_other_and_no_other() {
         let greedy = || from_another_address(&here);
         // Announces 900,000 octets and sends none of them: it has its share.
         let mut announced = greedy();
-        announced
-            .write_all(&form().message(0, 900_000, &[]))
-            .unwrap();
+        announced.write_all(&form().message(0, 900_000, &[])).unwrap();
         while server.connection_statistics().octets_held == 0 {
             thread::sleep(Duration::from_millis(1));
         }
@@ -324,10 +309,7 @@ fn who_is_not_admitted_is_told_in_order_and_the_operator_why() {
     assert_eq!(ping(&object, 1), Ok(2));
     assert_eq!(count(&server, Incident::AccessDenied), 1);
     let told = seen.lock().unwrap().concat();
-    assert!(
-        told.starts_with(&format!("{from}: the access rules do not admit")),
-        "{told}"
-    );
+    assert!(told.starts_with(&format!("{from}: the access rules do not admit")), "{told}");
 }
 
 #[test]
@@ -338,18 +320,11 @@ fn an_endpoint_has_rules_of_its_own() {
         true => "allow=10.0.0.0/8",
         false => "deny=all",
     };
-    let server = common::transport::builder()
-        .listen(&anywhere_with(rule))
-        .build()
-        .unwrap();
+    let server = common::transport::builder().listen(&anywhere_with(rule)).build().unwrap();
     let client = client(ClientConnections::Cached);
     let object = pinger(&server, &client);
     let exception = ping(&object, 1).unwrap_err();
-    assert_raised(
-        exception,
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
+    assert_raised(exception, SystemExceptionKind::Transient, CompletionStatus::No);
     assert!(count(&server, Incident::AccessDenied) >= 1);
 }
 
@@ -417,9 +392,7 @@ fn a_servant_learns_that_nobody_waits_for_it() {
             let object = elsewhere(&client, &local);
             if hang_up {
                 let mut stream = Peer::connect(&address(&object));
-                stream
-                    .write_all(&request(&object, &WORK, 2, |_| {}))
-                    .unwrap();
+                stream.write_all(&request(&object, &WORK, 2, |_| {})).unwrap();
             } else {
                 let hurried = object.reference().with_timeout(Duration::from_millis(50));
                 let hurried = ObjectRef::from_ref(hurried);
@@ -437,10 +410,7 @@ fn a_servant_learns_that_nobody_waits_for_it() {
 fn a_client_closes_what_it_does_not_use() {
     let _guard = watchdog(2 * LONG);
     let server = server(Concurrency::ThreadPerConnection);
-    let client = common::transport::builder()
-        .setting("ClientIdleTimeout", "40")
-        .build()
-        .unwrap();
+    let client = common::transport::builder().setting("ClientIdleTimeout", "40").build().unwrap();
     let object = pinger(&server, &client);
     for _ in 0..2 {
         assert_eq!(ping(&object, 1), Ok(2));
@@ -454,13 +424,8 @@ fn a_client_closes_what_it_does_not_use() {
 #[test]
 fn a_client_keeps_so_many_connections_over_all_servers() {
     let _guard = watchdog(2 * LONG);
-    let servers: Vec<_> = (0..3)
-        .map(|_| server(Concurrency::ThreadPerConnection))
-        .collect();
-    let client = common::transport::builder()
-        .setting("MaxClientConnections", "2")
-        .build()
-        .unwrap();
+    let servers: Vec<_> = (0..3).map(|_| server(Concurrency::ThreadPerConnection)).collect();
+    let client = common::transport::builder().setting("MaxClientConnections", "2").build().unwrap();
     let objects: Vec<_> = servers.iter().map(|each| pinger(each, &client)).collect();
     let open = || servers.iter().map(|each| each.connection_statistics().open);
     for object in &objects {
@@ -519,10 +484,7 @@ fn values_of_a_message_are_bounded_as_its_octets_are() {
         let settings = [("MaxOctetsPerClient", "5000000"), ("MaxDecoded", "8000000")];
         let server = server_with(concurrency, &settings);
         let client = client(ClientConnections::Cached);
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Collector))
-            .unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Collector)).unwrap();
         let object = elsewhere(&client, &local);
         assert_eq!(collect(&object, 10), Ok(10));
         for round in 1..=3 {
@@ -560,10 +522,7 @@ fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
 
 fn above_a_limit(connections: ClientConnections) {
     static ECHO: Op = Op::twoway("echo");
-    let server = server_with(
-        Concurrency::ThreadPerConnection,
-        &[("MaxMessage", "100000")],
-    );
+    let server = server_with(Concurrency::ThreadPerConnection, &[("MaxMessage", "100000")]);
     let lines = Arc::<Mutex<Vec<String>>>::default();
     let seen = Arc::clone(&lines);
     server.log_to(move |_, line| seen.lock().unwrap().push(line.to_owned()));
@@ -590,17 +549,11 @@ fn above_a_limit(connections: ClientConnections) {
     let failure = oxorb::last_failure().unwrap().to_string();
     let of_server = ["limit of that server", "-ORBMaxMessage", "-ORBFragmentSize"];
     for (text, parts) in [
-        (
-            &logged,
-            ["received", "limit on this side is 100000", "MaxMessage"],
-        ),
+        (&logged, ["received", "limit on this side is 100000", "MaxMessage"]),
         (&failure, of_server),
     ] {
         for part in parts {
-            assert!(
-                text.contains(part) && text.contains(" 200"),
-                "{part}: {text}"
-            );
+            assert!(text.contains(part) && text.contains(" 200"), "{part}: {text}");
         }
     }
     // The answer is above the client's limit.
@@ -612,20 +565,11 @@ fn above_a_limit(connections: ClientConnections) {
         .unwrap();
     let object = pinger(&server, &near);
     let exception = call(&object, &BIG).unwrap_err();
-    assert_raised(
-        exception,
-        SystemExceptionKind::ImpLimit,
-        CompletionStatus::Maybe,
-    );
+    assert_raised(exception, SystemExceptionKind::ImpLimit, CompletionStatus::Maybe);
     let failure = oxorb::last_failure().unwrap().to_string();
     let told = exception.to_string();
     assert!(told.contains("limit on this side is 100000"), "{told}");
-    for part in [
-        "335544",
-        "received",
-        "limit on this side is 100000",
-        "MaxMessage",
-    ] {
+    for part in ["335544", "received", "limit on this side is 100000", "MaxMessage"] {
         assert!(failure.contains(part), "{part}: {failure}");
     }
 }
@@ -646,18 +590,14 @@ fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_bac
     }
     let _guard = watchdog(2 * LONG);
     const MIB: usize = 1 << 20;
-    let server = server_with(
-        Concurrency::ThreadPerConnection,
-        &[("MaxReplyOctetsPerClient", "100000000")],
-    );
+    let server =
+        server_with(Concurrency::ThreadPerConnection, &[("MaxReplyOctetsPerClient", "100000000")]);
     let near = client(ClientConnections::Private);
     let object = pinger(&server, &near);
     let before = resident();
     let mut greedy: Vec<_> = (0..12).map(|_| Peer::connect(&address(&object))).collect();
     for stream in &mut greedy {
-        stream
-            .write_all(&request(&object, &BIG, 0, |_| {}))
-            .unwrap();
+        stream.write_all(&request(&object, &BIG, 0, |_| {})).unwrap();
     }
     let mut whole = 0;
     for stream in &mut greedy {
@@ -681,22 +621,16 @@ fn a_client_that_does_not_take_its_replies_is_refused_and_no_other() {
     only_over!(TCP, "a second client is one at another address of a host");
     let _guard = watchdog(2 * LONG);
     let limit = BIG_ANSWER.to_string();
-    let server = server_with(
-        Concurrency::ThreadPerConnection,
-        &[("MaxReplyOctetsPerClient", &limit)],
-    );
+    let server =
+        server_with(Concurrency::ThreadPerConnection, &[("MaxReplyOctetsPerClient", &limit)]);
     let near = client(ClientConnections::Private);
     let object = pinger(&server, &near);
     let mut greedy = from_another_address(&address(&object));
-    greedy
-        .write_all(&request(&object, &BIG, 0, |_| {}))
-        .unwrap();
+    greedy.write_all(&request(&object, &BIG, 0, |_| {})).unwrap();
     greedy.header();
     assert_eq!(ping(&object, 1), Ok(2), "another address");
     let mut second = from_another_address(&address(&object));
-    second
-        .write_all(&request(&object, &PING, 0, |e| e.longlong(1)))
-        .unwrap();
+    second.write_all(&request(&object, &PING, 0, |e| e.longlong(1))).unwrap();
     while count(&server, Incident::RepliesNotTaken) == 0 {
         thread::sleep(Duration::from_millis(1));
     }
@@ -798,9 +732,7 @@ fn a_request_whose_reply_has_no_room_is_refused_before_it_runs() {
         let text = String::from_utf8_lossy(&reply).into_owned();
         assert!(text.contains("omg.org/CORBA/TRANSIENT"), "{text}");
         // Whoever answers briefly is served meanwhile.
-        streams[1]
-            .write_all(&request(&object, &PING, 1, |e| e.longlong(1)))
-            .unwrap();
+        streams[1].write_all(&request(&object, &PING, 1, |e| e.longlong(1))).unwrap();
         assert_eq!(kind(&streams[1].message()), MessageType::REPLY);
         assert_eq!(ping(&object, 1), Ok(2), "another address");
     }

@@ -45,10 +45,7 @@ fn listening(endpoints: &str, concurrency: Concurrency) -> Orb {
 /// A new [`Pinger`] of `server`, as another process would have its reference.
 fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
     let servant = Arc::new(Pinger::default());
-    elsewhere(
-        client,
-        &server.root_poa().activate_servant(servant).unwrap(),
-    )
+    elsewhere(client, &server.root_poa().activate_servant(servant).unwrap())
 }
 
 fn end(orbs: [&Orb; 2]) {
@@ -207,11 +204,7 @@ fn oneways_go_with_every_sync_scope() {
             while servant.notes.load(Ordering::SeqCst) < sent as u32 {
                 thread::yield_now();
             }
-            object
-                .with(scope)
-                .reference()
-                .send(&NOTE, |_| Ok(()))
-                .unwrap();
+            object.with(scope).reference().send(&NOTE, |_| Ok(())).unwrap();
             if scope == SyncScope::WithTarget {
                 assert_eq!(servant.notes.load(Ordering::SeqCst), sent as u32 + 1);
             }
@@ -293,10 +286,7 @@ impl Servant for Watcher {
             },
             _ => {
                 let priority = upcall.priority().unwrap().map(Priority::get);
-                self.served
-                    .lock()
-                    .unwrap()
-                    .push((priority, current_deadline()));
+                self.served.lock().unwrap().push((priority, current_deadline()));
                 upcall.done()
             }
         }
@@ -330,9 +320,7 @@ fn a_call_that_is_given_up_is_cancelled_at_its_server() {
 #[test]
 fn text_travels_in_code_sets_that_both_sides_know() {
     each(|server, client| {
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Watcher::default()));
+        let local = server.root_poa().activate_servant(Arc::new(Watcher::default()));
         let object = elsewhere(client, &local.unwrap());
         let echoed: Result<_, SystemException> = object.reference().invoke(
             &ECHO,
@@ -360,19 +348,14 @@ fn priority_and_deadline_come_to_the_servant() {
         },
         ..Policies::default()
     };
-    let poa = server
-        .root_poa()
-        .create_poa("priorities", policies)
-        .unwrap();
+    let poa = server.root_poa().create_poa("priorities", policies).unwrap();
     let watcher = Arc::new(Watcher::default());
     let client = client(ClientConnections::Cached);
     let object = elsewhere(&client, &poa.activate_servant(watcher.clone()).unwrap());
     thread::scope(|scope| {
         scope.spawn(|| {
             call(&object, &PING).unwrap();
-            client
-                .set_thread_priority(Priority::new(300).unwrap())
-                .unwrap();
+            client.set_thread_priority(Priority::new(300).unwrap()).unwrap();
             for _ in 0..2 {
                 call(&object, &PING).unwrap();
                 let hurried = object.with(RelativeRoundtripTimeout(Duration::from_secs(3600)));
@@ -381,18 +364,11 @@ fn priority_and_deadline_come_to_the_servant() {
         });
     });
     let served = watcher.served.lock().unwrap().clone();
-    let seen: Vec<_> = served
-        .iter()
-        .map(|(priority, deadline)| (*priority, deadline.is_some()))
-        .collect();
+    let seen: Vec<_> =
+        served.iter().map(|(priority, deadline)| (*priority, deadline.is_some())).collect();
     assert_eq!(
         seen[1..],
-        [
-            (Some(300), false),
-            (Some(300), true),
-            (Some(300), false),
-            (Some(300), true)
-        ]
+        [(Some(300), false), (Some(300), true), (Some(300), false), (Some(300), true)]
     );
     let left = served[2].1.unwrap() - Instant::now();
     assert!(left <= Duration::from_secs(3600) && left > Duration::from_secs(600));
@@ -421,9 +397,7 @@ fn lanes_listen_with_the_same_protocol() {
     let poa = server.root_poa().create_poa("lanes", policies).unwrap();
     let watcher = Arc::new(Watcher::default());
     let object = elsewhere(&client, &poa.activate_servant(watcher.clone()).unwrap());
-    let [profile] = &object.reference().ior().profiles[..] else {
-        panic!("one profile")
-    };
+    let [profile] = &object.reference().ior().profiles[..] else { panic!("one profile") };
     assert_eq!(profile.tag, profile_tag::OXORB_LITE_RT_TCP);
     thread::scope(|scope| {
         for value in [10, 20] {
@@ -529,9 +503,7 @@ fn a_server_of_another_protocol_is_told_apart() {
             let (mut stream, _) = fake.accept().unwrap();
             let mut start = [0; 16];
             stream.read_exact(&mut start).unwrap();
-            stream
-                .write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-                .unwrap();
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
             stream.shutdown(Shutdown::Write).unwrap();
             let _ = stream.read_to_end(&mut Vec::new());
         });

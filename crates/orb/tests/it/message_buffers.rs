@@ -16,10 +16,7 @@ use crate::common::worker::{client, lane, lane_poa, server};
 
 static WEIGH: Op = Op::twoway("weigh");
 
-const BUFFERS: MessageBuffers = MessageBuffers {
-    connections: 1,
-    octets: 64 << 10,
-};
+const BUFFERS: MessageBuffers = MessageBuffers { connections: 1, octets: 64 << 10 };
 
 /// Answers with the length of what it gets, and as many octets again; notes what its thread had allocated.
 struct Scales(Mutex<Vec<u64>>);
@@ -77,11 +74,7 @@ fn with_buffers_of_the_lane_not_even_the_first_large_message_allocates() {
     common::only_over!(CLEAR, "rustls allocates for each record");
     let _guard = watchdog(common::LONG);
     assert_eq!(allocations_of_first_messages(Some(BUFFERS)), 0);
-    assert_ne!(
-        allocations_of_first_messages(None),
-        0,
-        "or this shows nothing"
-    );
+    assert_ne!(allocations_of_first_messages(None), 0, "or this shows nothing");
 }
 
 #[test]
@@ -92,9 +85,7 @@ fn buffers_go_from_connection_to_connection_and_the_report_tells() {
     let pool = server.create_threadpool(pool).unwrap();
     assert_eq!(memory(&server, pool), (2, 0));
     let scales = Arc::new(Scales(Mutex::default()));
-    let object = lane_poa(&server, pool, 10)
-        .activate_servant(scales)
-        .unwrap();
+    let object = lane_poa(&server, pool, 10).activate_servant(scales).unwrap();
     let first = client();
     weigh(&elsewhere(&first, &object), 100_000);
     assert_eq!(memory(&server, pool), (0, 0), "lent");
@@ -115,18 +106,9 @@ fn buffers_go_from_connection_to_connection_and_the_report_tells() {
 #[test]
 fn buffers_larger_than_a_connection_keeps_are_refused() {
     let server = server();
-    let too_large = MessageBuffers {
-        octets: 10 << 20,
-        ..BUFFERS
-    };
-    let too_many = MessageBuffers {
-        connections: 1001,
-        ..BUFFERS
-    };
-    for (buffers, setting) in [
-        (too_large, "-ORBKeptCapacity"),
-        (too_many, "-ORBMaxConnections"),
-    ] {
+    let too_large = MessageBuffers { octets: 10 << 20, ..BUFFERS };
+    let too_many = MessageBuffers { connections: 1001, ..BUFFERS };
+    for (buffers, setting) in [(too_large, "-ORBKeptCapacity"), (too_many, "-ORBMaxConnections")] {
         let pool = Threadpool::with_lanes([lane(10, 1)]).message_buffers(buffers);
         let refused = server.create_threadpool(pool).unwrap_err();
         assert!(matches!(refused, ThreadpoolError::BadParameter(_)));
@@ -152,15 +134,7 @@ fn weigh(object: &ObjectRef, octets: usize) {
 /// Buffers that are free, and connections that got none.
 fn memory(server: &Orb, pool: ThreadpoolId) -> (usize, u64) {
     let lanes = server.threadpool(pool).unwrap();
-    let [
-        LaneMemory {
-            planned,
-            free,
-            without,
-            ..
-        },
-    ] = lanes.memory[..]
-    else {
+    let [LaneMemory { planned, free, without, .. }] = lanes.memory[..] else {
         panic!("one lane: {lanes:?}");
     };
     assert_eq!(planned, BUFFERS);

@@ -43,11 +43,7 @@ impl Servant for Machine {
         let thread = thread::current().name().unwrap_or_default().to_owned();
         let operation = upcall.operation().to_owned();
         let hold = operation == "hold";
-        self.served
-            .lock()
-            .unwrap()
-            .send((operation, thread))
-            .unwrap();
+        self.served.lock().unwrap().send((operation, thread)).unwrap();
         if hold {
             let _ = self.gate.lock().unwrap().recv_timeout(LONG);
         }
@@ -75,9 +71,7 @@ fn table_under(strategy: Strategy, model: DispatchModel) -> DispatchTable {
         ("last", 200, 40_000, Criticality::Low),
         ("urgent", 1, 10_000, Criticality::High),
     ] {
-        let handle = repository
-            .create(&format!("plant::Machine::{name}"))
-            .unwrap();
+        let handle = repository.create(&format!("plant::Machine::{name}")).unwrap();
         let said = Characteristics {
             worst_case: wcet * MILLISECOND,
             period: 60 * SECOND,
@@ -113,21 +107,10 @@ fn plant_of(table: DispatchTable, change: impl FnOnce(&mut Modules)) -> Plant {
         .unwrap();
     let (tell, served) = mpsc::channel();
     let (open, gate) = mpsc::channel();
-    let machine = Machine {
-        served: Mutex::new(tell),
-        gate: Mutex::new(gate),
-    };
-    let reference = server
-        .root_poa()
-        .activate_servant(Arc::new(machine))
-        .unwrap();
+    let machine = Machine { served: Mutex::new(tell), gate: Mutex::new(gate) };
+    let reference = server.root_poa().activate_servant(Arc::new(machine)).unwrap();
     let client = common::transport::builder().build().unwrap();
-    Plant {
-        object: elsewhere(&client, &reference),
-        server,
-        served,
-        open,
-    }
+    Plant { object: elsewhere(&client, &reference), server, served, open }
 }
 
 impl Plant {
@@ -175,10 +158,9 @@ fn raised(result: Result<(), SystemException>) -> SystemException {
 
 #[test]
 fn requests_wait_in_the_order_of_the_strategy() {
-    for (strategy, expected) in [
-        (Strategy::EDF, ["soon", "later", "last"]),
-        (Strategy::MLF, ["soon", "later", "last"]),
-    ] {
+    for (strategy, expected) in
+        [(Strategy::EDF, ["soon", "later", "last"]), (Strategy::MLF, ["soon", "later", "last"])]
+    {
         let plant = plant(strategy, |_| {});
         plant.hold();
         // One connection, and in the wrong order.
@@ -189,12 +171,7 @@ fn requests_wait_in_the_order_of_the_strategy() {
         call(&plant.object, &OTHER).unwrap();
         assert_eq!(plant.next(), "other");
         plant.release();
-        assert_eq!(
-            [(); 3].map(|()| plant.next()),
-            expected,
-            "{}",
-            strategy.name
-        );
+        assert_eq!([(); 3].map(|()| plant.next()), expected, "{}", strategy.name);
         plant.end();
     }
 }
@@ -205,10 +182,7 @@ fn a_module_runs_while_a_less_urgent_one_is_busy_and_the_rest_needs_none() {
     plant.hold();
     call(&plant.object, &URGENT).unwrap();
     let (operation, thread) = plant.served.recv_timeout(LONG).unwrap();
-    assert_eq!(
-        (operation.as_str(), thread.as_str()),
-        ("urgent", "oxorb-disp-0")
-    );
+    assert_eq!((operation.as_str(), thread.as_str()), ("urgent", "oxorb-disp-0"));
     call(&plant.object, &OTHER).unwrap();
     let (operation, thread) = plant.served.recv_timeout(LONG).unwrap();
     assert_eq!(operation, "other");
@@ -223,11 +197,7 @@ fn a_full_module_answers_transient() {
     plant.hold();
     send(&plant.object, &LATER).unwrap();
     let refused = raised(call(&plant.object, &WAIT));
-    assert_raised(
-        refused,
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
+    assert_raised(refused, SystemExceptionKind::Transient, CompletionStatus::No);
     assert_eq!(refused.minor, minor::transient::REQUESTS_BUFFERED);
     plant.until(|seen| seen.refused, 1, 1);
     plant.release();
@@ -247,11 +217,7 @@ fn what_would_be_late_is_refused_at_once() {
         send(&plant.object, &LAST).unwrap();
     }
     let refused = raised(call(&plant.object, &WAIT));
-    assert_raised(
-        refused,
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
+    assert_raised(refused, SystemExceptionKind::Transient, CompletionStatus::No);
     assert_eq!(refused.minor, minor::transient::NOT_ADMITTED);
     assert_eq!(plant.server.measurements().unwrap()[3].refused, 0);
     plant.release();
@@ -278,11 +244,7 @@ fn late_requests_run_or_are_answered_with_timeout() {
         match missed {
             Missed::Drop => {
                 let exception = answered.unwrap_err();
-                assert_raised(
-                    exception,
-                    SystemExceptionKind::Timeout,
-                    CompletionStatus::No,
-                );
+                assert_raised(exception, SystemExceptionKind::Timeout, CompletionStatus::No);
                 assert_eq!(exception.minor, minor::timeout::DISPATCHED_LATE);
                 plant.until(|seen| seen.missed, 1, 1);
             }
@@ -314,11 +276,7 @@ fn response_counts_from_arrival() {
     assert_eq!(plant.next(), "soon");
     plant.until(|seen| seen.response.count, 1, 1);
     let seen = &plant.server.measurements().unwrap()[1];
-    assert!(
-        seen.response.max_ns >= 30_000_000,
-        "{:?}",
-        seen.response.max_ns
-    );
+    assert!(seen.response.max_ns >= 30_000_000, "{:?}", seen.response.max_ns);
     assert!(seen.cpu.max_ns < seen.response.max_ns);
     plant.end();
 }
@@ -352,16 +310,10 @@ fn processor_time_that_cannot_be_reserved_keeps_the_orb_from_listening() {
     modules.reserve = true;
     let mut scheduler = RunTimeScheduler::new(table);
     scheduler.modules = Some(modules);
-    let refused = common::transport::listening()
-        .scheduler(scheduler)
-        .build()
-        .unwrap_err();
+    let refused = common::transport::listening().scheduler(scheduler).build().unwrap_err();
     let told = refused.to_string();
     // The kernel's limits, or no right to reserve, or what the operations say of themselves.
-    assert!(
-        told.contains("reserve") || told.contains("kernel"),
-        "{told}"
-    );
+    assert!(told.contains("reserve") || told.contains("kernel"), "{told}");
 }
 
 #[test]
@@ -383,27 +335,15 @@ fn waiting_two_way_calls_are_answered() {
 #[test]
 fn a_table_whose_queues_have_an_order_is_dispatched_from_modules() {
     let scheduler = RunTimeScheduler::new(table(Strategy::MLF));
-    let server = common::transport::listening()
-        .scheduler(scheduler)
-        .build()
-        .unwrap();
+    let server = common::transport::listening().scheduler(scheduler).build().unwrap();
     let (tell, served) = mpsc::channel();
     let (_open, gate) = mpsc::channel();
-    let machine = Machine {
-        served: Mutex::new(tell),
-        gate: Mutex::new(gate),
-    };
-    let reference = server
-        .root_poa()
-        .activate_servant(Arc::new(machine))
-        .unwrap();
+    let machine = Machine { served: Mutex::new(tell), gate: Mutex::new(gate) };
+    let reference = server.root_poa().activate_servant(Arc::new(machine)).unwrap();
     let client = common::transport::builder().build().unwrap();
     call(&elsewhere(&client, &reference), &WAIT).unwrap();
     let (operation, thread) = served.recv_timeout(LONG).unwrap();
-    assert_eq!(
-        (operation.as_str(), thread.as_str()),
-        ("soon", "oxorb-disp-0")
-    );
+    assert_eq!((operation.as_str(), thread.as_str()), ("soon", "oxorb-disp-0"));
     server.shutdown(true).unwrap();
 }
 
@@ -412,20 +352,10 @@ fn a_table_whose_queues_have_an_order_is_dispatched_from_modules() {
 fn a_table_that_is_not_enforced_is_refused_with_the_reason() {
     for (strategy, order) in [(Strategy::EDF, "deadline"), (Strategy::MLF, "laxity")] {
         let table = table_under(strategy, DispatchModel::Urgency);
-        let refused = common::transport::builder()
-            .scheduler(RunTimeScheduler::new(table))
-            .build();
+        let refused = common::transport::builder().scheduler(RunTimeScheduler::new(table)).build();
         let told = refused.unwrap_err().to_string();
-        assert!(
-            told.contains(&format!("full preemption by {order} (model urgency)")),
-            "{told}"
-        );
+        assert!(told.contains(&format!("full preemption by {order} (model urgency)")), "{told}");
     }
     let fixed = table_under(Strategy::DM, DispatchModel::Urgency);
-    assert!(
-        common::transport::builder()
-            .scheduler(RunTimeScheduler::new(fixed))
-            .build()
-            .is_ok()
-    );
+    assert!(common::transport::builder().scheduler(RunTimeScheduler::new(fixed)).build().is_ok());
 }

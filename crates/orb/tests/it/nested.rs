@@ -110,11 +110,7 @@ fn nested(op: &'static Op, together: bool) {
             connection.send(&[inner]);
         }
         let id = called_back.request();
-        assert_eq!(
-            connection.receive(),
-            (2, Ok(42)),
-            "served during the callback"
-        );
+        assert_eq!(connection.receive(), (2, Ok(42)), "served during the callback");
         called_back.answer(id, 99);
         assert_eq!(connection.receive(), (0, Ok(99)));
 

@@ -73,11 +73,7 @@ fn a_oneway_keeps_the_limit_of_the_round_trip_to_itself() {
         let buffered = object.with(SyncScope::None);
         note(&buffered);
         let buffered = Connection::of(&listener).carries();
-        assert_eq!(
-            (plain, again, buffered),
-            ([false; 2], false, false),
-            "{sharing:?}"
-        );
+        assert_eq!((plain, again, buffered), ([false; 2], false, false), "{sharing:?}");
         // One of the way there does travel.
         note(&object.with(RelativeRequestTimeout(LONG)));
         assert!(second.carries(), "{sharing:?}");

@@ -239,14 +239,8 @@ fn aliases_are_known_to_the_thread_that_takes_a_connection_over() {
         stream: TcpStream::connect(("127.0.0.1", port)).unwrap(),
         inbox: Inbox::new(&Limits::default()).speaking(WIRE),
     };
-    let known = |number| Alias {
-        number,
-        known: true,
-    };
-    let new = |number| Alias {
-        number,
-        known: false,
-    };
+    let known = |number| Alias { number, known: true };
+    let new = |number| Alias { number, known: false };
     client.send(0, "add", new(0));
     assert_eq!(client.answered(), 0);
     // A request that waits, alone and among others behind it.

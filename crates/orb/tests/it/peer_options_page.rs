@@ -28,12 +28,7 @@ fn render() -> String {
                 _ => unreachable!("a meaning that the page does not know"),
             };
             let name = option.name;
-            writeln!(
-                page,
-                "| `-ORB{name}` | {here} | {} |",
-                note.replace('|', "\\|")
-            )
-            .unwrap();
+            writeln!(page, "| `-ORB{name}` | {here} | {} |", note.replace('|', "\\|")).unwrap();
         }
     }
     page.push_str(JACORB);

@@ -26,11 +26,7 @@ const KINDS: [(Lifespan, IdAssignment); 4] = [
 ];
 
 fn policies((lifespan, id_assignment): (Lifespan, IdAssignment)) -> Policies {
-    Policies {
-        lifespan,
-        id_assignment,
-        ..Policies::default()
-    }
+    Policies { lifespan, id_assignment, ..Policies::default() }
 }
 
 /// A server and a client of it.
@@ -69,9 +65,7 @@ fn servant() -> Arc<dyn Servant> {
 fn activate(poa: &Poa, id: &str) -> Ref {
     match poa.policies().id_assignment {
         IdAssignment::System => poa.activate_servant(servant()).unwrap(),
-        IdAssignment::User => poa
-            .activate_servant_with_id(&ObjectId::from(id), servant())
-            .unwrap(),
+        IdAssignment::User => poa.activate_servant_with_id(&ObjectId::from(id), servant()).unwrap(),
     }
 }
 
@@ -82,10 +76,7 @@ fn typed(reference: &Ref) -> ObjectRef {
 #[track_caller]
 fn assert_gone(object: &ObjectRef, minor: u32) {
     let gone = ping(object, 1).unwrap_err();
-    assert_eq!(
-        gone,
-        SystemException::object_not_exist(minor, CompletionStatus::No)
-    );
+    assert_eq!(gone, SystemException::object_not_exist(minor, CompletionStatus::No));
     assert_eq!(object.non_existent(), Ok(true));
 }
 
@@ -108,14 +99,8 @@ fn objects_of_every_kind_live_and_end() {
 
         poa.deactivate(&typed(&one)).unwrap();
         assert_gone(&at_one, minor::object_not_exist::NO_OBJECT);
-        assert!(matches!(
-            poa.deactivate(&typed(&one)),
-            Err(PoaError::ObjectNotActive)
-        ));
-        assert!(matches!(
-            poa.deactivate_id(id),
-            Err(PoaError::ObjectNotActive)
-        ));
+        assert!(matches!(poa.deactivate(&typed(&one)), Err(PoaError::ObjectNotActive)));
+        assert!(matches!(poa.deactivate_id(id), Err(PoaError::ObjectNotActive)));
         let id = poa.reference_to_id(&typed(&two)).unwrap();
         poa.deactivate_id(id).unwrap();
         assert_gone(&at_two, minor::object_not_exist::NO_OBJECT);
@@ -163,14 +148,9 @@ fn an_id_in_use_is_refused_and_free_again_afterwards() {
 fn who_makes_ids_is_kept_to() {
     let pair = Pair::new();
     let users = pair.poa("users", policies(KINDS[3]));
-    assert!(matches!(
-        users.activate_servant(servant()),
-        Err(PoaError::WrongPolicy(_))
-    ));
-    let contradiction = Policies {
-        implicit_activation: ImplicitActivation::Yes,
-        ..policies(KINDS[3])
-    };
+    assert!(matches!(users.activate_servant(servant()), Err(PoaError::WrongPolicy(_))));
+    let contradiction =
+        Policies { implicit_activation: ImplicitActivation::Yes, ..policies(KINDS[3]) };
     assert!(matches!(
         pair.server.root_poa().create_poa("never", contradiction),
         Err(PoaError::InvalidPolicy(_))
@@ -185,27 +165,17 @@ fn a_servant_incarnates_one_object_or_many_as_the_policy_says() {
     let shared = Arc::new(Pinger::default());
     let unique = pair.poa("unique", Policies::default());
     let only = unique.activate_servant(shared.clone()).unwrap();
-    assert!(matches!(
-        unique.activate_servant(shared.clone()),
-        Err(PoaError::ServantAlreadyActive)
-    ));
+    assert!(matches!(unique.activate_servant(shared.clone()), Err(PoaError::ServantAlreadyActive)));
     unique.deactivate(&typed(&only)).unwrap();
     unique.activate_servant(shared.clone()).unwrap();
 
-    let multiple = pair.poa(
-        "multiple",
-        Policies {
-            id_uniqueness: IdUniqueness::Multiple,
-            ..Policies::default()
-        },
-    );
+    let multiple = pair
+        .poa("multiple", Policies { id_uniqueness: IdUniqueness::Multiple, ..Policies::default() });
     let one = multiple.activate_servant(shared.clone()).unwrap();
     let two = multiple.activate_servant(shared.clone()).unwrap();
     assert_ne!(one, two);
     for reference in [&one, &two] {
-        Interface::reference(&pair.seen(reference))
-            .send(&NOTE, |_| Ok(()))
-            .unwrap();
+        Interface::reference(&pair.seen(reference)).send(&NOTE, |_| Ok(())).unwrap();
         assert_eq!(ping(&pair.seen(reference), 1), Ok(2));
     }
     assert_eq!(shared.notes.load(Ordering::SeqCst), 2);
@@ -249,10 +219,7 @@ fn the_reference_of_a_servant_activates_it_where_that_is_allowed() {
     assert_ne!(first, second);
 
     let explicit = pair.poa("explicit", Policies::default());
-    assert!(matches!(
-        explicit.this::<PingerRef, _>(&servant),
-        Err(PoaError::ServantNotActive)
-    ));
+    assert!(matches!(explicit.this::<PingerRef, _>(&servant), Err(PoaError::ServantNotActive)));
     let active: PingerRef = explicit.activate(servant.clone()).unwrap();
     assert_eq!(explicit.this::<PingerRef, _>(&servant).unwrap(), active);
     pair.end();
@@ -261,27 +228,12 @@ fn the_reference_of_a_servant_activates_it_where_that_is_allowed() {
 #[test]
 fn a_reference_of_another_adapter_is_refused() {
     let pair = Pair::new();
-    let (one, two) = (
-        pair.poa("one", Policies::default()),
-        pair.poa("two", Policies::default()),
-    );
+    let (one, two) = (pair.poa("one", Policies::default()), pair.poa("two", Policies::default()));
     let object = typed(&activate(&one, ""));
-    assert!(matches!(
-        two.deactivate(&object),
-        Err(PoaError::WrongAdapter)
-    ));
-    assert!(matches!(
-        two.reference_to_id(&object),
-        Err(PoaError::WrongAdapter)
-    ));
-    let elsewhere = pair
-        .client
-        .string_to_object(&nowhere("NameService"))
-        .unwrap();
-    assert!(matches!(
-        two.deactivate(&elsewhere),
-        Err(PoaError::WrongAdapter)
-    ));
+    assert!(matches!(two.deactivate(&object), Err(PoaError::WrongAdapter)));
+    assert!(matches!(two.reference_to_id(&object), Err(PoaError::WrongAdapter)));
+    let elsewhere = pair.client.string_to_object(&nowhere("NameService")).unwrap();
+    assert!(matches!(two.deactivate(&elsewhere), Err(PoaError::WrongAdapter)));
     pair.end();
 }
 
@@ -310,10 +262,7 @@ fn the_tree_is_made_found_and_destroyed() {
     assert_eq!(ping(&at_below, 1), Ok(2));
 
     child.destroy(true, true).unwrap();
-    assert!(matches!(
-        child.destroy(true, true),
-        Err(PoaError::Destroyed)
-    ));
+    assert!(matches!(child.destroy(true, true), Err(PoaError::Destroyed)));
     assert!(parent.find_poa("child").is_none());
     assert_gone(&at_below, minor::object_not_exist::NO_POA);
     assert_eq!(ping(&at_above, 1), Ok(2), "the parent lives on");
@@ -321,10 +270,7 @@ fn the_tree_is_made_found_and_destroyed() {
         child.activate_servant_with_id(&"late".into(), servant()),
         Err(PoaError::Destroyed)
     ));
-    assert!(matches!(
-        child.create_poa("orphan", Policies::default()),
-        Err(PoaError::Destroyed)
-    ));
+    assert!(matches!(child.create_poa("orphan", Policies::default()), Err(PoaError::Destroyed)));
 
     // The name is free again, and persistent references reach the new one.
     let child = parent.create_poa("child", policies(KINDS[3])).unwrap();
@@ -459,20 +405,14 @@ fn a_discarding_manager_is_transient_and_an_inactive_one_final() {
         .create_poa_with_manager("sibling", Policies::default(), poa.manager().clone())
         .unwrap();
     let other = pair.poa("other", Policies::default());
-    let managed = [
-        pair.seen(&activate(&poa, "")),
-        pair.seen(&activate(&sibling, "")),
-    ];
+    let managed = [pair.seen(&activate(&poa, "")), pair.seen(&activate(&sibling, ""))];
     let unconcerned = pair.seen(&activate(&other, ""));
 
     poa.manager().discard_requests(false).unwrap();
     for object in &managed {
         assert_eq!(
             ping(object, 1),
-            Err(SystemException::transient(
-                minor::transient::DISCARDING,
-                CompletionStatus::No
-            ))
+            Err(SystemException::transient(minor::transient::DISCARDING, CompletionStatus::No))
         );
         // Not reaching the object says nothing about whether it exists.
         assert!(object.non_existent().is_err());
@@ -483,21 +423,12 @@ fn a_discarding_manager_is_transient_and_an_inactive_one_final() {
     }
     poa.manager().deactivate(true, true).unwrap();
     assert_eq!(poa.manager().state(), ManagerState::Inactive);
-    assert!(matches!(
-        poa.manager().activate(),
-        Err(PoaError::AdapterInactive)
-    ));
-    assert!(matches!(
-        poa.manager().hold_requests(false),
-        Err(PoaError::AdapterInactive)
-    ));
+    assert!(matches!(poa.manager().activate(), Err(PoaError::AdapterInactive)));
+    assert!(matches!(poa.manager().hold_requests(false), Err(PoaError::AdapterInactive)));
     for object in &managed {
         assert_eq!(
             ping(object, 1),
-            Err(SystemException::obj_adapter(
-                minor::obj_adapter::INACTIVE,
-                CompletionStatus::No
-            ))
+            Err(SystemException::obj_adapter(minor::obj_adapter::INACTIVE, CompletionStatus::No))
         );
     }
     assert_eq!(ping(&unconcerned, 1), Ok(2));
@@ -541,9 +472,8 @@ fn every_object_answers_what_every_object_is_asked() {
     let pair = Pair::new();
     let object = pair.seen(&activate(pair.server.root_poa(), ""));
     // Without a type id the object itself must be asked.
-    let (corbaloc, asked) = (object.to_corbaloc().unwrap(), |url: &str| {
-        pair.client.string_to_object(url).unwrap()
-    });
+    let (corbaloc, asked) =
+        (object.to_corbaloc().unwrap(), |url: &str| pair.client.string_to_object(url).unwrap());
     let object = asked(&corbaloc);
     let reference = object.reference();
     assert_eq!(object.is_a(PINGER), Ok(true));

@@ -58,20 +58,14 @@ fn the_narrower_level_wins_and_a_scope_undoes_itself() {
     let object = orb.string_to_object(&nowhere("x")).unwrap();
     let elsewhere = other.string_to_object(&nowhere("x")).unwrap();
     assert_eq!(timeout(&object), Some(Duration::from_secs(60)));
-    orb.policies()
-        .set(RelativeRoundtripTimeout(7 * MS))
-        .unwrap();
+    orb.policies().set(RelativeRoundtripTimeout(7 * MS)).unwrap();
     assert_eq!(timeout(&object), Some(7 * MS));
     {
         let outer = PolicyCurrent::scope(&orb, RelativeRoundtripTimeout(6 * MS));
         let inner = PolicyCurrent::scope(&orb, RelativeRoundtripTimeout(5 * MS));
         assert_eq!(timeout(&object), Some(5 * MS));
         assert_eq!(timeout(&object.with_timeout(4 * MS)), Some(4 * MS));
-        assert_eq!(
-            timeout(&elsewhere),
-            Some(Duration::from_secs(60)),
-            "another ORB"
-        );
+        assert_eq!(timeout(&elsewhere), Some(Duration::from_secs(60)), "another ORB");
         thread::scope(|scope| {
             let there = scope.spawn(|| timeout(&object));
             assert_eq!(there.join().unwrap(), Some(7 * MS), "another thread");
@@ -82,9 +76,7 @@ fn the_narrower_level_wins_and_a_scope_undoes_itself() {
         drop(inner);
     }
     assert_eq!(timeout(&object), Some(7 * MS));
-    orb.policies()
-        .set_policy_overrides(&[], SetOverrideType::Set)
-        .unwrap();
+    orb.policies().set_policy_overrides(&[], SetOverrideType::Set).unwrap();
     assert_eq!(timeout(&object), Some(Duration::from_secs(60)));
 
     PolicyCurrent::set_policy_overrides(&orb, &[Retry::times(2).into()], SetOverrideType::Add)
@@ -110,27 +102,14 @@ fn a_reference_keeps_its_policies_and_gives_them_back() {
     assert_eq!(overrides.find(), Some(SyncScope::WithServer));
     let one = changed.reference().policy_overrides(&[PolicyType(32)]);
     assert_eq!(one.as_slice(), [RelativeRoundtripTimeout(MS).into()]);
-    assert!(
-        object
-            .reference()
-            .policy_overrides(&[])
-            .as_slice()
-            .is_empty()
-    );
+    assert!(object.reference().policy_overrides(&[]).as_slice().is_empty());
 
-    let bare = changed
-        .set_policy_overrides(&[], SetOverrideType::Set)
-        .unwrap();
+    let bare = changed.set_policy_overrides(&[], SetOverrideType::Set).unwrap();
     assert_eq!(timeout(&bare), Some(Duration::from_secs(60)));
     let more = [ConnectionTimeout(MS).into()];
-    let more = changed
-        .set_policy_overrides(&more, SetOverrideType::Add)
-        .unwrap();
+    let more = changed.set_policy_overrides(&more, SetOverrideType::Add).unwrap();
     assert_eq!(timeout(&more), Some(MS));
-    assert_eq!(
-        more.reference().client_policy(),
-        Some(ConnectionTimeout(MS))
-    );
+    assert_eq!(more.reference().client_policy(), Some(ConnectionTimeout(MS)));
 }
 
 #[test]
@@ -138,29 +117,12 @@ fn contradictions_are_refused_with_their_place() {
     let orb = client(ClientConnections::Cached);
     let now = SystemTime::now();
     let invalid = |policies: &[oxorb::policy::AnyPolicy]| {
-        let refused = orb
-            .policies()
-            .set_policy_overrides(policies, SetOverrideType::Set);
+        let refused = orb.policies().set_policy_overrides(policies, SetOverrideType::Set);
         refused.unwrap_err().indices
     };
-    assert_eq!(
-        invalid(&[SyncScope::None.into(), SyncScope::WithServer.into()]),
-        [1]
-    );
-    assert_eq!(
-        invalid(&[
-            RequestStartTime(now + MS).into(),
-            RequestEndTime(now).into()
-        ]),
-        [0]
-    );
-    assert_eq!(
-        invalid(&[
-            Retry::NONE.into(),
-            RequestPriority { min: 2, max: 1 }.into()
-        ]),
-        [1]
-    );
+    assert_eq!(invalid(&[SyncScope::None.into(), SyncScope::WithServer.into()]), [1]);
+    assert_eq!(invalid(&[RequestStartTime(now + MS).into(), RequestEndTime(now).into()]), [0]);
+    assert_eq!(invalid(&[Retry::NONE.into(), RequestPriority { min: 2, max: 1 }.into()]), [1]);
     assert_eq!(invalid(&[ConnectionTimeout(Duration::ZERO).into()]), [0]);
     assert!(orb.policies().overrides(&[]).as_slice().is_empty());
 }
@@ -189,10 +151,7 @@ impl Servant for Hurried {
 
 #[test]
 fn what_is_left_of_the_time_comes_to_the_servant() {
-    only_over!(
-        CONTEXTS,
-        "deadlines travel in messages that have room for them"
-    );
+    only_over!(CONTEXTS, "deadlines travel in messages that have room for them");
     let _guard = watchdog(LONG);
     for remote in [true, false] {
         let server = server(Concurrency::ThreadPerConnection);
@@ -207,11 +166,7 @@ fn what_is_left_of_the_time_comes_to_the_servant() {
         call(&object, &PING).unwrap();
         let before = Instant::now();
         call(&object.with_timeout(hour), &PING).unwrap();
-        call(
-            &object.with(ReplyEndTime(SystemTime::now() + 2 * hour)),
-            &PING,
-        )
-        .unwrap();
+        call(&object.with(ReplyEndTime(SystemTime::now() + 2 * hour)), &PING).unwrap();
         // A reference may have the way back in other threads' hands: asynchronous calls, too.
         let hurried = object.with_timeout(3 * hour);
         let later = hurried.reference();
@@ -224,11 +179,7 @@ fn what_is_left_of_the_time_comes_to_the_servant() {
             .map(|deadline| deadline.map(|at| (at - before).as_secs_f64() / 3600.0))
             .map(|hours| hours.map(|hours| hours.round()))
             .collect();
-        assert_eq!(
-            hours,
-            [None, Some(1.0), Some(2.0), Some(3.0), None],
-            "remote: {remote}"
-        );
+        assert_eq!(hours, [None, Some(1.0), Some(2.0), Some(3.0), None], "remote: {remote}");
         assert_eq!(current_deadline(), None);
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
@@ -258,10 +209,7 @@ fn request_with(object: &ObjectRef, response: Response, policies: &PolicyValueWr
 
 #[test]
 fn a_request_that_comes_too_late_is_not_served() {
-    only_over!(
-        CONTEXTS,
-        "the deadline is in a service context that is written by hand"
-    );
+    only_over!(CONTEXTS, "the deadline is in a service context that is written by hand");
     let _guard = watchdog(LONG);
     let server = server(Concurrency::ThreadPerConnection);
     let servant = Arc::new(Pinger::default());
@@ -272,13 +220,9 @@ fn a_request_that_comes_too_late_is_not_served() {
         let mut late = PolicyValueWriter::new();
         late.utc(kind, 1); // 1582
         // A oneway is dropped without a word.
-        stream
-            .write_all(&request_with(&object, Response::None, &late))
-            .unwrap();
+        stream.write_all(&request_with(&object, Response::None, &late)).unwrap();
         for response in [Response::WithTarget, Response::WithServer] {
-            stream
-                .write_all(&request_with(&object, response, &late))
-                .unwrap();
+            stream.write_all(&request_with(&object, response, &late)).unwrap();
             let message = stream.message();
             let frame = peer::frame(&message);
             let reply = oxorb_giop::Reply::parse(&frame).unwrap();
@@ -302,26 +246,11 @@ fn times_that_are_over_or_cannot_be_awaited_are_timeout_before_anything_is_sent(
     let now = SystemTime::now();
     let hour = Duration::from_secs(3600);
     for (object, number) in [
-        (
-            object.with(ReplyEndTime(now)),
-            minor::timeout::BEFORE_SENDING,
-        ),
-        (
-            object.with(RequestEndTime(now)),
-            minor::timeout::BEFORE_SENDING,
-        ),
-        (
-            object.with(RelativeRequestTimeout(Duration::ZERO)),
-            minor::timeout::BEFORE_SENDING,
-        ),
-        (
-            object.with(RequestStartTime(now + hour)),
-            minor::timeout::TOO_EARLY,
-        ),
-        (
-            object.with(ReplyStartTime(now + hour)),
-            minor::timeout::TOO_EARLY,
-        ),
+        (object.with(ReplyEndTime(now)), minor::timeout::BEFORE_SENDING),
+        (object.with(RequestEndTime(now)), minor::timeout::BEFORE_SENDING),
+        (object.with(RelativeRequestTimeout(Duration::ZERO)), minor::timeout::BEFORE_SENDING),
+        (object.with(RequestStartTime(now + hour)), minor::timeout::TOO_EARLY),
+        (object.with(ReplyStartTime(now + hour)), minor::timeout::TOO_EARLY),
     ] {
         let late = ping(&object, 1).unwrap_err();
         assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::No);
@@ -339,9 +268,7 @@ fn start_times_hold_request_and_reply_back() {
     let object = pinger(&server, &client);
     let request = SystemTime::now() + 30 * MS;
     let reply = request + 30 * MS;
-    let held = object
-        .with(RequestStartTime(request))
-        .with(ReplyStartTime(reply));
+    let held = object.with(RequestStartTime(request)).with(ReplyStartTime(reply));
     assert_eq!(ping(&held, 1), Ok(2));
     assert!(SystemTime::now() >= reply);
     server.shutdown(true).unwrap();
@@ -374,10 +301,7 @@ fn a_sync_scope_says_what_a_oneway_waits_for() {
     let _guard = watchdog(LONG);
     for version in [Version::V1_2, Version::V1_0] {
         let server = server(Concurrency::ThreadPerConnection);
-        let client = common::transport::builder()
-            .max_giop(version)
-            .build()
-            .unwrap();
+        let client = common::transport::builder().max_giop(version).build().unwrap();
         let servant = Arc::new(Pinger::default());
         let local = server.root_poa().activate_servant(servant.clone()).unwrap();
         let object = elsewhere(&client, &local);
@@ -419,11 +343,7 @@ fn with_server_notices_that_the_object_is_not_there() {
     let gone = client.string_to_object(&url(&[&at], "gone")).unwrap();
     let scope = SyncScope::WithServer;
     let raised = send(&gone.with(scope), &NOTE).unwrap_err();
-    assert_raised(
-        raised,
-        SystemExceptionKind::ObjectNotExist,
-        CompletionStatus::No,
-    );
+    assert_raised(raised, SystemExceptionKind::ObjectNotExist, CompletionStatus::No);
     send(&gone, &NOTE).unwrap();
     server.shutdown(true).unwrap();
 }
@@ -479,23 +399,15 @@ fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
         }
     };
     let reference = object.reference();
-    let many = object.with(BufferingConstraint {
-        count: Some(3),
-        ..BufferingConstraint::FLUSH
-    });
+    let many = object.with(BufferingConstraint { count: Some(3), ..BufferingConstraint::FLUSH });
     send(&many, &NOTE).unwrap();
     send(&many, &NOTE).unwrap();
-    assert_eq!(
-        (reference.buffered().waiting, reference.buffered().sent),
-        (2, 0)
-    );
+    assert_eq!((reference.buffered().waiting, reference.buffered().sent), (2, 0));
     send(&many, &NOTE).unwrap();
     arrived(3);
 
-    let octets = object.with(BufferingConstraint {
-        octets: Some(10_000),
-        ..BufferingConstraint::FLUSH
-    });
+    let octets =
+        object.with(BufferingConstraint { octets: Some(10_000), ..BufferingConstraint::FLUSH });
     send(&octets, &NOTE).unwrap();
     // What has arrived is still counted until the thread that sent it has come back from that.
     while reference.buffered().waiting != 1 {
@@ -504,10 +416,8 @@ fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
     reference.flush().unwrap();
     arrived(4);
 
-    let soon = object.with(BufferingConstraint {
-        time: Some(20 * MS),
-        ..BufferingConstraint::FLUSH
-    });
+    let soon =
+        object.with(BufferingConstraint { time: Some(20 * MS), ..BufferingConstraint::FLUSH });
     send(&soon, &NOTE).unwrap();
     arrived(5);
     send(&object, &NOTE).unwrap();
@@ -524,18 +434,10 @@ fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
 #[test]
 fn a_full_buffer_is_transient_and_what_cannot_be_sent_is_counted() {
     let _guard = watchdog(LONG);
-    let client = common::transport::builder()
-        .setting("BufferedOneways", "4096")
-        .build()
-        .unwrap();
-    let object = client
-        .string_to_object(&nowhere("x"))
-        .unwrap()
-        .with(SyncScope::None)
-        .with(BufferingConstraint {
-            time: Some(Duration::from_secs(3600)),
-            ..BufferingConstraint::FLUSH
-        });
+    let client = common::transport::builder().setting("BufferedOneways", "4096").build().unwrap();
+    let object = client.string_to_object(&nowhere("x")).unwrap().with(SyncScope::None).with(
+        BufferingConstraint { time: Some(Duration::from_secs(3600)), ..BufferingConstraint::FLUSH },
+    );
     let reference = object.reference();
     let big = reference.send(&NOTE, |e| {
         e.copy_octets(&[0; 5000]);
@@ -546,10 +448,7 @@ fn a_full_buffer_is_transient_and_what_cannot_be_sent_is_counted() {
     assert_eq!(full.minor, minor::transient::BUFFER_FULL);
     send(&object, &NOTE).unwrap();
     assert!(reference.flush().is_err());
-    assert_eq!(
-        (reference.buffered().lost, reference.buffered().waiting),
-        (1, 0)
-    );
+    assert_eq!((reference.buffered().lost, reference.buffered().waiting), (1, 0));
     client.shutdown(true).unwrap();
 }
 
@@ -576,17 +475,10 @@ fn no_rebind_refuses_to_follow_once_bound_until_validated_anew() {
             let mut connection = server.accept();
             connection.answer_next(1);
             let id = connection.request();
-            forward(
-                &mut connection,
-                id,
-                ReplyStatus::LOCATION_FORWARD,
-                &elsewhere,
-            );
+            forward(&mut connection, id, ReplyStatus::LOCATION_FORWARD, &elsewhere);
             // `validate_connection` asks, and is told the same.
             let id = connection.locate();
-            connection.locate_reply(id, LocateStatus::OBJECT_FORWARD, |e| {
-                elsewhere_ior.encode(e)
-            });
+            connection.locate_reply(id, LocateStatus::OBJECT_FORWARD, |e| elsewhere_ior.encode(e));
             let mut there = other.accept();
             let id = there.locate();
             there.locate_reply(id, LocateStatus::OBJECT_HERE, |_| Ok(()));
@@ -657,10 +549,7 @@ fn a_permanent_forward_becomes_the_reference() {
     let _guard = watchdog(LONG);
     let other = FakeServer::start();
     let elsewhere = other.address();
-    for status in [
-        ReplyStatus::LOCATION_FORWARD,
-        ReplyStatus::LOCATION_FORWARD_PERM,
-    ] {
+    for status in [ReplyStatus::LOCATION_FORWARD, ReplyStatus::LOCATION_FORWARD_PERM] {
         let client = client(ClientConnections::Private);
         let (before, after) = played(
             |server| {
@@ -705,9 +594,8 @@ fn where_an_object_is_can_be_asked_before_the_request() {
                 Ok(())
             });
             let id = connection.locate();
-            connection.locate_reply(id, LocateStatus::OBJECT_FORWARD_PERM, |e| {
-                elsewhere_ior.encode(e)
-            });
+            connection
+                .locate_reply(id, LocateStatus::OBJECT_FORWARD_PERM, |e| elsewhere_ior.encode(e));
             let mut there = other.accept();
             let id = there.locate();
             there.locate_reply(id, LocateStatus::OBJECT_HERE, |_| Ok(()));
@@ -729,9 +617,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
             // Short enough to be sent at once.
             connection.answer_next(1);
             let id = connection.locate();
-            connection.locate_reply(id, LocateStatus::LOC_SYSTEM_EXCEPTION, |e| {
-                NOT_YOU.encode(e)
-            });
+            connection.locate_reply(id, LocateStatus::LOC_SYSTEM_EXCEPTION, |e| NOT_YOU.encode(e));
             let id = connection.locate();
             connection.locate_reply(id, LocateStatus::UNKNOWN_OBJECT, |_| Ok(()));
         },
@@ -749,10 +635,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
             (big().unwrap_err(), big().unwrap_err())
         },
     );
-    assert_eq!(
-        (refused.0.kind, refused.0.minor),
-        (SystemExceptionKind::NoPermission, 9)
-    );
+    assert_eq!((refused.0.kind, refused.0.minor), (SystemExceptionKind::NoPermission, 9));
     assert_eq!(refused.1.kind, SystemExceptionKind::ObjectNotExist);
 }
 
@@ -760,10 +643,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
 #[test]
 fn so_it_is_before_a_request_over_a_shared_connection() {
     let _guard = watchdog(LONG);
-    for connections in [
-        ClientConnections::Multiplexed,
-        ClientConnections::LeaderFollowers,
-    ] {
+    for connections in [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers] {
         let other = FakeServer::start();
         let elsewhere = ior_at(&other.address());
         let client = client(connections);
@@ -809,10 +689,7 @@ fn validating_asks_the_server_for_the_object() {
 fn prioritized(orb: &Orb, at: &Address) -> ObjectRef {
     let mut published = PolicyValueWriter::new();
     published.range(policy_type::REQUEST_PRIORITY, (10, 20));
-    let policies = TaggedComponent {
-        tag: tag::POLICIES,
-        data: published.octets().to_vec(),
-    };
+    let policies = TaggedComponent { tag: tag::POLICIES, data: published.octets().to_vec() };
     let ior = ior_with(at, vec![policies]);
     orb.string_to_object(&ior.to_string()).unwrap()
 }
@@ -835,19 +712,12 @@ fn policies_are_reconciled_with_what_the_server_published() {
 
             let contrary = object.with(RequestPriority { min: 21, max: 30 });
             let refused = ping(&contrary, 0).unwrap_err();
-            assert_raised(
-                refused,
-                SystemExceptionKind::InvPolicy,
-                CompletionStatus::No,
-            );
+            assert_raised(refused, SystemExceptionKind::InvPolicy, CompletionStatus::No);
             assert_eq!(ping_async(&contrary, 0).wait(), Err(refused));
             let failure = contrary.validate_connection().unwrap_err();
             assert_eq!(failure.exception, refused);
             assert_eq!(failure.inconsistent_policies, [PolicyType(25)]);
-            assert!(
-                failure.to_string().contains("RequestPriorityPolicy (25)"),
-                "{failure}"
-            );
+            assert!(failure.to_string().contains("RequestPriorityPolicy (25)"), "{failure}");
         },
     );
 }
@@ -856,11 +726,7 @@ fn policies_are_reconciled_with_what_the_server_published() {
 fn a_call_that_did_not_run_is_repeated_as_often_as_policy_says() {
     let _guard = watchdog(LONG);
     let client = client(ClientConnections::Private);
-    let quickly = |times| Retry {
-        times,
-        delay: MS,
-        max_delay: 4 * MS,
-    };
+    let quickly = |times| Retry { times, delay: MS, max_delay: 4 * MS };
     let refuse = |connection: &mut common::fake::FakeConnection, completed| {
         let id = connection.request();
         let refusal = SystemException::transient(1, completed);
@@ -893,11 +759,9 @@ fn a_call_that_did_not_run_is_repeated_as_often_as_policy_says() {
         },
     );
     assert_eq!(results[1], Ok(7));
-    for (index, status) in [
-        (0, CompletionStatus::No),
-        (2, CompletionStatus::No),
-        (3, CompletionStatus::Maybe),
-    ] {
+    for (index, status) in
+        [(0, CompletionStatus::No), (2, CompletionStatus::No), (3, CompletionStatus::Maybe)]
+    {
         let raised = results[index].unwrap_err();
         assert_raised(raised, SystemExceptionKind::Transient, status);
     }
@@ -909,18 +773,11 @@ fn a_server_that_starts_late_is_reached_by_repeating() {
     let client = client(ClientConnections::Private);
     let Place { endpoint, address } = free_place();
     let object = client.string_to_object(&url(&[&address], "x")).unwrap();
-    let patient = Retry {
-        times: u32::MAX,
-        delay: MS,
-        max_delay: 20 * MS,
-    };
+    let patient = Retry { times: u32::MAX, delay: MS, max_delay: 20 * MS };
     thread::scope(|scope| {
         let calling = scope.spawn(|| object.with(patient).non_existent());
         thread::sleep(50 * MS);
-        let server = common::transport::builder()
-            .listen(&endpoint)
-            .build()
-            .unwrap();
+        let server = common::transport::builder().listen(&endpoint).build().unwrap();
         assert_eq!(calling.join().unwrap(), Ok(true));
         server.shutdown(true).unwrap();
     });
@@ -946,16 +803,8 @@ fn a_failure_names_every_endpoint_and_what_happened_there() {
     let object = client.string_to_object(&ior.to_string()).unwrap();
     let object = object.with(ConnectionTimeout(SHORT));
     let failure = object.validate_connection().unwrap_err();
-    assert_raised(
-        failure.exception,
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
-    let endpoints: Vec<_> = failure
-        .attempts
-        .iter()
-        .map(|tried| &*tried.endpoint)
-        .collect();
+    assert_raised(failure.exception, SystemExceptionKind::Transient, CompletionStatus::No);
+    let endpoints: Vec<_> = failure.attempts.iter().map(|tried| &*tried.endpoint).collect();
     assert_eq!(
         endpoints,
         [
@@ -974,9 +823,7 @@ fn a_failure_names_every_endpoint_and_what_happened_there() {
 fn a_local_call_has_a_time_limit_in_the_end() {
     let _guard = watchdog(LONG);
     let server = server(Concurrency::ThreadPerConnection);
-    let local = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()));
+    let local = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let object = ObjectRef::from_ref(local.unwrap());
     assert_eq!(ping(&object, 1), Ok(2));
     // It sleeps for longer, and has run.
@@ -1017,9 +864,7 @@ fn the_end_waits_for_local_calls() {
     });
     // From within it would wait for itself.
     let server = common::server(Concurrency::ThreadPerConnection);
-    let local = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()));
+    let local = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let raised = call(&ObjectRef::from_ref(local.unwrap()), &STOP).unwrap_err();
     assert_eq!(raised.minor, minor::bad_inv_order::WOULD_DEADLOCK);
     server.shutdown(true).unwrap();

@@ -24,10 +24,7 @@ impl Servant for Echo {
     }
 
     fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
-        match upcall.args(|d| {
-            d.length(None, 1)
-                .and_then(|length| Ok(d.octets(length)?.len()))
-        }) {
+        match upcall.args(|d| d.length(None, 1).and_then(|length| Ok(d.octets(length)?.len()))) {
             Ok(length) => upcall.reply(|e| {
                 e.length(length, None)?;
                 e.copy_octets(&vec![7; length]);
@@ -63,10 +60,7 @@ fn the_first_large_call_allocates_nothing_for_its_messages() {
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     let argument = vec![7; LARGE];
     for sharing in [ClientConnections::Private, ClientConnections::Cached] {
-        let client = transport::builder()
-            .client_connections(sharing)
-            .build()
-            .unwrap();
+        let client = transport::builder().client_connections(sharing).build().unwrap();
         let object = client.string_to_object(&local.to_string()).unwrap();
         let prepared = object.with(BufferPreallocation(LARGE + 1000));
         prepared.reference().validate_connection().unwrap();
@@ -75,17 +69,11 @@ fn the_first_large_call_allocates_nothing_for_its_messages() {
         assert!(octets < 16_000, "{sharing:?}: {octets} octets");
         client.shutdown(true).unwrap();
 
-        let client = transport::builder()
-            .client_connections(sharing)
-            .build()
-            .unwrap();
+        let client = transport::builder().client_connections(sharing).build().unwrap();
         let object = client.string_to_object(&local.to_string()).unwrap();
         object.reference().validate_connection().unwrap();
         let octets = allocated(&object, &argument);
-        assert!(
-            octets >= 2 * LARGE as u64,
-            "{sharing:?}: {octets} octets without the policy"
-        );
+        assert!(octets >= 2 * LARGE as u64, "{sharing:?}: {octets} octets without the policy");
         client.shutdown(true).unwrap();
     }
     server.shutdown(true).unwrap();

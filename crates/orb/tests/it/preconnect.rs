@@ -39,8 +39,7 @@ fn until_accepted(server: &Lanes, connections: usize) {
 
 fn ping_all(orb: &Orb, object: &ObjectRef) {
     for priority in PRIORITIES {
-        orb.set_thread_priority(Priority::new(priority).unwrap())
-            .unwrap();
+        orb.set_thread_priority(Priority::new(priority).unwrap()).unwrap();
         assert_eq!(ping(object, 1), Ok(7));
     }
 }
@@ -145,10 +144,7 @@ fn what_cannot_be_reached_is_named_when_the_orb_is_made() {
         assert!(refused.contains(part), "{part} is not in {refused}");
     }
     let unknown = failed(builder().preconnect("Sonar"));
-    assert!(
-        unknown.contains("no initial reference \"Sonar\""),
-        "{unknown}"
-    );
+    assert!(unknown.contains("no initial reference \"Sonar\""), "{unknown}");
     let nonsense = failed(builder().preconnect("corbaloc:nonsense"));
     assert!(nonsense.contains("corbaloc:nonsense"), "{nonsense}");
 

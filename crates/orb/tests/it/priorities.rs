@@ -40,10 +40,7 @@ impl PriorityTransform for Shift {
     }
 
     fn outbound(&self, priority: Priority, object_id: &[u8]) -> Option<Priority> {
-        assert!(
-            [&b"relay"[..], b"quiet"].contains(&object_id),
-            "{object_id:?}"
-        );
+        assert!([&b"relay"[..], b"quiet"].contains(&object_id), "{object_id:?}");
         match object_id == b"quiet" {
             true => None,
             false => Priority::new(priority.get() - 100).ok(),
@@ -74,17 +71,12 @@ impl Servant for Relay {
 fn sent_priority(seen: &Seen) -> i16 {
     let mut contexts = seen.contexts.iter();
     let context = contexts.find(|(id, _)| *id == context_id::RT_CORBA_PRIORITY);
-    oxorb_object::contexts::Priority::parse(&context.unwrap().1)
-        .unwrap()
-        .0
+    oxorb_object::contexts::Priority::parse(&context.unwrap().1).unwrap().0
 }
 
 #[test]
 fn a_transform_sees_what_comes_in_and_what_servants_send_out() {
-    common::only_over!(
-        GIOP,
-        "the service context RTCorbaPriority is written and read by hand"
-    );
+    common::only_over!(GIOP, "the service context RTCorbaPriority is written and read by hand");
     let _guard = watchdog(LONG);
     let behind = Lanes::start(&[-1]);
     let server = common::transport::listening()
@@ -92,26 +84,18 @@ fn a_transform_sees_what_comes_in_and_what_servants_send_out() {
         .build()
         .unwrap();
     let client = common::transport::builder().build().unwrap();
-    let propagated = PriorityModelPolicy {
-        model: PriorityModel::ClientPropagated,
-        server_priority: 0,
-    };
+    let propagated =
+        PriorityModelPolicy { model: PriorityModel::ClientPropagated, server_priority: 0 };
     let target = behind.object(&server, &[RtPolicyValue::Model(propagated)]);
     let policies = Policies {
         id_assignment: IdAssignment::User,
-        realtime: RtPolicies {
-            priority_model: Some(propagated),
-            ..RtPolicies::default()
-        },
+        realtime: RtPolicies { priority_model: Some(propagated), ..RtPolicies::default() },
         ..Policies::default()
     };
     let poa = server.root_poa().create_poa("relays", policies).unwrap();
     let relay = |id: &str| {
         let servant = Arc::new(Relay(target.clone()));
-        elsewhere(
-            &client,
-            &poa.activate_servant_with_id(&id.into(), servant).unwrap(),
-        )
+        elsewhere(&client, &poa.activate_servant_with_id(&id.into(), servant).unwrap())
     };
     let (relay, quiet) = (relay("relay"), relay("quiet"));
     client.set_thread_priority(priority(300)).unwrap();
@@ -119,11 +103,7 @@ fn a_transform_sees_what_comes_in_and_what_servants_send_out() {
     let seen = behind.seen();
     assert_eq!(sent_priority(&seen[0]), 300 + 5 - 100, "in and out again");
     let refused = call(&quiet, &PASS).unwrap_err();
-    assert_raised(
-        refused,
-        SystemExceptionKind::DataConversion,
-        CompletionStatus::No,
-    );
+    assert_raised(refused, SystemExceptionKind::DataConversion, CompletionStatus::No);
     assert!(behind.seen().is_empty(), "it was not sent");
     // Where no servant runs nothing is transformed.
     server.set_thread_priority(priority(40)).unwrap();
@@ -164,10 +144,7 @@ impl Servant for Slow {
 
 #[test]
 fn an_answer_that_comes_later_carries_the_priority_back() {
-    common::only_over!(
-        GIOP,
-        "the service context RTCorbaPriority is written and read by hand"
-    );
+    common::only_over!(GIOP, "the service context RTCorbaPriority is written and read by hand");
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
     let realtime = RtPolicies {
@@ -237,10 +214,7 @@ fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
         .with(ClientProtocol::new(&[Protocol::with(chosen_tag(), properties)]).unwrap());
     call(&object, &PASS).unwrap();
     let told = kernel_of("dport", common::port(&common::address(&object)));
-    assert_told(
-        &told,
-        &["tb60000", "rb40000", "tos:0xb8", "timer:(keepalive"],
-    );
+    assert_told(&told, &["tb60000", "rb40000", "tos:0xb8", "timer:(keepalive"]);
     end(&[&client]);
 }
 
@@ -307,17 +281,10 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
         server_protocols: ProtocolList::new(&[Protocol::with(chosen_tag(), properties)]).ok(),
         ..RtPolicies::default()
     };
-    let object = activate(
-        &poa(&server, "marked", realtime),
-        &client,
-        &Arc::new(Worker::default()),
-    );
+    let object = activate(&poa(&server, "marked", realtime), &client, &Arc::new(Worker::default()));
     let _ = whereabouts(&object);
     let told = kernel(common::port(&common::address(&object)));
-    assert_told(
-        &told,
-        &["tb60000", "rb40000", "tos:0xb8", "timer:(keepalive"],
-    );
+    assert_told(&told, &["tb60000", "rb40000", "tos:0xb8", "timer:(keepalive"]);
     end(&[&client, &server]);
 }
 
@@ -338,19 +305,10 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
         .build()
         .unwrap();
     let client = client();
-    let lanes = [
-        lane(10, 1),
-        lane(20, 1),
-        lane(30, 1).dscp(46).socket_priority(5),
-    ];
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes(lanes))
-        .unwrap();
-    let marks: [(i16, &[&str]); 3] = [
-        (10, &["tos:0x28"]),
-        (20, &["tos:0x30"]),
-        (30, &["tos:0xb8", "class_id:0x5"]),
-    ];
+    let lanes = [lane(10, 1), lane(20, 1), lane(30, 1).dscp(46).socket_priority(5)];
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
+    let marks: [(i16, &[&str]); 3] =
+        [(10, &["tos:0x28"]), (20, &["tos:0x30"]), (30, &["tos:0xb8", "class_id:0x5"])];
     for (value, marks) in marks {
         let poa = lane_poa(&server, pool, value);
         let object = activate(&poa, &client, &Arc::new(Worker::default()));
@@ -366,14 +324,8 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     end(&[&client, &server]);
     for wrong in ["LaneDSCP 1:0=64", "LaneCPU 1=0", "LaneCPU 1:0=many"] {
         let (name, value) = wrong.split_once(' ').unwrap();
-        let refused = common::transport::builder()
-            .setting(name, value)
-            .build()
-            .unwrap_err();
-        assert!(
-            refused.to_string().contains("expected POOL:LANE=NUMBER"),
-            "{refused}"
-        );
+        let refused = common::transport::builder().setting(name, value).build().unwrap_err();
+        assert!(refused.to_string().contains("expected POOL:LANE=NUMBER"), "{refused}");
     }
 }
 
@@ -387,11 +339,7 @@ fn each_lane_is_scheduled_as_it_says() {
     let (server, client) = (fifo_server(), client());
     let classes = [
         (10, LaneScheduling::AsOrb, Class::Fifo),
-        (
-            20,
-            LaneScheduling::Class(Class::RoundRobin),
-            Class::RoundRobin,
-        ),
+        (20, LaneScheduling::Class(Class::RoundRobin), Class::RoundRobin),
         (30, LaneScheduling::Class(Class::Other), Class::Other),
     ];
     let reserved = lane(40, 2).scheduling(LaneScheduling::Reserved(small_reservation()));
@@ -411,11 +359,7 @@ fn each_lane_is_scheduled_as_it_says() {
     let reserved = ask(40);
     for ((value, _, class), seen) in classes.into_iter().zip(seen) {
         // Continuous: from the lowest native priority upwards.
-        let priority = if class == Class::Other {
-            0
-        } else {
-            i32::from(value) + 1
-        };
+        let priority = if class == Class::Other { 0 } else { i32::from(value) + 1 };
         assert_eq!(seen, (Some(value), class, priority, false), "lane {value}");
     }
     assert_eq!((reserved.0, reserved.3), (Some(40), true));
@@ -430,21 +374,15 @@ fn a_lane_that_wants_more_time_than_there_is_does_not_start() {
     };
     let server = fifo_server();
     let day = Duration::from_secs(4);
-    let greedy = LaneScheduling::Reserved(Reservation {
-        runtime: day * 9 / 20,
-        deadline: day,
-        period: day,
-    });
+    let greedy =
+        LaneScheduling::Reserved(Reservation { runtime: day * 9 / 20, deadline: day, period: day });
     let lanes = [lane(10, 1), lane(20, 64).scheduling(greedy)];
     match server.create_threadpool(Threadpool::with_lanes(lanes)) {
         Ok(_) => assert!(!overload_is_refused(), "29 processors were given away"),
         Err(refused) => {
             assert!(overload_is_refused(), "{refused}");
             let told = refused.to_string();
-            assert!(
-                told.contains("1.8s of each 4s (45.0 % of a processor)"),
-                "{told}"
-            );
+            assert!(told.contains("1.8s of each 4s (45.0 % of a processor)"), "{told}");
         }
     }
     end(&[&server]);
@@ -461,16 +399,8 @@ fn a_schedule_that_contradicts_the_rest_of_a_lane_is_refused_with_the_reason() {
         (&fifo, pool(round()).allow_borrowing(), "borrow"),
         (&fifo, pool(reserved().cpu(0)), "moves threads"),
         (&fifo, pool(reserved().dynamic_threads(1)), "from the start"),
-        (
-            &fifo,
-            pool(reserved()).serving(Serving::ThreadPerRequest),
-            "from the start",
-        ),
-        (
-            &fifo,
-            pool(lane(10, 1).socket_priority(7)),
-            "socket priority",
-        ),
+        (&fifo, pool(reserved()).serving(Serving::ThreadPerRequest), "from the start"),
+        (&fifo, pool(lane(10, 1).socket_priority(7)), "socket priority"),
     ];
     for (orb, plan, reason) in cases {
         let refused = orb.create_threadpool(plan).unwrap_err();
@@ -490,11 +420,7 @@ fn fifo_server() -> Orb {
 
 fn small_reservation() -> Reservation {
     let period = Duration::from_millis(100);
-    Reservation {
-        runtime: Duration::from_millis(2),
-        deadline: period,
-        period,
-    }
+    Reservation { runtime: Duration::from_millis(2), deadline: period, period }
 }
 
 /// Notes its thread's CORBA priority, class, native priority, and whether it has processor time of its own; in between it

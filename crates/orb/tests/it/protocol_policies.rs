@@ -187,29 +187,18 @@ fn a_poa_publishes_the_protocols_of_its_policy_in_their_order() {
     let server = orb(&memory).listen(both).build().unwrap();
     let deaf = orb(&memory).listen("iiop://127.0.0.1:0").build().unwrap();
     let poa = |orb: &Orb, name: &str, tags: &[u32]| {
-        let realtime = RtPolicies {
-            server_protocols: Some(list(tags)),
-            ..RtPolicies::default()
-        };
-        let policies = Policies {
-            realtime,
-            ..Policies::default()
-        };
+        let realtime = RtPolicies { server_protocols: Some(list(tags)), ..RtPolicies::default() };
+        let policies = Policies { realtime, ..Policies::default() };
         orb.root_poa().create_poa(name, policies)
     };
-    for (name, wanted) in [
-        ("both", &[MEMORY, IIOP][..]),
-        ("tcp", &[IIOP]),
-        ("mem", &[MEMORY]),
-    ] {
+    for (name, wanted) in [("both", &[MEMORY, IIOP][..]), ("tcp", &[IIOP]), ("mem", &[MEMORY])] {
         let poa = poa(&server, name, wanted).unwrap();
         let object = poa.activate_servant(Arc::new(Numbered(0))).unwrap();
         assert_eq!(tags(object.ior()), wanted);
     }
-    for (orb, tag, why) in [
-        (&server, NOBODYS, "tag of its profiles"),
-        (&deaf, MEMORY, "listens with none"),
-    ] {
+    for (orb, tag, why) in
+        [(&server, NOBODYS, "tag of its profiles"), (&deaf, MEMORY, "listens with none")]
+    {
         match poa(orb, "refused", &[tag]) {
             Err(PoaError::InvalidPolicy(error)) => {
                 assert!(error.to_string().contains(why), "{error}");
@@ -228,10 +217,8 @@ fn a_protocol_ignores_properties_that_it_does_not_know() {
     let (server, ior) = serve(&memory, "mem://properties", MEMORY);
     let client = orb(&memory).build().unwrap();
     let object: ObjectRef = client.resolve(&ior.to_string()).unwrap();
-    let tcp = TcpProtocolProperties {
-        send_buffer_size: 1 << 20,
-        ..TcpProtocolProperties::default()
-    };
+    let tcp =
+        TcpProtocolProperties { send_buffer_size: 1 << 20, ..TcpProtocolProperties::default() };
     let policy = ClientProtocol::new(&[Protocol::with(MEMORY, tcp)]).unwrap();
     answers(&object.with(policy), MEMORY);
     end(&[&client, &server]);
@@ -288,14 +275,8 @@ fn foreign_profiles_and_components_survive_octet_for_octet() {
     let mut ior = activate(&server, 7).ior().clone();
     // Odd lengths, a component of nobody's, and octets that are no encapsulation.
     let mut iiop = IiopProfile::parse(&ior.profiles[0]).unwrap();
-    iiop.components.push(TaggedComponent {
-        tag: NOBODYS,
-        data: vec![5, 4, 3],
-    });
-    let foreign = TaggedProfile {
-        tag: NOBODYS,
-        data: vec![0xff, 0, 7, 1, 0xfe],
-    };
+    iiop.components.push(TaggedComponent { tag: NOBODYS, data: vec![5, 4, 3] });
+    let foreign = TaggedProfile { tag: NOBODYS, data: vec![0xff, 0, 7, 1, 0xfe] };
     let components = TaggedProfile {
         tag: profile_tag::MULTIPLE_COMPONENTS,
         data: vec![0, 0, 0, 0, 0, 0, 0, 1, 9, 9, 9, 9, 0, 0, 0, 3, 9, 8, 7],

@@ -40,11 +40,7 @@ impl Handler {
         let servant = Arc::new(Pinger::default());
         let activated = orb.root_poa().activate_servant(Arc::clone(&servant) as _);
         let object = elsewhere(client, &activated.unwrap());
-        Handler {
-            orb,
-            servant,
-            object,
-        }
+        Handler { orb, servant, object }
     }
 
     fn await_notes(&self, wanted: u32) {
@@ -55,9 +51,7 @@ impl Handler {
 }
 
 fn not_told(client: &Orb) -> u64 {
-    client
-        .connection_statistics()
-        .count(Incident::HandlerNotTold)
+    client.connection_statistics().count(Incident::HandlerNotTold)
 }
 
 #[test]
@@ -131,17 +125,12 @@ fn the_answers_of_one_server_come_in_their_order() {
 fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     only_over!(SOCKETS, "nobody waits to be queued in memory");
     let _guard = watchdog(LONG);
-    let client = common::transport::builder()
-        .connect_timeout(10 * LONG)
-        .build()
-        .unwrap();
+    let client = common::transport::builder().connect_timeout(10 * LONG).build().unwrap();
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
     client.observe_connections(move |event| seen.lock().unwrap().push(event.to_string()));
     let refusing = common::transport::free_place().address;
-    let nobody = client
-        .string_to_object(&ior_at(&refusing).to_string())
-        .unwrap();
+    let nobody = client.string_to_object(&ior_at(&refusing).to_string()).unwrap();
     tell(&nobody, &NOTED);
     // Counted first, then told.
     while events.lock().unwrap().is_empty() {
@@ -154,18 +143,13 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
 
     // One is being told, 256 wait.
     let hole = BlackHole::new();
-    let nobody = client
-        .string_to_object(&ior_at(&hole.address()).to_string())
-        .unwrap();
+    let nobody = client.string_to_object(&ior_at(&hole.address()).to_string()).unwrap();
     for _ in 0..300 {
         tell(&nobody, &NOTED);
     }
     assert!((43..=44).contains(&(not_told(&client) - 1)));
     let said = events.lock().unwrap().pop().unwrap();
-    assert!(
-        said.contains("256 answers wait for handlers there already"),
-        "{said}"
-    );
+    assert!(said.contains("256 answers wait for handlers there already"), "{said}");
     // Others are told all the same.
     let handler = Handler::new(&client);
     tell(&handler.object, &NOTED);

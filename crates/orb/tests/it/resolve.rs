@@ -110,9 +110,7 @@ impl Bench {
         let first = bench.object.clone();
         let names = std::sync::Arc::new(Names { first });
         let names = bench.server.root_poa().activate_servant(names).unwrap();
-        bench
-            .server
-            .bind("NameService", &ObjectRef::from_ref(names));
+        bench.server.bind("NameService", &ObjectRef::from_ref(names));
         bench
     }
 
@@ -228,10 +226,8 @@ fn initial_references_are_registered_given_or_below_a_default() {
     let unknown = given.resolve_initial_references("C").unwrap_err();
     assert!(unknown.to_string().contains("only A, B"), "{unknown}");
 
-    let below = client_of(&[
-        "-ORBDefaultInitRef",
-        transport::url(&[&at], "").trim_end_matches('/'),
-    ]);
+    let below =
+        client_of(&["-ORBDefaultInitRef", transport::url(&[&at], "").trim_end_matches('/')]);
     reached(&below, "First");
     let object = below.string_to_object("corbaloc:rir:/First").unwrap();
     assert_eq!(ping(&object, 1), Ok(2));
@@ -241,12 +237,8 @@ fn initial_references_are_registered_given_or_below_a_default() {
 #[test]
 fn references_that_lead_to_each_other_have_an_end() {
     let _guard = watchdog(LONG);
-    let circle = client_of(&[
-        "-ORBInitRef",
-        "A=corbaloc:rir:/B",
-        "-ORBInitRef",
-        "B=corbaloc:rir:/A",
-    ]);
+    let circle =
+        client_of(&["-ORBInitRef", "A=corbaloc:rir:/B", "-ORBInitRef", "B=corbaloc:rir:/A"]);
     assert!(matches!(
         circle.resolve_initial_references("A"),
         Err(ResolveError::TooManyIndirections(_))
@@ -284,16 +276,10 @@ fn names_are_asked_for_at_the_naming_service() {
 
     for text in ["corbaname:rir:#Pingers/second", "corbaname:rir:#Far/second"] {
         let missing = lost(&client, text);
-        assert!(
-            missing.contains("there is no \"second\" (NotFound)"),
-            "{missing}"
-        );
+        assert!(missing.contains("there is no \"second\" (NotFound)"), "{missing}");
     }
     let round = lost(&client, "corbaname:rir:#Far/round");
-    assert!(
-        round.contains("from one context to another for ever"),
-        "{round}"
-    );
+    assert!(round.contains("from one context to another for ever"), "{round}");
     let nil = lost(&client, "corbaname:rir:#Pingers/none");
     assert!(nil.contains("nil reference"), "{nil}");
     let nobody = nowhere("").replace("corbaloc", "corbaname");

@@ -64,11 +64,7 @@ fn a_room_without_a_connection_fails_as_a_call_would() {
     for (place, limit, kind) in [
         (format!("corbaloc:uiop:{path}|x"), short, timeout),
         (format!("corbaloc:shm:{path}|x"), short, timeout),
-        (
-            format!("corbaloc:uiop:{path}-nobody|x"),
-            LONG,
-            SystemExceptionKind::Transient,
-        ),
+        (format!("corbaloc:uiop:{path}-nobody|x"), LONG, SystemExceptionKind::Transient),
     ] {
         for sharing in EVERY_SHARING {
             let client = trusting(sharing);

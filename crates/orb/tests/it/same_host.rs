@@ -57,10 +57,7 @@ fn iiop_alone(ior: &Ior, change: impl FnOnce(&mut IiopProfile)) -> Ior {
     let tagged = ior.profiles.iter().find(|it| it.tag == IIOP).unwrap();
     let mut profile = IiopProfile::parse(tagged).unwrap();
     change(&mut profile);
-    Ior {
-        type_id: ior.type_id.clone(),
-        profiles: vec![profile.to_profile()],
-    }
+    Ior { type_id: ior.type_id.clone(), profiles: vec![profile.to_profile()] }
 }
 
 /// The transport over which the server's only connection came.
@@ -74,10 +71,7 @@ fn transport(server: &Orb) -> String {
     let [(place, 1)] = &thread.waits_at[..] else {
         panic!("{thread}");
     };
-    assert!(
-        thread.to_string().ends_with(&format!(", at {place}")),
-        "{thread}"
-    );
+    assert!(thread.to_string().ends_with(&format!(", at {place}")), "{thread}");
     place.split_once(':').unwrap().0.to_owned()
 }
 
@@ -110,11 +104,7 @@ fn memory_comes_first_then_the_socket_then_tcp_whatever_the_order_of_endpoints()
         let ior = pinger(&server);
         assert_eq!(taken(&server, &ior, |it| it), expected, "{endpoints}");
         let iiop = iiop_alone(&ior, |_| ());
-        assert_eq!(
-            taken(&server, &iiop, |it| it),
-            expected,
-            "{endpoints}, IIOP's profile"
-        );
+        assert_eq!(taken(&server, &iiop, |it| it), expected, "{endpoints}, IIOP's profile");
         server.shutdown(true).unwrap();
     }
 }
@@ -149,9 +139,7 @@ fn a_lane_serves_sockets_and_memory_with_one_thread_at_its_priority() {
     let _guard = watchdog(LONG);
     let server = server("iiop://127.0.0.1:0;uiop://;shm://");
     let lanes = [lane(10, 1), lane(20, 1)];
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes(lanes))
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
     let realtime = RtPolicies {
         threadpool: Some(pool),
         priority_model: model(PriorityModel::ClientPropagated, 10),
@@ -181,10 +169,7 @@ fn a_lane_serves_sockets_and_memory_with_one_thread_at_its_priority() {
         let [(memory, 1), (socket, 1)] = &thread.waits_at[..] else {
             panic!("{thread}");
         };
-        assert!(
-            memory.starts_with("shm:/") && socket.starts_with("tcp:"),
-            "{thread}"
-        );
+        assert!(memory.starts_with("shm:/") && socket.starts_with("tcp:"), "{thread}");
     }
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
@@ -322,11 +307,7 @@ fn what_is_stale_leads_to_the_next_address() {
             let fresh = common::client(sharing);
             let object = bound(&fresh, object.reference().ior());
             for n in 0..4 {
-                assert_eq!(
-                    ping_async(&object, n).wait(),
-                    Ok(n + 1),
-                    "{now}, {sharing:?}"
-                );
+                assert_eq!(ping_async(&object, n).wait(), Ok(n + 1), "{now}, {sharing:?}");
             }
             fresh.shutdown(true).unwrap();
         }

@@ -77,9 +77,7 @@ fn table() -> DispatchTable {
         ("burn", 40, Criticality::Low),
         ("call", 50, Criticality::Low),
     ] {
-        let handle = repository
-            .create(&format!("plant::Machine::{name}"))
-            .unwrap();
+        let handle = repository.create(&format!("plant::Machine::{name}")).unwrap();
         let said = Characteristics {
             worst_case: MILLISECOND,
             period: period * MILLISECOND,
@@ -167,20 +165,11 @@ fn a_row_goes_before_the_priority_model_and_holds_in_every_sort_of_poa() {
         ..RtPolicies::default()
     };
     let sorts = [
-        Policies {
-            realtime: declared,
-            ..Policies::default()
-        },
-        Policies {
-            thread: ThreadPolicy::SingleThread,
-            ..Policies::default()
-        },
+        Policies { realtime: declared, ..Policies::default() },
+        Policies { thread: ThreadPolicy::SingleThread, ..Policies::default() },
     ];
     for (at, policies) in sorts.into_iter().enumerate() {
-        let poa = server
-            .root_poa()
-            .create_poa(&format!("poa-{at}"), policies)
-            .unwrap();
+        let poa = server.root_poa().create_poa(&format!("poa-{at}"), policies).unwrap();
         poa.manager().activate().unwrap();
         let machine = Arc::new(Machine::default());
         let object = elsewhere(&client, activate(&poa, &machine).reference());
@@ -192,10 +181,7 @@ fn a_row_goes_before_the_priority_model_and_holds_in_every_sort_of_poa() {
 
 #[test]
 fn a_client_with_the_table_says_what_its_requests_are_worth() {
-    common::only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let server = orb(None, SchedulingClass::Other);
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let machine = Arc::new(Machine::default());
@@ -215,10 +201,7 @@ fn a_client_with_the_table_says_what_its_requests_are_worth() {
 
 #[test]
 fn a_propagated_priority_is_that_of_the_operation() {
-    common::only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let server = orb(None, SchedulingClass::Other);
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let policies = Policies {
@@ -247,10 +230,7 @@ fn a_propagated_priority_is_that_of_the_operation() {
 /// A4.12: the row of an operation chooses the lane, and so the connection that leads there, whatever priority the caller has.
 #[test]
 fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
-    common::only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let propagated = |server: &Orb, threadpool| {
         let policies = Policies {
@@ -300,18 +280,12 @@ fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
 /// is none of the rows'.
 #[test]
 fn the_row_of_an_operation_chooses_its_band_its_connection_and_a_lane_within() {
-    common::only_over!(
-        CONTEXTS,
-        "priorities travel in messages that have room for them"
-    );
+    common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
     let client = orb(Some(scheduler(false)), SchedulingClass::Other);
     let server = orb(None, SchedulingClass::Other);
     let priority = |number| Priority::new(number).unwrap();
     // The priorities of the rows, as a server without lanes sees them.
-    let (plain, machine) = (
-        orb(None, SchedulingClass::Other),
-        Arc::new(Machine::default()),
-    );
+    let (plain, machine) = (orb(None, SchedulingClass::Other), Arc::new(Machine::default()));
     let mut policies = Policies {
         realtime: RtPolicies {
             priority_model: Some(PriorityModelPolicy {
@@ -404,10 +378,7 @@ fn calls_between_operations_make_the_dependency_graph() {
     let server = orb(Some(scheduler(true)), SchedulingClass::Other);
     let callee = Arc::new(Machine::default());
     let next = activate(server.root_poa(), &callee);
-    let caller = Arc::new(Machine {
-        next: Some(next),
-        ..Machine::default()
-    });
+    let caller = Arc::new(Machine { next: Some(next), ..Machine::default() });
     let client = orb(None, SchedulingClass::Other);
     let object = elsewhere(&client, activate(server.root_poa(), &caller).reference());
     for _ in 0..3 {

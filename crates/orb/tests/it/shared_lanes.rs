@@ -49,21 +49,15 @@ fn lanes_that_buffer_or_borrow_serve_more_than_a_hundred_connections() {
         let stuck = in_the_background(&all[0], &WAIT);
         worker.until_waiting(1);
         let calls: Vec<_> = all[1..].iter().take(20).collect();
-        let calls: Vec<_> = calls
-            .into_iter()
-            .map(|object| in_the_background(object, &WHERE))
-            .collect();
+        let calls: Vec<_> =
+            calls.into_iter().map(|object| in_the_background(object, &WHERE)).collect();
         if highest == 40 {
             // Lent threads answer them.
-            calls
-                .into_iter()
-                .for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
+            calls.into_iter().for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
             worker.open();
         } else {
             worker.open();
-            calls
-                .into_iter()
-                .for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
+            calls.into_iter().for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
         }
         assert_eq!(stuck.join().unwrap(), Ok(()));
         let statistics = server.connection_statistics();
@@ -80,11 +74,7 @@ fn a_connection_that_no_lane_can_watch_is_turned_away_and_told() {
     let (server, client) = (shared(), Orb::builder().build().unwrap());
     let five = Threadpool::with_lanes((1..=5).map(|value| lane(value, 1))).allow_borrowing();
     let pool = server.create_threadpool(five).unwrap();
-    let object = activate(
-        &lane_poa(&server, pool, 5),
-        &client,
-        &Arc::new(Worker::default()),
-    );
+    let object = activate(&lane_poa(&server, pool, 5), &client, &Arc::new(Worker::default()));
     assert!(call(&object, &WHERE).is_err());
     let statistics = server.connection_statistics();
     assert!(statistics.count(Incident::NotServed) > 0);

@@ -22,10 +22,7 @@ impl Setting {
     fn new(endpoint: &str, pages: Option<&str>) -> Self {
         // Connections of the setting before are gone when the threads that served them have ended.
         let _watchdog = watchdog(LONG);
-        while fs::read_to_string("/proc/self/maps")
-            .unwrap()
-            .contains("memfd:oxorb-")
-        {
+        while fs::read_to_string("/proc/self/maps").unwrap().contains("memfd:oxorb-") {
             thread::yield_now();
         }
         let mut server = Orb::builder().listen(endpoint);
@@ -37,11 +34,7 @@ impl Setting {
         let local = server.root_poa().activate_servant(servant).unwrap();
         let client = Orb::builder().build().unwrap();
         let object = client.string_to_object(&local.to_string()).unwrap();
-        Self {
-            server,
-            client,
-            object,
-        }
+        Self { server, client, object }
     }
 
     fn refused(&self) -> u64 {
@@ -98,10 +91,7 @@ fn an_endpoint_says_how_pages_are_handled() {
     }
     // No huge page fits into memory of 12 KiB.
     let small = "shm://|ring=4K&blocks=0";
-    for (endpoint, orb) in [
-        (small, Some("huge")),
-        (&format!("{small}&pages=huge"), None),
-    ] {
+    for (endpoint, orb) in [(small, Some("huge")), (&format!("{small}&pages=huge"), None)] {
         let setting = Setting::new(endpoint, orb);
         for round in 1..=3 {
             let error = setting.object.reference().is_a("IDL:Other:1.0");
@@ -114,10 +104,7 @@ fn an_endpoint_says_how_pages_are_handled() {
     let two = format!("{small}&pages=huge;iiop://127.0.0.1:0");
     let setting = Setting::new(&two, None);
     assert!(!setting.object.reference().is_a("IDL:Other:1.0").unwrap());
-    let error = Orb::builder()
-        .listen("shm://|pages=gigantic")
-        .build()
-        .unwrap_err();
+    let error = Orb::builder().listen("shm://|pages=gigantic").build().unwrap_err();
     let error = error.to_string();
     assert!(error.contains("expected on-demand|resident"), "{error}");
     let error = Orb::builder().listen("uiop://|pages=locked").build();

@@ -38,11 +38,8 @@ struct Server {
 
 impl Server {
     fn start(role: &str) -> Server {
-        let mut child = rerun(test_name(server))
-            .env(ROLE, role)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            rerun(test_name(server)).env(ROLE, role).stdout(Stdio::piped()).spawn().unwrap();
         let says = BufReader::new(child.stdout.take().unwrap());
         let mut server = Server { child, says };
         server.hears("READY");
@@ -59,9 +56,7 @@ impl Server {
     }
 
     fn signal(&self, signal: &str) {
-        let sent = Command::new("kill")
-            .args([signal, &self.child.id().to_string()])
-            .status();
+        let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
     }
 

@@ -38,10 +38,7 @@ fn a_name_that_is_unbound_leads_nowhere_and_the_object_lives_on() {
     let _guard = watchdog(LONG);
     let server = server(Concurrency::ThreadPerConnection);
     let client = client(ClientConnections::Private);
-    let pinger = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let pinger = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     let pinger = ObjectRef::from_ref(pinger);
     server.bind("Pinger", &pinger);
     let by_name = at(&client, &pinger, "Pinger");
@@ -51,10 +48,7 @@ fn a_name_that_is_unbound_leads_nowhere_and_the_object_lives_on() {
     let gone = ping(&by_name, 1).unwrap_err();
     assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist);
     assert!(server.string_to_object("corbaloc:rir:/Pinger").is_err());
-    assert_eq!(
-        ping(&elsewhere(&client, oxorb::Interface::reference(&pinger)), 1),
-        Ok(2)
-    );
+    assert_eq!(ping(&elsewhere(&client, oxorb::Interface::reference(&pinger)), 1), Ok(2));
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }
@@ -64,10 +58,7 @@ fn one_poa_serves_all_keys_that_nobody_here_made() {
     let _guard = watchdog(LONG);
     let server = server(Concurrency::ThreadPerConnection);
     let client = client(ClientConnections::Private);
-    let pinger = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let pinger = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     let pinger = ObjectRef::from_ref(pinger);
     server.bind("Pinger", &pinger);
     let foreign = at(&client, &pinger, "StandardImplName/old_poa/42");

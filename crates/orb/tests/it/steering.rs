@@ -38,19 +38,14 @@ fn at_front(client: &Orb, object: &ObjectRef) -> ObjectRef {
     let (host, port) = tcp::host_and_port(&common::address(object))
         .map(|(host, port)| (host.to_owned(), port))
         .unwrap();
-    let key: String = object_key(object)
-        .iter()
-        .map(|octet| format!("%{octet:02x}"))
-        .collect();
+    let key: String = object_key(object).iter().map(|octet| format!("%{octet:02x}")).collect();
     let url = format!("corbaloc:iiop:1.2@{host}:{port}/{key}");
     client.string_to_object(&url).unwrap()
 }
 
 fn marking(object: &ObjectRef) -> ObjectRef {
-    let properties = TcpProtocolProperties {
-        enable_network_priority: true,
-        ..TcpProtocolProperties::default()
-    };
+    let properties =
+        TcpProtocolProperties { enable_network_priority: true, ..TcpProtocolProperties::default() };
     let tag = common::transport::protocol().profile().tag();
     object.with(ClientProtocol::new(&[Protocol::with(tag, properties)]).unwrap())
 }
@@ -68,11 +63,7 @@ fn the_mark_of_a_client_leads_to_the_lane() {
     let _guard = watchdog(LONG);
     let server = server();
     // Of the second the mark is that of its priority.
-    let lanes = [
-        lane(LEAST, 1).dscp(10),
-        lane(URGENT, 1),
-        lane(500, 1).dscp(26),
-    ];
+    let lanes = [lane(LEAST, 1).dscp(10), lane(URGENT, 1), lane(500, 1).dscp(26)];
     let pool = Threadpool::with_lanes(lanes).front("iiop://127.0.0.1:0", Steering::Mark);
     let first = client();
     let object = in_pool(&server, &first, pool);
@@ -129,14 +120,10 @@ fn calls_with_network_priority_come_to_their_lane() {
     let client = client();
     let object = in_pool(&server, &client, pool);
     // Isochronous calls are marked with 46, bursts with 10.
-    for (class, expected) in [
-        (CommunicationClass::Isochronous, "oxorb-1.1"),
-        (CommunicationClass::Burst, "oxorb-1.0"),
-    ] {
-        let qos = Qos {
-            class,
-            ..Qos::default()
-        };
+    for (class, expected) in
+        [(CommunicationClass::Isochronous, "oxorb-1.1"), (CommunicationClass::Burst, "oxorb-1.0")]
+    {
+        let qos = Qos { class, ..Qos::default() };
         let told = marking(&at_front(&client, &object)).with(RequestQos(qos));
         assert_eq!(whereabouts(&told).thread, expected);
     }
@@ -208,10 +195,7 @@ fn fronts_that_tell_lanes_not_apart_are_refused() {
     let lanes = || [lane(1, 1).dscp(10), lane(2, 1).dscp(46)];
     let at = "iiop://127.0.0.1:0";
     let cases = [
-        (
-            Threadpool::new(1).front(at, Steering::Mark),
-            "pools with lanes",
-        ),
+        (Threadpool::new(1).front(at, Steering::Mark), "pools with lanes"),
         (
             Threadpool::with_lanes([lane(1, 1).dscp(10), lane(2, 1).dscp(10)])
                 .front(at, Steering::Mark),
@@ -225,10 +209,7 @@ fn fronts_that_tell_lanes_not_apart_are_refused() {
             Threadpool::with_lanes(lanes()).front("iiop://a,b", Steering::Mark),
             "2 endpoints are named",
         ),
-        (
-            Threadpool::with_lanes(lanes()).front("nothing", Steering::Mark),
-            "nothing",
-        ),
+        (Threadpool::with_lanes(lanes()).front("nothing", Steering::Mark), "nothing"),
         (
             Threadpool::with_lanes(lanes()).front("uiop:///tmp/oxorb-front", Steering::Mark),
             "TCP alone",
@@ -267,20 +248,11 @@ fn a_lane_paces_its_connections() {
     let _guard = watchdog(LONG);
     let server = server();
     let octets = |n| NonZeroU64::new(n).unwrap();
-    let lanes = [
-        lane(10, 1).pacing(octets(2_000_000)),
-        lane(20, 1).pacing(octets(5_000_000)),
-        lane(30, 1),
-    ];
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes(lanes))
-        .unwrap();
+    let lanes =
+        [lane(10, 1).pacing(octets(2_000_000)), lane(20, 1).pacing(octets(5_000_000)), lane(30, 1)];
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
     let client = client();
-    for (value, paced) in [
-        (10, Some("/16000000bps")),
-        (20, Some("/40000000bps")),
-        (30, None),
-    ] {
+    for (value, paced) in [(10, Some("/16000000bps")), (20, Some("/40000000bps")), (30, None)] {
         let poa = lane_poa(&server, pool, value);
         let object = activate(&poa, &client, &Arc::new(Worker::default()));
         let _ = whereabouts(&object);
@@ -307,9 +279,7 @@ fn a_device_without_threads_is_named_once_and_the_lane_serves() {
         }
     });
     let lanes: [ThreadpoolLane; 2] = [lane(10, 1).napi("no-such-device"), lane(20, 1).napi("lo")];
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes(lanes))
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
     let client = client();
     for value in [10, 20] {
         let poa = lane_poa(&server, pool, value);
@@ -321,10 +291,7 @@ fn a_device_without_threads_is_named_once_and_the_lane_serves() {
     let told = told.lock().unwrap().clone();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[0].starts_with("oxorb-1.0: "), "{told:?}");
-    assert!(
-        told[0].contains("napi no-such-device: there is no such network device"),
-        "{told:?}"
-    );
+    assert!(told[0].contains("napi no-such-device: there is no such network device"), "{told:?}");
     assert!(told[1].starts_with("oxorb-1.1: ") && told[1].contains("napi lo: "));
     end(&[&client, &server]);
 }

@@ -20,17 +20,12 @@ use crate::common::worker::*;
 use crate::common::{self, LONG, NOTE, PING, Pinger, alone, ping, ping_async};
 
 fn fifo(priority: i32) -> Schedule {
-    Schedule {
-        class: SchedulingClass::Fifo,
-        priority,
-    }
+    Schedule { class: SchedulingClass::Fifo, priority }
 }
 
 /// Calls an operation of a [`Worker`] that gives nothing.
 fn wait(object: &ObjectRef) -> AsyncReply<(), SystemException> {
-    object
-        .reference()
-        .invoke_async(&WAIT, |_| Ok(()), |_| Ok(()))
+    object.reference().invoke_async(&WAIT, |_| Ok(()), |_| Ok(()))
 }
 
 /// Kernel numbers and names of the process's threads whose names are an ORB's.
@@ -42,9 +37,7 @@ fn kernel_threads() -> BTreeMap<i32, String> {
         let id = task.file_name().to_str()?.parse().ok()?;
         Some((id, name.trim().to_owned()))
     });
-    tasks
-        .filter(|(_, name)| name.starts_with("oxorb-"))
-        .collect()
+    tasks.filter(|(_, name)| name.starts_with("oxorb-")).collect()
 }
 
 /// Has one of each kind of thread run in ORBs of this class, started by threads of SCHED_FIFO 40, and calls `look`.
@@ -77,9 +70,7 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     let server = orb(Concurrency::ThreadPerConnection);
     let workers = orb(Concurrency::LeaderFollowers { threads: 2 });
     let client = orb(Concurrency::ThreadPerConnection);
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes([lane(4, 1), lane(9, 1)]))
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes([lane(4, 1), lane(9, 1)])).unwrap();
     let worker = Arc::new(Worker::default());
     let urgent = activate(&lane_poa(&server, pool, 9), &client, &worker);
     let plain = activate(server.root_poa(), &client, &worker);
@@ -90,19 +81,18 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     // Readers, callbacks and alarms of calls at a priority, which outlive the call that started them.
     client.set_thread_priority(priority(20)).unwrap();
     schedule::set_current(fifo(40)).unwrap();
-    let pinger = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()));
+    let pinger = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let pinger = common::elsewhere(&client, &pinger.unwrap());
     let (told, answers) = mpsc::channel();
     ping_async(&pinger, 7).then(move |answer| {
         let _ = told.send(answer.is_ok());
     });
     assert_eq!(answers.recv(), Ok(true));
-    let waits = urgent
-        .reference()
-        .with_timeout(LONG)
-        .invoke_async::<(), SystemException>(&WAIT, |_| Ok(()), |_| Ok(()));
+    let waits = urgent.reference().with_timeout(LONG).invoke_async::<(), SystemException>(
+        &WAIT,
+        |_| Ok(()),
+        |_| Ok(()),
+    );
     waits.then(drop);
     worker.until_waiting(1);
     let mut later = Box::pin(wait(&plain));
@@ -190,11 +180,7 @@ fn each_thread_has_the_class_and_priority_that_were_declared_for_it() {
             all
         };
         assert_eq!(of(ThreadPurpose::Acceptor), [1, 1, 1, 5, 10]);
-        assert_eq!(
-            of(ThreadPurpose::Reader),
-            [10, 21],
-            "of the lane's band, of the caller's"
-        );
+        assert_eq!(of(ThreadPurpose::Reader), [10, 21], "of the lane's band, of the caller's");
         let all = purposes(threads);
         for purpose in [
             ThreadPurpose::Acceptor,
@@ -257,9 +243,7 @@ fn an_urgent_answer_does_not_wait_for_the_rest_of_another_one() {
 fn handlers_of_calls_of_two_priorities_run_side_by_side_each_at_its_own() {
     let _guard = watchdog(LONG);
     let (server, client) = (server(), client());
-    let pinger = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()));
+    let pinger = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let object = common::elsewhere(&client, &pinger.unwrap());
     // Each handler waits for the other one.
     let both = Arc::new(Barrier::new(2));
@@ -307,9 +291,7 @@ fn an_urgent_buffered_oneway_waits_for_no_other() {
     let received = urgent.receive();
     assert!(matches!(received, Received::Request(..)), "{received:?}");
     let threads = client.threads();
-    let oneways = threads
-        .iter()
-        .filter(|thread| thread.purpose == ThreadPurpose::Oneways);
+    let oneways = threads.iter().filter(|thread| thread.purpose == ThreadPurpose::Oneways);
     assert_eq!(oneways.count(), 2, "{threads:?}");
     assert_eq!(object.reference().buffered().lost, 0);
     drop((unread, urgent));
@@ -326,9 +308,7 @@ fn a_lookup_is_a_thread_of_the_orb() {
     let _guard = watchdog(LONG);
     let client = common::transport::builder().build().unwrap();
     client.set_thread_priority(priority(20)).unwrap();
-    let object = client
-        .string_to_object("corbaloc::no-such-host.invalid:1/x")
-        .unwrap();
+    let object = client.string_to_object("corbaloc::no-such-host.invalid:1/x").unwrap();
     // A lookup may be over before this thread looks: there is another one until one was seen.
     let seen = OnceLock::new();
     thread::scope(|scope| {

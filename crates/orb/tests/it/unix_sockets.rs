@@ -123,10 +123,7 @@ fn large_messages_arrive_whole_and_in_fragments() {
             |_| Ok(()),
             |d| {
                 let length = d.length(None, 1)?;
-                Ok(d.octets(length)?
-                    .iter()
-                    .filter(|&&octet| octet == 7)
-                    .count())
+                Ok(d.octets(length)?.iter().filter(|&&octet| octet == 7).count())
             },
         );
         assert_eq!(big, Ok(BIG_ANSWER), "fragments of {fragments}");
@@ -151,10 +148,7 @@ fn references_are_those_of_tao_and_read_back_as_urls() {
     let _guard = watchdog(LONG);
     let path = Path::new("url");
     let (server, client) = (server_at(&path.endpoint()), cached());
-    let local = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     server.bind("Pinger", &ObjectRef::from_ref(local.clone()));
     let object = elsewhere(&client, &local);
     assert_eq!(profile(&object).place, path.0.to_str().unwrap());
@@ -164,18 +158,13 @@ fn references_are_those_of_tao_and_read_back_as_urls() {
     for url in [
         url,
         format!("corbaloc:uiop:{}|Pinger", path.0.display()),
-        format!(
-            "corbaloc:iiop:127.0.0.1:1,uiop:1.1@{}|Pinger",
-            path.0.display()
-        ),
+        format!("corbaloc:iiop:127.0.0.1:1,uiop:1.1@{}|Pinger", path.0.display()),
         format!("corbaloc:uiop:/nobody|,uiop:{}|Pinger", path.0.display()),
     ] {
         let object = client.string_to_object(&url).unwrap();
         assert_eq!(ping(&object, 1), Ok(2), "{url}");
     }
-    let error = client
-        .string_to_object("corbaloc:uiop:/run/bank/key")
-        .unwrap_err();
+    let error = client.string_to_object("corbaloc:uiop:/run/bank/key").unwrap_err();
     assert!(error.to_string().contains("not ended by |"), "{error}");
     end([&client, &server]);
 }
@@ -212,10 +201,7 @@ fn conversation(ior: &Ior) -> Result<Orb, SystemException> {
     let object = client.string_to_object(&ior.to_string())?;
     ping(&object.with(LocateFirst::Always), 1)?;
     object.reference().send(&NOTE, |_| Ok(()))?;
-    object
-        .with(SyncScope::WithTarget)
-        .reference()
-        .send(&NOTE, |_| Ok(()))?;
+    object.with(SyncScope::WithTarget).reference().send(&NOTE, |_| Ok(()))?;
     let long = |e: &mut Encoder<'_>| {
         e.copy_octets(&[7; 20_000]);
         Ok(())
@@ -298,12 +284,7 @@ impl Impostor {
         fs::remove_file(&path.0).unwrap();
         let listener = UnixListener::bind(&path.0).unwrap();
         listener.set_nonblocking(true).unwrap();
-        Self {
-            server,
-            object,
-            listener,
-            path,
-        }
+        Self { server, object, listener, path }
     }
 
     /// The identity that the server published.
@@ -369,10 +350,9 @@ fn a_socket_that_is_not_the_servers_gets_no_octet() {
 fn a_reference_without_a_fallback_goes_by_the_name() {
     let _guard = watchdog(LONG);
     let path = Path::new("name-only");
-    for (endpoints, identified) in [
-        (path.endpoint(), false),
-        (format!("{};iiop://127.0.0.1:0", path.endpoint()), true),
-    ] {
+    for (endpoints, identified) in
+        [(path.endpoint(), false), (format!("{};iiop://127.0.0.1:0", path.endpoint()), true)]
+    {
         let (server, client) = (server_at(&endpoints), cached());
         let object = pinger(&server, &client);
         let uiop = PlaceProfile::parse(&object.reference().ior().profiles[0]).unwrap();
@@ -381,18 +361,13 @@ fn a_reference_without_a_fallback_goes_by_the_name() {
         assert_eq!(has, identified);
         assert_eq!(ping(&object, 1), Ok(2));
         // Its own server knows it in either form.
-        for text in [
-            object.reference().ior().to_string(),
-            object.reference().to_corbaloc().unwrap(),
-        ] {
+        for text in
+            [object.reference().ior().to_string(), object.reference().to_corbaloc().unwrap()]
+        {
             let own = server.string_to_object(&text).unwrap();
             assert_eq!(ping(&own, 1), Ok(2));
         }
-        assert_eq!(
-            server.connection_statistics().accepted,
-            1,
-            "calls to itself take none"
-        );
+        assert_eq!(server.connection_statistics().accepted, 1, "calls to itself take none");
         end([&client, &server]);
     }
 }
@@ -424,9 +399,7 @@ fn a_profile_of_iiop_leads_to_the_socket_on_the_same_host() {
     elsewhere.components.retain(|it| !tells_of_a_socket(it));
     let refused = ping(&without(&elsewhere), 1).unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::Transient);
-    elsewhere
-        .components
-        .push(TaggedComponent::omniorb_unix("another-host", "/tmp/x"));
+    elsewhere.components.push(TaggedComponent::omniorb_unix("another-host", "/tmp/x"));
     let refused = ping(&without(&elsewhere), 1).unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::Transient);
     // omniORB's port where it listens on a socket only.
@@ -501,11 +474,7 @@ fn what_callers_are_told_when_the_server_is_killed() {
             until_hanging(&object);
             child.process.kill();
             let error = waiting.join().unwrap().unwrap_err();
-            assert_raised(
-                error,
-                SystemExceptionKind::CommFailure,
-                CompletionStatus::Maybe,
-            );
+            assert_raised(error, SystemExceptionKind::CommFailure, CompletionStatus::Maybe);
             assert!(path.0.exists(), "nobody was left to remove it");
             let error = ping(&object, 1).unwrap_err();
             assert_raised(error, SystemExceptionKind::Transient, CompletionStatus::No);
@@ -570,22 +539,14 @@ fn a_file_in_use_or_no_socket_is_refused_with_advice() {
     let client = cached();
     let object = pinger(&server, &client);
     let text = refused();
-    assert!(
-        text.contains("a process listens there; stop that process"),
-        "{text}"
-    );
+    assert!(text.contains("a process listens there; stop that process"), "{text}");
     assert_eq!(ping(&object, 1), Ok(2), "it was not harmed");
     end([&client, &server]);
     fs::write(&path.0, "precious").unwrap();
     assert!(refused().contains("no socket"), "{}", refused());
     assert_eq!(fs::read_to_string(&path.0).unwrap(), "precious");
     let long = format!("uiop:///{}", "x".repeat(200));
-    let error = Orb::builder()
-        .listen(&long)
-        .build()
-        .err()
-        .unwrap()
-        .to_string();
+    let error = Orb::builder().listen(&long).build().err().unwrap().to_string();
     assert!(error.contains("at most 107 octets"), "{error}");
 }
 
@@ -630,28 +591,16 @@ fn users_are_admitted_by_rules() {
 #[test]
 fn connections_are_counted_by_user() {
     let _guard = watchdog(LONG);
-    let server = Orb::builder()
-        .listen("uiop://")
-        .setting("MaxConnectionsPerClient", "2")
-        .build()
-        .unwrap();
+    let server =
+        Orb::builder().listen("uiop://").setting("MaxConnectionsPerClient", "2").build().unwrap();
     let clients = [(); 3].map(|()| cached());
     let [first, second, third] = clients.each_ref().map(|client| {
         let object = pinger(&server, client);
         ping(&object, 1)
     });
     assert_eq!((first, second), (Ok(2), Ok(2)));
-    assert_raised(
-        third.unwrap_err(),
-        SystemExceptionKind::Transient,
-        CompletionStatus::No,
-    );
-    assert!(
-        server
-            .connection_statistics()
-            .count(Incident::TooManyFromClient)
-            > 0
-    );
+    assert_raised(third.unwrap_err(), SystemExceptionKind::Transient, CompletionStatus::No);
+    assert!(server.connection_statistics().count(Incident::TooManyFromClient) > 0);
     for client in &clients {
         client.shutdown(true).unwrap();
     }
@@ -667,26 +616,17 @@ fn callbacks_take_the_connection_that_is_offered() {
         let builder = Orb::builder().listen("uiop://").setting(setting, "1");
         builder.build().unwrap()
     };
-    let (server, client) = (
-        orb("AcceptBiDirectionalGIOP"),
-        orb("OfferBiDirectionalGIOP"),
-    );
+    let (server, client) = (orb("AcceptBiDirectionalGIOP"), orb("OfferBiDirectionalGIOP"));
     let object = pinger(&server, &client);
     assert_eq!(ping(&object, 1), Ok(2));
     let callback = pinger(&client, &server);
     assert_eq!(ping(&callback, 1), Ok(2));
     assert_eq!(ping(&object, 1), Ok(2));
-    let taken = server
-        .connection_statistics()
-        .count(Incident::BidirectionalAccepted);
+    let taken = server.connection_statistics().count(Incident::BidirectionalAccepted);
     assert_eq!(taken, 1);
     while client.connection_statistics().accepted == 0 {
         thread::yield_now();
     }
-    assert_eq!(
-        client.connection_statistics().accepted,
-        1,
-        "it was looked at"
-    );
+    assert_eq!(client.connection_statistics().accepted, 1, "it was looked at");
     end([&client, &server]);
 }

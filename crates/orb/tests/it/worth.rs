@@ -34,10 +34,7 @@ fn worth_of(seen: &Seen) -> Option<Qos> {
 }
 
 fn of_class(class: CommunicationClass) -> RequestQos {
-    RequestQos(Qos {
-        class,
-        ..Qos::default()
-    })
+    RequestQos(Qos { class, ..Qos::default() })
 }
 
 /// Makes calls in every way there is when it is called.
@@ -76,10 +73,7 @@ impl Servant for Relay {
 
 #[test]
 fn calls_of_a_servant_carry_on_what_its_caller_said() {
-    only_over!(
-        CONTEXTS,
-        "what a call is worth travels in a service context"
-    );
+    only_over!(CONTEXTS, "what a call is worth travels in a service context");
     let _guard = watchdog(LONG);
     let said = Qos {
         priority: Some(9),
@@ -88,23 +82,15 @@ fn calls_of_a_servant_carry_on_what_its_caller_said() {
         deadline: Some(LONG),
         class: CommunicationClass::Isochronous,
     };
-    let own = Qos {
-        importance: 1,
-        ..Qos::default()
-    };
+    let own = Qos { importance: 1, ..Qos::default() };
     for sharing in EVERY_SHARING {
         let behind = Lanes::start(&[-1]);
-        let server = common::transport::listening()
-            .client_connections(sharing)
-            .build()
-            .unwrap();
+        let server = common::transport::listening().client_connections(sharing).build().unwrap();
         let client = client(ClientConnections::Private);
         let to = behind.object(&server, &[]);
         let relay = |says: Option<RequestQos>| {
             let to = to.clone();
-            let relay = server
-                .root_poa()
-                .activate_servant(Arc::new(Relay { to, says }));
+            let relay = server.root_poa().activate_servant(Arc::new(Relay { to, says }));
             relay.unwrap()
         };
         let seen = || loop {
@@ -165,10 +151,7 @@ fn urgent() -> (Orb, Orb, ObjectRef) {
 
 #[test]
 fn importance_reaches_the_thread_that_serves_the_request() {
-    only_over!(
-        CONTEXTS,
-        "what a call is worth travels in a service context"
-    );
+    only_over!(CONTEXTS, "what a call is worth travels in a service context");
     let _guard = watchdog(LONG);
     if !require_realtime() {
         return;
@@ -178,10 +161,7 @@ fn importance_reaches_the_thread_that_serves_the_request() {
     let at = |importance: Option<i32>| {
         let asked = whereabouts(&match importance {
             None => object.clone(),
-            Some(importance) => object.with(RequestQos(Qos {
-                importance,
-                ..Qos::default()
-            })),
+            Some(importance) => object.with(RequestQos(Qos { importance, ..Qos::default() })),
         });
         assert_eq!(asked.priority, 10_000, "its CORBA priority is the caller's");
         asked.native
@@ -208,10 +188,7 @@ fn importance_reaches_the_thread_that_serves_the_request() {
 /// A caller that reads no policies in the reference sends no RTCorbaPriority.
 #[test]
 fn the_priority_of_riop_reaches_the_thread_where_no_other_is_sent() {
-    only_over!(
-        CONTEXTS,
-        "what a call is worth travels in a service context"
-    );
+    only_over!(CONTEXTS, "what a call is worth travels in a service context");
     let _guard = watchdog(LONG);
     let (server, client, object) = urgent();
     let mut key = String::new();
@@ -221,10 +198,7 @@ fn the_priority_of_riop_reaches_the_thread_where_no_other_is_sent() {
     let url = transport::url(&[&address(&object)], &key);
     let plain = client.string_to_object(&url).unwrap();
     assert_eq!(whereabouts(&plain).priority, 0, "the model's");
-    let said = RequestQos(Qos {
-        priority: Some(12_345),
-        ..Qos::default()
-    });
+    let said = RequestQos(Qos { priority: Some(12_345), ..Qos::default() });
     assert_eq!(whereabouts(&plain.with(said)).priority, 12_345);
     client.set_thread_priority(priority(77)).unwrap();
     let both = whereabouts(&object.with(said));
@@ -235,10 +209,7 @@ fn the_priority_of_riop_reaches_the_thread_where_no_other_is_sent() {
 
 #[test]
 fn each_communication_class_has_connections_of_its_own() {
-    only_over!(
-        CONTEXTS,
-        "what a call is worth travels in a service context"
-    );
+    only_over!(CONTEXTS, "what a call is worth travels in a service context");
     let _guard = watchdog(LONG);
     for sharing in EVERY_SHARING {
         let server = Lanes::start(&[-1]);
@@ -308,9 +279,7 @@ impl Servant for Together {
         self.order.lock().unwrap().extend(number);
         // Time for another request to begin. Where one has to, this one waits for it.
         thread::sleep(Duration::from_millis(20));
-        until("requests run side by side", || {
-            self.most.load(Ordering::SeqCst) >= self.wanted
-        });
+        until("requests run side by side", || self.most.load(Ordering::SeqCst) >= self.wanted);
         self.running.fetch_sub(1, Ordering::SeqCst);
         upcall.reply(|e| {
             e.longlong(0);
@@ -326,27 +295,18 @@ impl Servant for Together {
 /// Requests of one connection run side by side, but those of a message stream.
 #[test]
 fn a_message_stream_is_served_in_order() {
-    only_over!(
-        CONTEXTS,
-        "what a call is worth travels in a service context"
-    );
+    only_over!(CONTEXTS, "what a call is worth travels in a service context");
     const REQUESTS: i64 = 20;
     let _guard = watchdog(LONG);
     for concurrency in EVERY_CONCURRENCY {
-        for class in [
-            CommunicationClass::MessageStream,
-            CommunicationClass::Message,
-        ] {
+        for class in [CommunicationClass::MessageStream, CommunicationClass::Message] {
             let server = server(concurrency);
             let client = client(ClientConnections::Cached);
             let wanted = match class {
                 CommunicationClass::MessageStream => 1,
                 _ => 2,
             };
-            let servant = Arc::new(Together {
-                wanted,
-                ..Together::default()
-            });
+            let servant = Arc::new(Together { wanted, ..Together::default() });
             let object = server.root_poa().activate_servant(servant.clone()).unwrap();
             let object = elsewhere(&client, &object).with(of_class(class));
             let calls: Vec<_> = (0..REQUESTS).map(|n| ping_async(&object, n)).collect();

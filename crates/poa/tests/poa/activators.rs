@@ -47,11 +47,7 @@ impl Keeper {
     }
 
     fn last(&self) -> Arc<Echo> {
-        self.last
-            .lock()
-            .unwrap()
-            .clone()
-            .expect("somebody was incarnated")
+        self.last.lock().unwrap().clone().expect("somebody was incarnated")
     }
 
     fn note(&self, event: Event) {
@@ -113,17 +109,9 @@ impl Setting {
     fn new(policies: Policies, always: Option<Arc<Echo>>) -> Setting {
         let (orb, root) = start();
         let poa = root.create_poa("kept", policies).unwrap();
-        let keeper = Arc::new(Keeper {
-            always,
-            ..Keeper::default()
-        });
+        let keeper = Arc::new(Keeper { always, ..Keeper::default() });
         poa.set_servant_activator(Kept(keeper.clone())).unwrap();
-        Setting {
-            orb,
-            root,
-            poa,
-            keeper,
-        }
+        Setting { orb, root, poa, keeper }
     }
 
     fn object(&self, id: &str) -> Ref {
@@ -148,17 +136,10 @@ fn an_object_is_made_once_and_given_back_when_it_ends() {
     }
     setting.expect(&[incarnated("one")]);
     setting.poa.deactivate_id("one").unwrap();
-    assert!(matches!(
-        setting.poa.deactivate_id("one"),
-        Err(PoaError::ObjectNotActive)
-    ));
+    assert!(matches!(setting.poa.deactivate_id("one"), Err(PoaError::ObjectNotActive)));
     // The next request waits for the end of the last life.
     assert_eq!(same(&object, 4), Ok(4));
-    setting.expect(&[
-        incarnated("one"),
-        etherealized("one", false, false),
-        incarnated("one"),
-    ]);
+    setting.expect(&[incarnated("one"), etherealized("one", false, false), incarnated("one")]);
     setting.orb.shutdown(true).unwrap();
     setting.expect(&[
         incarnated("one"),
@@ -201,11 +182,7 @@ fn a_servant_is_given_back_after_its_last_request_and_not_before() {
         assert_eq!(running.join().unwrap(), Ok(()));
         assert_eq!(next.join().unwrap(), Ok(2));
     });
-    setting.expect(&[
-        incarnated("one"),
-        etherealized("one", false, false),
-        incarnated("one"),
-    ]);
+    setting.expect(&[incarnated("one"), etherealized("one", false, false), incarnated("one")]);
     setting.orb.shutdown(true).unwrap();
 }
 
@@ -240,10 +217,7 @@ fn a_servant_may_end_its_own_object() {
 #[test]
 fn it_says_whether_the_servant_incarnates_others() {
     let _guard = watchdog(LONG);
-    let policies = Policies {
-        id_uniqueness: IdUniqueness::Multiple,
-        ..activated()
-    };
+    let policies = Policies { id_uniqueness: IdUniqueness::Multiple, ..activated() };
     let setting = Setting::new(policies, Some(Echo::new()));
     assert_eq!(same(&setting.object("one"), 1), Ok(1));
     assert_eq!(same(&setting.object("two"), 1), Ok(1));
@@ -294,11 +268,7 @@ fn it_may_forward_refuse_and_panic() {
 fn objects_with_ids_of_the_system_live_again_under_the_same_id() {
     let _guard = watchdog(LONG);
     for lifespan in [Lifespan::Transient, Lifespan::Persistent] {
-        let policies = Policies {
-            lifespan,
-            id_assignment: IdAssignment::System,
-            ..activated()
-        };
+        let policies = Policies { lifespan, id_assignment: IdAssignment::System, ..activated() };
         let setting = Setting::new(policies, None);
         let object: oxorb_core::ObjectRef = setting.poa.create_reference().unwrap();
         let id = setting.poa.reference_to_id(&object).unwrap();
@@ -341,10 +311,7 @@ fn manager_and_poa_give_all_back_when_they_end() {
     let setting = Setting::new(activated(), None);
     assert_eq!(same(&setting.object("one"), 1), Ok(1));
     setting.poa.manager().deactivate(true, true).unwrap();
-    assert_eq!(
-        setting.keeper.events(),
-        [incarnated("one"), etherealized("one", true, false)]
-    );
+    assert_eq!(setting.keeper.events(), [incarnated("one"), etherealized("one", true, false)]);
     setting.poa.destroy(true, true).unwrap();
 
     let silent = setting.root.create_poa("silent", activated()).unwrap();

@@ -51,13 +51,8 @@ impl AdapterActivator for Maker {
             // Long enough for others to find a POA without its object.
             thread::sleep(Duration::from_millis(20));
         }
-        poa.activate_servant_with_id(&"one".into(), Echo::new())
-            .expect("a new POA");
-        self.0
-            .names
-            .lock()
-            .unwrap()
-            .push(poa.adapter_name().join("/"));
+        poa.activate_servant_with_id(&"one".into(), Echo::new()).expect("a new POA");
+        self.0.names.lock().unwrap().push(poa.adapter_name().join("/"));
         Ok(true)
     }
 }
@@ -69,10 +64,7 @@ fn absent(root: &Poa, names: &[&str]) -> Ref {
         poa = poa.create_poa(name, persistent()).unwrap();
     }
     let object = reference(&poa, "one");
-    root.find_poa(names[0])
-        .unwrap()
-        .destroy(true, true)
-        .unwrap();
+    root.find_poa(names[0]).unwrap().destroy(true, true).unwrap();
     object
 }
 
@@ -81,18 +73,12 @@ fn a_request_has_all_poas_of_its_path_made() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
     let object = absent(&root, &["a", "b", "c"]);
-    assert_eq!(
-        same(&object, 1).unwrap_err().minor,
-        minor::object_not_exist::NO_POA
-    );
+    assert_eq!(same(&object, 1).unwrap_err().minor, minor::object_not_exist::NO_POA);
     let maker = Maker::default();
     root.set_activator(Some(Arc::new(maker.clone())));
     assert_eq!(same(&object, 1), Ok(1));
     assert_eq!(same(&object, 2), Ok(2));
-    assert_eq!(
-        *maker.0.names.lock().unwrap(),
-        ["RootPOA/a", "RootPOA/a/b", "RootPOA/a/b/c"]
-    );
+    assert_eq!(*maker.0.names.lock().unwrap(), ["RootPOA/a", "RootPOA/a/b", "RootPOA/a/b/c"]);
     assert_eq!(maker.0.calls.load(Ordering::SeqCst), 3);
     // And again after the end of a middle one.
     let middle = root.find_poa("a").unwrap().find_poa("b").unwrap();
@@ -107,10 +93,7 @@ fn two_requests_for_an_unknown_poa_have_it_made_once_and_find_its_objects() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
     let (one, below) = (absent(&root, &["a"]), absent(&root, &["a", "b"]));
-    let maker = Maker(Arc::new(Made {
-        slowly: true,
-        ..Made::default()
-    }));
+    let maker = Maker(Arc::new(Made { slowly: true, ..Made::default() }));
     root.set_activator(Some(Arc::new(maker.clone())));
     thread::scope(|scope| {
         for object in [&one, &below] {
@@ -144,19 +127,13 @@ fn an_activator_may_decline_lie_raise_and_panic() {
 fn finding_may_activate() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
-    assert!(matches!(
-        root.find_or_activate_poa("a"),
-        Err(PoaError::AdapterNonExistent(_))
-    ));
+    assert!(matches!(root.find_or_activate_poa("a"), Err(PoaError::AdapterNonExistent(_))));
     root.set_activator(Some(Arc::new(Maker::default())));
     assert!(root.find_poa("a").is_none());
     let made = root.find_or_activate_poa("a").unwrap();
     assert_eq!(root.find_poa("a"), Some(made));
     let failed = root.find_or_activate_poa("raises").unwrap_err();
-    assert_eq!(
-        failed.system().unwrap().kind,
-        SystemExceptionKind::ObjAdapter
-    );
+    assert_eq!(failed.system().unwrap().kind, SystemExceptionKind::ObjAdapter);
     orb.shutdown(true).unwrap();
 }
 
@@ -168,9 +145,7 @@ fn a_poa_is_not_made_again_before_its_predecessor_is_no_more() {
     root.set_activator(Some(Arc::new(maker.clone())));
     let poa = root.create_poa("a", persistent()).unwrap();
     let servant = Echo::new();
-    let old = poa
-        .activate_servant_with_id(&"one".into(), servant.clone())
-        .unwrap();
+    let old = poa.activate_servant_with_id(&"one".into(), servant.clone()).unwrap();
     thread::scope(|scope| {
         let running = scope.spawn(|| wait(&old));
         servant.gate.wait_for(1);
@@ -197,10 +172,7 @@ fn the_activator_of_a_parent_that_does_not_let_requests_pass_is_not_asked() {
     let maker = Maker::default();
     parent.set_activator(Some(Arc::new(maker.clone())));
     parent.manager().discard_requests(true).unwrap();
-    assert_eq!(
-        same(&object, 1).unwrap_err().minor,
-        minor::transient::DISCARDING
-    );
+    assert_eq!(same(&object, 1).unwrap_err().minor, minor::transient::DISCARDING);
     assert_eq!(maker.0.calls.load(Ordering::SeqCst), 0);
     parent.manager().activate().unwrap();
     assert_eq!(same(&object, 1), Ok(1));

@@ -15,11 +15,8 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-const THREADS: [ThreadPolicy; 3] = [
-    ThreadPolicy::OrbControlled,
-    ThreadPolicy::SingleThread,
-    ThreadPolicy::MainThread,
-];
+const THREADS: [ThreadPolicy; 3] =
+    [ThreadPolicy::OrbControlled, ThreadPolicy::SingleThread, ThreadPolicy::MainThread];
 const LIFESPANS: [Lifespan; 2] = [Lifespan::Transient, Lifespan::Persistent];
 const UNIQUENESS: [IdUniqueness; 2] = [IdUniqueness::Unique, IdUniqueness::Multiple];
 const ASSIGNMENT: [IdAssignment; 2] = [IdAssignment::System, IdAssignment::User];
@@ -85,30 +82,9 @@ const FORBIDDEN: [Forbidden; 4] = [
         Some(RequestProcessing::ActiveObjectMapOnly),
         5,
     ),
-    (
-        Some(IdUniqueness::Unique),
-        None,
-        None,
-        None,
-        Some(RequestProcessing::DefaultServant),
-        2,
-    ),
-    (
-        None,
-        Some(IdAssignment::User),
-        Some(ImplicitActivation::Yes),
-        None,
-        None,
-        3,
-    ),
-    (
-        None,
-        None,
-        Some(ImplicitActivation::Yes),
-        Some(ServantRetention::NonRetain),
-        None,
-        4,
-    ),
+    (Some(IdUniqueness::Unique), None, None, None, Some(RequestProcessing::DefaultServant), 2),
+    (None, Some(IdAssignment::User), Some(ImplicitActivation::Yes), None, None, 3),
+    (None, None, Some(ImplicitActivation::Yes), Some(ServantRetention::NonRetain), None, 4),
 ];
 
 /// The index that InvalidPolicy must carry; `None`: legal.
@@ -153,13 +129,7 @@ fn a_list_names_the_first_policy_that_takes_part() {
     };
     let cases: [(&[Policy], u16); 5] = [
         (&[Processing(RequestProcessing::DefaultServant)], 0),
-        (
-            &[
-                Life(Lifespan::Persistent),
-                Processing(RequestProcessing::DefaultServant),
-            ],
-            1,
-        ),
+        (&[Life(Lifespan::Persistent), Processing(RequestProcessing::DefaultServant)], 1),
         (
             &[
                 Policy::ImplicitActivation(ImplicitActivation::Yes),
@@ -168,22 +138,12 @@ fn a_list_names_the_first_policy_that_takes_part() {
             ],
             0,
         ),
-        (
-            &[
-                Life(Lifespan::Persistent),
-                Retention(ServantRetention::NonRetain),
-            ],
-            1,
-        ),
+        (&[Life(Lifespan::Persistent), Retention(ServantRetention::NonRetain)], 1),
         // The same kind twice.
         (&[Life(Lifespan::Persistent), Life(Lifespan::Transient)], 1),
     ];
     for (list, index) in cases {
-        assert_eq!(
-            Policies::from_list(list).unwrap_err().index,
-            index,
-            "{list:?}"
-        );
+        assert_eq!(Policies::from_list(list).unwrap_err().index, index, "{list:?}");
     }
     for policies in all().iter().filter(|policies| policies.check().is_ok()) {
         assert_eq!(Policies::from_list(&policies.to_list()), Ok(*policies));
@@ -285,39 +245,22 @@ fn check(poa: &Poa) {
 
     // References to objects that are not active.
     let absent: Ref = if system {
-        assert!(matches!(
-            poa.create_reference_of("mine", ECHO),
-            Err(PoaError::UnknownId)
-        ));
-        poa.create_reference::<ObjectRef>()
-            .unwrap()
-            .reference()
-            .clone()
+        assert!(matches!(poa.create_reference_of("mine", ECHO), Err(PoaError::UnknownId)));
+        poa.create_reference::<ObjectRef>().unwrap().reference().clone()
     } else {
-        assert!(
-            wrong(&poa.create_reference::<ObjectRef>().unwrap_err()),
-            "{at}"
-        );
+        assert!(wrong(&poa.create_reference::<ObjectRef>().unwrap_err()), "{at}");
         reference(poa, "mine")
     };
-    let absent_id = poa
-        .reference_to_id(&ObjectRef::from_ref(absent.clone()))
-        .unwrap();
+    let absent_id = poa.reference_to_id(&ObjectRef::from_ref(absent.clone())).unwrap();
     assert_eq!(
         called(&absent),
         Err(match policies.request_processing {
-            RequestProcessing::ActiveObjectMapOnly => (
-                SystemExceptionKind::ObjectNotExist,
-                minor::object_not_exist::NO_OBJECT
-            ),
-            RequestProcessing::DefaultServant => (
-                SystemExceptionKind::ObjAdapter,
-                minor::obj_adapter::NO_DEFAULT_SERVANT
-            ),
-            RequestProcessing::ServantManager => (
-                SystemExceptionKind::ObjAdapter,
-                minor::obj_adapter::NO_SERVANT_MANAGER
-            ),
+            RequestProcessing::ActiveObjectMapOnly =>
+                (SystemExceptionKind::ObjectNotExist, minor::object_not_exist::NO_OBJECT),
+            RequestProcessing::DefaultServant =>
+                (SystemExceptionKind::ObjAdapter, minor::obj_adapter::NO_DEFAULT_SERVANT),
+            RequestProcessing::ServantManager =>
+                (SystemExceptionKind::ObjAdapter, minor::obj_adapter::NO_SERVANT_MANAGER),
         }),
         "{at}"
     );
@@ -327,22 +270,13 @@ fn check(poa: &Poa) {
     };
     assert!(gone(&poa.id_to_servant(&absent_id).err().unwrap()), "{at}");
     let as_object = ObjectRef::from_ref(absent.clone());
-    assert!(
-        gone(&poa.reference_to_servant(&as_object).err().unwrap()),
-        "{at}"
-    );
+    assert!(gone(&poa.reference_to_servant(&as_object).err().unwrap()), "{at}");
     let not_there = |error: &PoaError| match retain {
         true => matches!(error, PoaError::ObjectNotActive),
         false => matches!(error, PoaError::WrongPolicy(_)),
     };
-    assert!(
-        not_there(&poa.id_to_reference(&absent_id).unwrap_err()),
-        "{at}"
-    );
-    assert!(
-        not_there(&poa.deactivate_id(&absent_id).unwrap_err()),
-        "{at}"
-    );
+    assert!(not_there(&poa.id_to_reference(&absent_id).unwrap_err()), "{at}");
+    assert!(not_there(&poa.deactivate_id(&absent_id).unwrap_err()), "{at}");
 
     // Explicit activation.
     let servant = Echo::new();
@@ -391,15 +325,9 @@ fn check(poa: &Poa) {
         assert!(matches!(poa.servant(), Err(PoaError::NoServant)));
         poa.set_servant(servant.clone()).unwrap();
         assert_eq!(called(&absent), Ok(()), "{at}");
-        assert_eq!(
-            poa.id_to_servant(&absent_id).unwrap().identity(),
-            servant.identity()
-        );
+        assert_eq!(poa.id_to_servant(&absent_id).unwrap().identity(), servant.identity());
     } else {
-        assert!(
-            wrong(&poa.set_servant(servant.clone()).unwrap_err()),
-            "{at}"
-        );
+        assert!(wrong(&poa.set_servant(servant.clone()).unwrap_err()), "{at}");
         assert!(wrong(&poa.servant().err().unwrap()), "{at}");
     }
     let activator = poa.set_servant_activator(Giver(servant.clone()));
@@ -421,11 +349,7 @@ fn check(poa: &Poa) {
             false => poa.set_servant_locator(Giver(servant.clone())),
         };
         let again = again.unwrap_err().system().unwrap();
-        assert_eq!(
-            again.minor,
-            minor::bad_inv_order::SERVANT_MANAGER_SET,
-            "{at}"
-        );
+        assert_eq!(again.minor, minor::bad_inv_order::SERVANT_MANAGER_SET, "{at}");
         assert_eq!(called(&absent), Ok(()), "{at}");
         assert_eq!(servant.calls(), 1);
         // Kept or not.
@@ -440,10 +364,7 @@ fn check_active(poa: &Poa, object: &Ref, servant: &Arc<Echo>) {
     let typed = ObjectRef::from_ref(object.clone());
     let id = poa.reference_to_id(&typed).unwrap();
     assert_eq!(poa.id_to_reference(&id).unwrap(), *object);
-    assert_eq!(
-        poa.id_to_servant(&id).unwrap().identity(),
-        servant.identity()
-    );
+    assert_eq!(poa.id_to_servant(&id).unwrap().identity(), servant.identity());
     let found = poa.reference_to_servant(&typed).unwrap();
     assert_eq!(found.identity(), servant.identity());
     if unique {
@@ -458,8 +379,5 @@ fn check_active(poa: &Poa, object: &Ref, servant: &Arc<Echo>) {
         }
     }
     poa.deactivate(&typed).unwrap();
-    assert!(matches!(
-        poa.deactivate(&typed),
-        Err(PoaError::ObjectNotActive)
-    ));
+    assert!(matches!(poa.deactivate(&typed), Err(PoaError::ObjectNotActive)));
 }

@@ -41,10 +41,7 @@ pub(crate) fn persistent() -> Policies {
 
 /// Persistent objects that a servant activator makes.
 pub(crate) fn activated() -> Policies {
-    Policies {
-        request_processing: RequestProcessing::ServantManager,
-        ..persistent()
-    }
+    Policies { request_processing: RequestProcessing::ServantManager, ..persistent() }
 }
 
 /// Persistent objects that a servant locator gives servants for.
@@ -77,10 +74,7 @@ impl Echo {
     }
 
     pub(crate) fn that(within: impl Fn() + Send + Sync + 'static) -> Arc<Echo> {
-        Arc::new(Echo {
-            within: Some(Box::new(within)),
-            ..Echo::default()
-        })
+        Arc::new(Echo { within: Some(Box::new(within)), ..Echo::default() })
     }
 
     pub(crate) fn calls(&self) -> usize {

@@ -23,14 +23,9 @@ fn outside_a_request_there_is_none() {
 fn it_is_the_object_that_is_called_also_of_calls_within_calls() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
-    let policies = Policies {
-        id_uniqueness: IdUniqueness::Multiple,
-        ..persistent()
-    };
-    let (outer, inner) = (
-        root.create_poa("outer", policies).unwrap(),
-        root.create_poa("inner", policies).unwrap(),
-    );
+    let policies = Policies { id_uniqueness: IdUniqueness::Multiple, ..persistent() };
+    let (outer, inner) =
+        (root.create_poa("outer", policies).unwrap(), root.create_poa("inner", policies).unwrap());
     let seen: Arc<Mutex<Vec<(String, String)>>> = Arc::default();
     let note = {
         let (seen, current) = (seen.clone(), root.current());
@@ -47,9 +42,7 @@ fn it_is_the_object_that_is_called_also_of_calls_within_calls() {
     };
     let noted = note.clone();
     let below = Echo::that(noted);
-    let target: Ref = inner
-        .activate_servant_with_id(&"two".into(), below)
-        .unwrap();
+    let target: Ref = inner.activate_servant_with_id(&"two".into(), below).unwrap();
     let above = Echo::that(move || {
         note();
         assert_eq!(same(&target, 1), Ok(1));
@@ -83,10 +76,7 @@ fn each_orb_has_its_own() {
         assert!(current_of_one.object_id().is_ok());
         assert_eq!(current_of_two.object_id(), Err(NoContext));
     });
-    assert_eq!(
-        same(&root_of_one.activate_servant(servant).unwrap(), 1),
-        Ok(1)
-    );
+    assert_eq!(same(&root_of_one.activate_servant(servant).unwrap(), 1), Ok(1));
     one.shutdown(true).unwrap();
     two.shutdown(true).unwrap();
 }
@@ -95,10 +85,7 @@ fn each_orb_has_its_own() {
 fn within_a_request_a_servant_knows_which_of_its_objects_it_is() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
-    let policies = Policies {
-        id_uniqueness: IdUniqueness::Multiple,
-        ..persistent()
-    };
+    let policies = Policies { id_uniqueness: IdUniqueness::Multiple, ..persistent() };
     let poa = root.create_poa("many", policies).unwrap();
     type Own = Option<(Poa, Arc<Echo>)>;
     let slot: Arc<Mutex<Own>> = Arc::default();
@@ -113,10 +100,7 @@ fn within_a_request_a_servant_knows_which_of_its_objects_it_is() {
         let object = poa.activate_servant_with_id(&id.into(), servant.clone());
         assert_eq!(same(&object.unwrap(), 1), Ok(1));
     }
-    assert!(matches!(
-        poa.servant_to_id(servant),
-        Err(PoaError::WrongPolicy(_))
-    ));
+    assert!(matches!(poa.servant_to_id(servant), Err(PoaError::WrongPolicy(_))));
     *slot.lock().unwrap() = None;
     orb.shutdown(true).unwrap();
 }

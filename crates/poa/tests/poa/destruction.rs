@@ -17,9 +17,7 @@ fn destroying_waits_for_requests_that_run_if_told_to() {
     let poa = root.create_poa("parent", persistent()).unwrap();
     let child = poa.create_poa("child", persistent()).unwrap();
     let servant = Echo::new();
-    let object = child
-        .activate_servant_with_id(&"one".into(), servant.clone())
-        .unwrap();
+    let object = child.activate_servant_with_id(&"one".into(), servant.clone()).unwrap();
     thread::scope(|scope| {
         let running = scope.spawn(|| wait(&object));
         servant.gate.wait_for(1);
@@ -36,8 +34,7 @@ fn destroying_waits_for_requests_that_run_if_told_to() {
     assert!(root.find_poa("parent").is_none());
     assert!(root.children().is_empty());
     for refused in [
-        poa.activate_servant_with_id(&"two".into(), Echo::new())
-            .err(),
+        poa.activate_servant_with_id(&"two".into(), Echo::new()).err(),
         poa.create_poa("late", persistent()).err(),
         poa.id_to_servant("one").err(),
         poa.destroy(true, true).err(),
@@ -56,9 +53,7 @@ fn a_request_that_does_not_end_is_waited_for_only_so_long() {
     let (orb, root) = start_with(|options| options.hold_time = Duration::from_millis(30));
     let poa = root.create_poa("stuck", persistent()).unwrap();
     let servant = Echo::new();
-    let object = poa
-        .activate_servant_with_id(&"one".into(), servant.clone())
-        .unwrap();
+    let object = poa.activate_servant_with_id(&"one".into(), servant.clone()).unwrap();
     thread::scope(|scope| {
         let running = scope.spawn(|| wait(&object));
         servant.gate.wait_for(1);
@@ -68,16 +63,11 @@ fn a_request_that_does_not_end_is_waited_for_only_so_long() {
         assert_eq!(late.system().unwrap().kind, SystemExceptionKind::Timeout);
         // Its name is not free before it is no more.
         let early = root.create_poa("stuck", persistent()).unwrap_err();
-        assert_eq!(
-            early.system().unwrap().minor,
-            minor::bad_inv_order::POA_BEING_DESTROYED
-        );
+        assert_eq!(early.system().unwrap().minor, minor::bad_inv_order::POA_BEING_DESTROYED);
         servant.gate.open();
         assert_eq!(running.join().unwrap(), Ok(()));
     });
-    eventually("the name to be free", || {
-        root.create_poa("stuck", persistent()).is_ok()
-    });
+    eventually("the name to be free", || root.create_poa("stuck", persistent()).is_ok());
     orb.shutdown(true).unwrap();
 }
 
@@ -107,9 +97,7 @@ fn a_request_cannot_wait_for_itself() {
         assert!(current.servant().is_ok());
     });
     *slot.lock().unwrap() = Some(poa.clone());
-    let object = poa
-        .activate_servant_with_id(&"one".into(), servant)
-        .unwrap();
+    let object = poa.activate_servant_with_id(&"one".into(), servant).unwrap();
     assert_eq!(same(&object, 1), Ok(1));
     assert!(same(&object, 1).is_err());
     *slot.lock().unwrap() = None;
@@ -121,9 +109,7 @@ fn objects_come_and_go_while_they_are_called() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
     let poa = root.create_poa("busy", persistent()).unwrap();
-    let stays = poa
-        .activate_servant_with_id(&"stays".into(), Echo::new())
-        .unwrap();
+    let stays = poa.activate_servant_with_id(&"stays".into(), Echo::new()).unwrap();
     let comes = reference(&poa, "comes");
     thread::scope(|scope| {
         let changing: Vec<_> = (0..2)
@@ -132,8 +118,7 @@ fn objects_come_and_go_while_they_are_called() {
                 scope.spawn(move || {
                     let id = if n == 0 { "comes" } else { "other" };
                     for _ in 0..2000 {
-                        poa.activate_servant_with_id(&id.into(), Echo::new())
-                            .unwrap();
+                        poa.activate_servant_with_id(&id.into(), Echo::new()).unwrap();
                         poa.deactivate_id(id).unwrap();
                     }
                 })

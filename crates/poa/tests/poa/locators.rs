@@ -121,17 +121,12 @@ fn a_default_servant_serves_whatever_is_not_active() {
             request_processing: RequestProcessing::DefaultServant,
             ..persistent()
         };
-        let poa = root
-            .create_poa(&format!("{servant_retention:?}"), policies)
-            .unwrap();
+        let poa = root.create_poa(&format!("{servant_retention:?}"), policies).unwrap();
         let seen: Arc<Mutex<Vec<String>>> = Arc::default();
         let (noted, current) = (seen.clone(), poa.current());
         let default = Echo::that(move || {
             let id = current.object_id().unwrap();
-            noted
-                .lock()
-                .unwrap()
-                .push(String::from_utf8(id.as_bytes().to_vec()).unwrap());
+            noted.lock().unwrap().push(String::from_utf8(id.as_bytes().to_vec()).unwrap());
         });
         poa.set_servant(default.clone()).unwrap();
         for id in ["one", "two", "three"] {

@@ -18,17 +18,12 @@ use crate::common::*;
 fn managers_have_names_and_are_found_and_shared() {
     let (orb, root) = start();
     let shared = root.create_poa_manager("shared").unwrap();
-    assert!(matches!(
-        root.create_poa_manager("shared"),
-        Err(PoaError::ManagerAlreadyExists(_))
-    ));
+    assert!(matches!(root.create_poa_manager("shared"), Err(PoaError::ManagerAlreadyExists(_))));
     assert_eq!(root.find_poa_manager("shared"), Some(shared.clone()));
     assert_eq!(root.find_poa_manager("nobody"), None);
     assert_eq!(root.manager().id(), "RootPOAManager");
-    let make = |name: &str| {
-        root.create_poa_with_manager(name, persistent(), shared.clone())
-            .unwrap()
-    };
+    let make =
+        |name: &str| root.create_poa_with_manager(name, persistent(), shared.clone()).unwrap();
     let (one, two) = (make("one"), make("two"));
     assert_eq!(one.manager(), two.manager());
     let own = root.create_poa("own", persistent()).unwrap();
@@ -44,12 +39,8 @@ fn holding_waits_for_requests_that_run_and_not_for_those_of_others() {
     let poa = root.create_poa("held", persistent()).unwrap();
     let other = root.create_poa("other", persistent()).unwrap();
     let (servant, elsewhere) = (Echo::new(), Echo::new());
-    let object = poa
-        .activate_servant_with_id(&"one".into(), servant.clone())
-        .unwrap();
-    let unconcerned = other
-        .activate_servant_with_id(&"one".into(), elsewhere.clone())
-        .unwrap();
+    let object = poa.activate_servant_with_id(&"one".into(), servant.clone()).unwrap();
+    let unconcerned = other.activate_servant_with_id(&"one".into(), elsewhere.clone()).unwrap();
     thread::scope(|scope| {
         let running = scope.spawn(|| wait(&object));
         let long = scope.spawn(|| wait(&unconcerned));
@@ -79,16 +70,12 @@ fn who_waits_is_let_go_when_the_state_changes_again() {
     let (orb, root) = start();
     let poa = root.create_poa("held", persistent()).unwrap();
     let servant = Echo::new();
-    let object = poa
-        .activate_servant_with_id(&"one".into(), servant.clone())
-        .unwrap();
+    let object = poa.activate_servant_with_id(&"one".into(), servant.clone()).unwrap();
     thread::scope(|scope| {
         let running = scope.spawn(|| wait(&object));
         servant.gate.wait_for(1);
         let discarding = scope.spawn(|| poa.manager().discard_requests(true));
-        eventually("discarding", || {
-            poa.manager().state() == ManagerState::Discarding
-        });
+        eventually("discarding", || poa.manager().state() == ManagerState::Discarding);
         let raised = same(&object, 1).unwrap_err();
         assert_eq!(raised.minor, minor::transient::DISCARDING);
         poa.manager().activate().unwrap();
@@ -105,9 +92,7 @@ fn no_more_requests_wait_than_may() {
     let _guard = watchdog(LONG);
     let (orb, root) = start_with(|options| options.max_held = 2);
     let poa = root.create_poa("held", persistent()).unwrap();
-    let object = poa
-        .activate_servant_with_id(&"one".into(), Echo::new())
-        .unwrap();
+    let object = poa.activate_servant_with_id(&"one".into(), Echo::new()).unwrap();
     poa.manager().hold_requests(false).unwrap();
     let outcomes: Mutex<Vec<_>> = Mutex::default();
     thread::scope(|scope| {
@@ -130,9 +115,7 @@ fn a_held_request_finds_out_that_its_poa_is_gone() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
     let poa = root.create_poa("held", persistent()).unwrap();
-    let object = poa
-        .activate_servant_with_id(&"one".into(), Echo::new())
-        .unwrap();
+    let object = poa.activate_servant_with_id(&"one".into(), Echo::new()).unwrap();
     let manager = poa.manager().clone();
     manager.hold_requests(false).unwrap();
     thread::scope(|scope| {
@@ -168,9 +151,7 @@ impl AdapterObserver for Observer {
     }
 
     fn adapters_destroyed(&self, templates: &[ObjectReferenceTemplate]) {
-        let names = templates
-            .iter()
-            .map(|template| template.adapter_name().join("/"));
+        let names = templates.iter().map(|template| template.adapter_name().join("/"));
         self.note(format!("destroyed {}", names.collect::<Vec<_>>().join(" ")));
     }
 }
@@ -181,11 +162,8 @@ fn observers_are_told_of_births_states_and_deaths() {
     let told = Arc::new(Told::default());
     root.add_observer(Observer(told.clone()));
     let manager = root.create_poa_manager("watched").unwrap();
-    let poa = root
-        .create_poa_with_manager("one", persistent(), manager.clone())
-        .unwrap();
-    poa.create_poa_with_manager("two", persistent(), manager.clone())
-        .unwrap();
+    let poa = root.create_poa_with_manager("one", persistent(), manager.clone()).unwrap();
+    poa.create_poa_with_manager("two", persistent(), manager.clone()).unwrap();
     manager.hold_requests(false).unwrap();
     poa.destroy(true, true).unwrap();
     assert_eq!(
@@ -245,10 +223,7 @@ fn a_factory_makes_the_references_of_its_poa() {
     assert_eq!(same(&object, 1), Ok(1), "it leads to the object");
     assert_eq!(poa.id_to_reference("one").unwrap().ior().type_id, FACADE);
     // Past it.
-    let own = poa
-        .template()
-        .make_object("IDL:test/Own:1.0", "one")
-        .unwrap();
+    let own = poa.template().make_object("IDL:test/Own:1.0", "one").unwrap();
     assert_eq!(own.ior().type_id, "IDL:test/Own:1.0");
     let other = plain.activate_servant_with_id(&id, Echo::new()).unwrap();
     assert_ne!(other.ior().type_id, FACADE);

@@ -25,10 +25,7 @@ fn propagated(server_priority: i16) -> Policy {
 }
 
 fn bands(list: &[(i16, i16)]) -> Policy {
-    let list: Vec<_> = list
-        .iter()
-        .map(|&(low, high)| PriorityBand { low, high })
-        .collect();
+    let list: Vec<_> = list.iter().map(|&(low, high)| PriorityBand { low, high }).collect();
     Policy::PriorityBands(PriorityBands::new(&list).unwrap())
 }
 
@@ -53,9 +50,7 @@ type Row<'a> = (&'a [Policy], Option<(u16, &'a str)>);
 fn combinations_are_as_the_table_says() {
     let (orb, root) = start();
     let lane = |value| ThreadpoolLane::new(Priority::new(value).unwrap(), 1);
-    let lanes = orb
-        .create_threadpool(Threadpool::with_lanes([lane(10), lane(20)]))
-        .unwrap();
+    let lanes = orb.create_threadpool(Threadpool::with_lanes([lane(10), lane(20)])).unwrap();
     let plain = orb.create_threadpool(Threadpool::new(1)).unwrap();
     let (lanes, plain) = (Policy::Threadpool(lanes), Policy::Threadpool(plain));
     let nowhere = Policy::Threadpool(ThreadpoolId(99));
@@ -72,10 +67,7 @@ fn combinations_are_as_the_table_says() {
         (&[other, nowhere], Some((1, "no such threadpool"))),
         (&[other, lanes], Some((1, "needs a priority_model"))),
         (&[bands(&[(0, 9)])], Some((0, "need a priority_model"))),
-        (
-            &[other, protocols(&[tcp, profile_tag::TAO_UIOP])],
-            Some((1, "tag of its profiles")),
-        ),
+        (&[other, protocols(&[tcp, profile_tag::TAO_UIOP])], Some((1, "tag of its profiles"))),
         // Pool and model.
         (&[plain, declared(7)], None),
         (&[plain, propagated(7)], None),
@@ -87,38 +79,17 @@ fn combinations_are_as_the_table_says() {
         (&[propagated(5), bands(&[(0, 9), (10, 99)])], None),
         (&[declared(5), bands(&[(0, 9), (10, 99)])], None),
         (&[propagated(500), bands(&[(0, 9)])], None),
-        (
-            &[propagated(5), bands(&[])],
-            Some((1, "no band in the list")),
-        ),
+        (&[propagated(5), bands(&[])], Some((1, "no band in the list"))),
         (&[propagated(5), bands(&[(9, 0)])], Some((1, "low to high"))),
-        (
-            &[propagated(5), bands(&[(-1, 9)])],
-            Some((1, "low to high")),
-        ),
-        (
-            &[other, bands(&[(6, 9)]), declared(5)],
-            Some((1, "lies in no band")),
-        ),
-        (
-            &[declared(5), other, bands(&[(6, 9)])],
-            Some((0, "lies in no band")),
-        ),
+        (&[propagated(5), bands(&[(-1, 9)])], Some((1, "low to high"))),
+        (&[other, bands(&[(6, 9)]), declared(5)], Some((1, "lies in no band"))),
+        (&[declared(5), other, bands(&[(6, 9)])], Some((0, "lies in no band"))),
         // All three.
         (&[lanes, propagated(5), bands(&[(0, 15), (16, 99)])], None),
         (&[lanes, declared(15), bands(&[(10, 19)])], None),
-        (
-            &[propagated(5), lanes, bands(&[(0, 5)])],
-            Some((1, "no lane")),
-        ),
-        (
-            &[propagated(5), bands(&[(0, 15), (30, 40)]), lanes],
-            Some((1, "no lane")),
-        ),
-        (
-            &[lanes, declared(5), bands(&[(10, 19)])],
-            Some((1, "lies in no band")),
-        ),
+        (&[propagated(5), lanes, bands(&[(0, 5)])], Some((1, "no lane"))),
+        (&[propagated(5), bands(&[(0, 15), (30, 40)]), lanes], Some((1, "no lane"))),
+        (&[lanes, declared(5), bands(&[(10, 19)])], Some((1, "lies in no band"))),
         (&[plain, propagated(5), bands(&[(0, 5)])], None),
         // Twice.
         (&[propagated(5), other, declared(5)], Some((2, "once"))),
@@ -138,10 +109,7 @@ fn combinations_are_as_the_table_says() {
 fn a_struct_of_policies_is_checked_as_the_list_of_its_fields() {
     let (orb, root) = start();
     let policies = Policies {
-        realtime: RtPolicies {
-            threadpool: Some(ThreadpoolId(3)),
-            ..RtPolicies::default()
-        },
+        realtime: RtPolicies { threadpool: Some(ThreadpoolId(3)), ..RtPolicies::default() },
         ..Policies::default()
     };
     let refused = root.create_poa("nowhere", policies).unwrap_err();

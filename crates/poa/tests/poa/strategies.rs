@@ -16,18 +16,9 @@ fn id(n: usize) -> ObjectId {
 /// POAs with ids of ours, of each strategy and lifespan.
 fn poas(root: &Poa) -> Vec<Poa> {
     let mut poas = Vec::new();
-    for lookup in [
-        Lookup::Active,
-        Lookup::Hash,
-        Lookup::Linear,
-        Lookup::Perfect,
-    ] {
+    for lookup in [Lookup::Active, Lookup::Hash, Lookup::Linear, Lookup::Perfect] {
         for lifespan in [Lifespan::Transient, Lifespan::Persistent] {
-            let policies = Policies {
-                lookup,
-                lifespan,
-                ..persistent()
-            };
+            let policies = Policies { lookup, lifespan, ..persistent() };
             let poa = root
                 .new_poa(&format!("{lookup:?}{lifespan:?}"))
                 .policies(policies)
@@ -44,9 +35,8 @@ fn objects_are_found_and_absent_ones_are_not() {
     let (orb, root) = start();
     for poa in poas(&root) {
         let at = poa.name();
-        let objects: Vec<_> = (0..MANY)
-            .map(|n| poa.activate_servant_with_id(&id(n), Echo::new()).unwrap())
-            .collect();
+        let objects: Vec<_> =
+            (0..MANY).map(|n| poa.activate_servant_with_id(&id(n), Echo::new()).unwrap()).collect();
         for (n, object) in objects.iter().enumerate() {
             assert_eq!(same(object, n as i64), Ok(n as i64), "{at}");
         }
@@ -64,10 +54,7 @@ fn objects_are_found_and_absent_ones_are_not() {
             }
         }
         let stranger = reference(&poa, "stranger");
-        assert_eq!(
-            same(&stranger, 1).unwrap_err().minor,
-            minor::object_not_exist::NO_OBJECT
-        );
+        assert_eq!(same(&stranger, 1).unwrap_err().minor, minor::object_not_exist::NO_OBJECT);
         let strange = poa.activate_servant_with_id(&"stranger".into(), Echo::new());
         match poa.policies().lookup {
             Lookup::Perfect => assert!(matches!(strange, Err(PoaError::UnknownId))),
@@ -82,14 +69,10 @@ fn ids_of_the_system_are_found_by_place_or_by_hash() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
     for lookup in [Lookup::Active, Lookup::Hash, Lookup::Linear] {
-        let policies = Policies {
-            lookup,
-            ..Policies::default()
-        };
+        let policies = Policies { lookup, ..Policies::default() };
         let poa = root.create_poa(&format!("{lookup:?}"), policies).unwrap();
-        let objects: Vec<_> = (0..MANY)
-            .map(|_| poa.activate_servant(Echo::new()).unwrap())
-            .collect();
+        let objects: Vec<_> =
+            (0..MANY).map(|_| poa.activate_servant(Echo::new()).unwrap()).collect();
         for (n, object) in objects.iter().enumerate() {
             assert_eq!(same(object, n as i64), Ok(n as i64));
         }
@@ -106,22 +89,10 @@ fn ids_of_the_system_are_found_by_place_or_by_hash() {
 #[test]
 fn a_perfect_hash_needs_ids_of_ours_each_once() {
     let (orb, root) = start();
-    let perfect = Policies {
-        lookup: Lookup::Perfect,
-        ..persistent()
-    };
+    let perfect = Policies { lookup: Lookup::Perfect, ..persistent() };
     let refused = [
-        root.new_poa("x")
-            .policies(perfect)
-            .known_ids(["one", "one"])
-            .create(),
-        root.create_poa(
-            "y",
-            Policies {
-                id_assignment: IdAssignment::System,
-                ..perfect
-            },
-        ),
+        root.new_poa("x").policies(perfect).known_ids(["one", "one"]).create(),
+        root.create_poa("y", Policies { id_assignment: IdAssignment::System, ..perfect }),
     ];
     for refused in refused {
         assert!(matches!(refused, Err(PoaError::InvalidPolicy(_))));
@@ -135,12 +106,8 @@ fn depth_makes_no_difference_to_what_is_found() {
     let (orb, root) = start();
     let mut poa = root;
     for depth in 0..40 {
-        poa = poa
-            .create_poa(&format!("level{depth}"), persistent())
-            .unwrap();
-        let object = poa
-            .activate_servant_with_id(&"one".into(), Echo::new())
-            .unwrap();
+        poa = poa.create_poa(&format!("level{depth}"), persistent()).unwrap();
+        let object = poa.activate_servant_with_id(&"one".into(), Echo::new()).unwrap();
         assert_eq!(same(&object, depth), Ok(depth));
     }
     orb.shutdown(true).unwrap();

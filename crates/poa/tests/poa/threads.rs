@@ -13,19 +13,14 @@ use oxorb_testkit::watchdog;
 use crate::common::*;
 
 fn policies(thread: ThreadPolicy) -> Policies {
-    Policies {
-        thread,
-        ..Policies::default()
-    }
+    Policies { thread, ..Policies::default() }
 }
 
 #[test]
 fn a_single_threaded_poa_runs_one_request_at_a_time() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
-    let poa = root
-        .create_poa("single", policies(ThreadPolicy::SingleThread))
-        .unwrap();
+    let poa = root.create_poa("single", policies(ThreadPolicy::SingleThread)).unwrap();
     let (inside, overlapped) = (AtomicUsize::new(0), Arc::new(AtomicBool::new(false)));
     let seen = overlapped.clone();
     let inside = Arc::new(inside);
@@ -54,9 +49,7 @@ fn a_single_threaded_poa_runs_one_request_at_a_time() {
 fn its_thread_may_call_its_objects_again_and_others_wait_a_bounded_time() {
     let _guard = watchdog(LONG);
     let (orb, root) = start_with(|options| options.hold_time = Duration::from_millis(30));
-    let poa = root
-        .create_poa("single", policies(ThreadPolicy::SingleThread))
-        .unwrap();
+    let poa = root.create_poa("single", policies(ThreadPolicy::SingleThread)).unwrap();
     let inner = Echo::new();
     let target: Ref = poa.activate_servant(inner.clone()).unwrap();
     let called = target.clone();
@@ -64,11 +57,7 @@ fn its_thread_may_call_its_objects_again_and_others_wait_a_bounded_time() {
         assert_eq!(same(&called, 1), Ok(1));
         // From another thread it would wait for this very request.
         thread::scope(|scope| {
-            let refused = scope
-                .spawn(|| same(&called, 1))
-                .join()
-                .unwrap()
-                .unwrap_err();
+            let refused = scope.spawn(|| same(&called, 1)).join().unwrap().unwrap_err();
             assert_eq!(refused.minor, minor::transient::DISCARDING);
         });
     });
@@ -82,9 +71,7 @@ fn its_thread_may_call_its_objects_again_and_others_wait_a_bounded_time() {
 fn a_panic_ends_the_turn() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
-    let poa = root
-        .create_poa("single", policies(ThreadPolicy::SingleThread))
-        .unwrap();
+    let poa = root.create_poa("single", policies(ThreadPolicy::SingleThread)).unwrap();
     let object = poa.activate_servant(Echo::new()).unwrap();
     assert!(panics(&object).is_err());
     thread::scope(|scope| {
@@ -97,10 +84,8 @@ fn a_panic_ends_the_turn() {
 fn main_thread_requests_run_on_the_thread_that_runs_the_orb() {
     let _guard = watchdog(LONG);
     let (orb, root) = start();
-    let poas = ["one", "two"].map(|name| {
-        root.create_poa(name, policies(ThreadPolicy::MainThread))
-            .unwrap()
-    });
+    let poas = ["one", "two"]
+        .map(|name| root.create_poa(name, policies(ThreadPolicy::MainThread)).unwrap());
     let ran: Arc<Mutex<Vec<ThreadId>>> = Arc::default();
     let objects = poas.map(|poa| {
         let note = ran.clone();
@@ -139,19 +124,14 @@ fn without_a_main_thread_they_are_transient_after_a_while() {
         options.hold_time = Duration::from_millis(30);
         options.max_held = 1;
     });
-    let poa = root
-        .create_poa("main", policies(ThreadPolicy::MainThread))
-        .unwrap();
+    let poa = root.create_poa("main", policies(ThreadPolicy::MainThread)).unwrap();
     let servant = Echo::new();
     let object = poa.activate_servant(servant.clone()).unwrap();
     let late = same(&object, 1).unwrap_err();
     assert_eq!(late.minor, minor::transient::DISCARDING);
     // It waits there, given up: no room for another one.
     assert!(orb.work_pending());
-    assert_eq!(
-        same(&object, 1).unwrap_err().minor,
-        minor::transient::DISCARDING
-    );
+    assert_eq!(same(&object, 1).unwrap_err().minor, minor::transient::DISCARDING);
     orb.perform_work();
     assert_eq!(servant.calls(), 0, "what was given up must not run");
     let served = AtomicBool::new(false);

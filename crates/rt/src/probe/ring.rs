@@ -45,10 +45,7 @@ struct Slot {
 
 impl Ring {
     pub(super) fn new() -> Ring {
-        let empty = || Slot {
-            nanoseconds: AtomicU64::new(0),
-            stage: AtomicU64::new(0),
-        };
+        let empty = || Slot { nanoseconds: AtomicU64::new(0), stage: AtomicU64::new(0) };
         Ring {
             records: std::iter::repeat_with(empty).take(RECORDS).collect(),
             begun: AtomicU64::new(0),
@@ -147,20 +144,12 @@ mod tests {
         let ring = Ring::new();
         let more = 3;
         for number in 0..RECORDS + more {
-            let stage = if number < more {
-                Stage::CallBegun
-            } else {
-                Stage::CallEnded
-            };
+            let stage = if number < more { Stage::CallBegun } else { Stage::CallEnded };
             ring.push(stage);
         }
         let (records, lost, next) = ring.since(0);
         assert_eq!((records.len(), lost), (RECORDS, more as u64));
-        assert!(
-            records
-                .iter()
-                .all(|record| record.stage == Stage::CallEnded)
-        );
+        assert!(records.iter().all(|record| record.stage == Stage::CallEnded));
         assert!(records.is_sorted_by_key(|record| record.at));
         ring.push(Stage::RouteFound);
         let (records, lost, _) = ring.since(next);

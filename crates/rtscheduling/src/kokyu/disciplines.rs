@@ -117,9 +117,7 @@ impl Discipline for Mif {
     }
 
     fn read(qos: &DsrtQos) -> Result<MifParameter, BadContext> {
-        Ok(MifParameter {
-            importance: qos.importance,
-        })
+        Ok(MifParameter { importance: qos.importance })
     }
 }
 
@@ -238,11 +236,7 @@ mod tests {
         for criticality in [i32::MIN, 0, i32::MAX] {
             for deadline in [0, u64::MAX] {
                 for execution_time in [0, u64::MAX] {
-                    let parameter = MufParameter {
-                        criticality,
-                        deadline,
-                        execution_time,
-                    };
+                    let parameter = MufParameter { criticality, deadline, execution_time };
                     let priority = Muf::priority(&parameter, band).get();
                     assert!((10..=20).contains(&priority), "{parameter:?}: {priority}");
                 }

@@ -45,10 +45,7 @@ impl Default for Enforcement {
 impl Band {
     /// Returns the band from one priority to another, in either order.
     pub fn new(one: Priority, other: Priority) -> Band {
-        Band {
-            low: one.min(other),
-            high: one.max(other),
-        }
+        Band { low: one.min(other), high: one.max(other) }
     }
 
     /// Returns the least urgent priority.
@@ -65,9 +62,7 @@ impl Band {
     pub(crate) fn at(self, step: i32, last: i32) -> Priority {
         let (low, high) = (i32::from(self.low.get()), i32::from(self.high.get()));
         let priority = low + (high - low) * step / last.max(1);
-        let priority = i16::try_from(priority)
-            .ok()
-            .and_then(|it| Priority::new(it).ok());
+        let priority = i16::try_from(priority).ok().and_then(|it| Priority::new(it).ok());
         priority.unwrap_or(self.low)
     }
 }
@@ -81,10 +76,6 @@ impl Default for Band {
 
 impl Default for Exclusive {
     fn default() -> Self {
-        Exclusive {
-            processors: 1,
-            waiting: 256,
-            longest: Duration::from_secs(30),
-        }
+        Exclusive { processors: 1, waiting: 256, longest: Duration::from_secs(30) }
     }
 }

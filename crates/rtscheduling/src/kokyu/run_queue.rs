@@ -46,10 +46,7 @@ impl RunQueue {
     pub(crate) fn new(bounds: Exclusive) -> RunQueue {
         let processors = bounds.processors.max(1);
         RunQueue {
-            bounds: Exclusive {
-                processors,
-                ..bounds
-            },
+            bounds: Exclusive { processors, ..bounds },
             state: Mutex::new(State {
                 running: Vec::with_capacity(processors + 8),
                 away: Vec::new(),
@@ -185,13 +182,7 @@ impl RunQueue {
         turn.reset();
         state.arrivals += 1;
         let arrival = state.arrivals;
-        state.waiting.push(Waiter {
-            id: *id,
-            thread,
-            urgency,
-            arrival,
-            turn: Arc::clone(&turn),
-        });
+        state.waiting.push(Waiter { id: *id, thread, urgency, arrival, turn: Arc::clone(&turn) });
         self.admit(&mut state);
         drop(state);
         let told = turn.wait(Instant::now().checked_add(self.bounds.longest));
@@ -226,10 +217,7 @@ impl RunQueue {
                 return;
             };
             let waiter = state.waiting.swap_remove(at);
-            state.running.push(Running {
-                thread: waiter.thread,
-                times: 1,
-            });
+            state.running.push(Running { thread: waiter.thread, times: 1 });
             waiter.turn.tell(Told::Run);
         }
     }

@@ -91,10 +91,7 @@ struct State {
 
 impl Executive {
     pub(super) fn start(orb: &Orb, priority: Priority) -> io::Result<Arc<Executive>> {
-        let executive = Arc::new(Executive {
-            state: Mutex::default(),
-            changed: Condvar::new(),
-        });
+        let executive = Arc::new(Executive { state: Mutex::default(), changed: Condvar::new() });
         let (own, orb) = (Arc::clone(&executive), orb.downgrade());
         let name = format!("upcalls {}", priority.get());
         thread::Builder::new().name(name).spawn(move || {
@@ -105,9 +102,7 @@ impl Executive {
                 let _ = orb.set_thread_priority(priority);
             }
             own.run(&|priority: Priority, call: &mut dyn FnMut()| {
-                let raised = orb
-                    .upgrade()
-                    .and_then(|orb| orb.raise_thread(priority).ok());
+                let raised = orb.upgrade().and_then(|orb| orb.raise_thread(priority).ok());
                 call();
                 drop(raised);
             });
@@ -126,9 +121,8 @@ impl Executive {
         let removed = state.jobs.iter().position(|job| job.number == number);
         let removed = removed.map(|at| state.jobs.swap_remove(at));
         while state.running == Some(number) && state.thread != Some(thread::current().id()) {
-            let left = until.map_or(Duration::ZERO, |until| {
-                until.saturating_duration_since(Instant::now())
-            });
+            let left = until
+                .map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return false;
             }
@@ -162,10 +156,7 @@ impl Executive {
         let mut state = self.lock();
         while !state.stop {
             let now = Instant::now();
-            let next = state
-                .jobs
-                .iter_mut()
-                .min_by_key(|job| (job.release, job.deadline()));
+            let next = state.jobs.iter_mut().min_by_key(|job| (job.release, job.deadline()));
             let Some(job) = next else {
                 state = self.wait(state, IDLE);
                 continue;
@@ -282,10 +273,7 @@ mod tests {
     const PERIOD: Duration = Duration::from_millis(10);
 
     fn job(overrun: Overrun) -> Job {
-        let periodic = Periodic {
-            overrun,
-            ..Periodic::new("job", PERIOD)
-        };
+        let periodic = Periodic { overrun, ..Periodic::new("job", PERIOD) };
         Job::new(1, periodic, Arc::default(), Box::new(|| Ok(())))
     }
 
@@ -306,16 +294,8 @@ mod tests {
         assert_eq!((counts.overruns, counts.skipped), (1, 3));
 
         let mut catch_up = job(Overrun::CatchUp(2));
-        assert_eq!(
-            ends_after(&mut catch_up, 1.5),
-            1.0,
-            "the next is late, and none is lost"
-        );
-        assert_eq!(
-            ends_after(&mut catch_up, 5.5),
-            4.0,
-            "two of five are behind"
-        );
+        assert_eq!(ends_after(&mut catch_up, 1.5), 1.0, "the next is late, and none is lost");
+        assert_eq!(ends_after(&mut catch_up, 5.5), 4.0, "two of five are behind");
         assert_eq!(catch_up.measured.counts().skipped, 3);
 
         let mut demote = job(Overrun::Demote(Priority::MIN));

@@ -118,11 +118,7 @@ impl RealTimeUpcalls {
     /// Makes the upcalls of an ORB, at most so many at a time; 256 unless it is set.
     pub fn with_limit(orb: &Orb, most: usize) -> RealTimeUpcalls {
         let upcalls = RealTimeUpcalls {
-            inner: Arc::new(Inner {
-                orb: orb.clone(),
-                most,
-                state: Mutex::default(),
-            }),
+            inner: Arc::new(Inner { orb: orb.clone(), most, state: Mutex::default() }),
         };
         let ended = Arc::downgrade(&upcalls.inner);
         orb.before_shutdown(move |_| {
@@ -152,19 +148,10 @@ impl RealTimeUpcalls {
         let object = object.clone();
         let measured = Arc::new(Measured::default());
         let (number, executive) = self.inner.add(&periodic, priority)?;
-        let job = Job::new(
-            number,
-            periodic,
-            Arc::clone(&measured),
-            Box::new(move || call(&object)),
-        );
+        let job =
+            Job::new(number, periodic, Arc::clone(&measured), Box::new(move || call(&object)));
         executive.add(job);
-        Ok(Registration {
-            number,
-            executive,
-            measured,
-            upcalls: self.clone(),
-        })
+        Ok(Registration { number, executive, measured, upcalls: self.clone() })
     }
 
     /// Registers an upcall at the priority that a computed schedule gives to the operation of its name. Otherwise as
@@ -231,9 +218,7 @@ impl Inner {
         let realtime = &self.orb.options().realtime;
         if realtime.class == SchedulingClass::Other {
             let most = i32::from(Priority::MAX.get());
-            let priority = (1..=99)
-                .contains(&native)
-                .then(|| (native - 1) * most / 98)?;
+            let priority = (1..=99).contains(&native).then(|| (native - 1) * most / 98)?;
             return Priority::new(i16::try_from(priority).ok()?).ok();
         }
         let native = NativePriority(i16::try_from(native).ok()?);
@@ -253,17 +238,10 @@ impl Inner {
         if state.registered.len() >= self.most {
             return Err(UpcallError::TooMany(self.most));
         }
-        if state
-            .registered
-            .iter()
-            .any(|it| it.periodic.name == periodic.name)
-        {
+        if state.registered.iter().any(|it| it.periodic.name == periodic.name) {
             return Err(UpcallError::DuplicateName(periodic.name.clone()));
         }
-        let known = state
-            .executives
-            .iter()
-            .find(|(known, _)| *known == priority);
+        let known = state.executives.iter().find(|(known, _)| *known == priority);
         let executive = match known {
             Some((_, executive)) => Arc::clone(executive),
             None => {
@@ -275,10 +253,7 @@ impl Inner {
         };
         state.numbers += 1;
         let number = state.numbers;
-        state.registered.push(Registered {
-            number,
-            periodic: periodic.clone(),
-        });
+        state.registered.push(Registered { number, periodic: periodic.clone() });
         Ok((number, executive))
     }
 
@@ -358,9 +333,7 @@ impl Drop for Registration {
 
 impl fmt::Debug for Registration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Registration")
-            .field("counts", &self.counts())
-            .finish_non_exhaustive()
+        f.debug_struct("Registration").field("counts", &self.counts()).finish_non_exhaustive()
     }
 }
 

@@ -58,12 +58,7 @@ impl Periodic {
             ("offset", self.offset, Duration::ZERO),
         ] {
             if time < least || time > LONGEST {
-                return Err(UpcallError::Time {
-                    name: self.name.clone(),
-                    what,
-                    time,
-                    least,
-                });
+                return Err(UpcallError::Time { name: self.name.clone(), what, time, least });
             }
         }
         Ok(())
@@ -145,12 +140,7 @@ impl From<ScheduleError> for UpcallError {
 impl fmt::Display for UpcallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            UpcallError::Time {
-                name,
-                what,
-                time,
-                least,
-            } => write!(
+            UpcallError::Time { name, what, time, least } => write!(
                 f,
                 "the {what} of upcall {name:?} is {time:?}, and may be {least:?} to {LONGEST:?}"
             ),
@@ -159,10 +149,7 @@ impl fmt::Display for UpcallError {
             }
             UpcallError::DuplicateName(name) => write!(f, "there is an upcall named {name:?}"),
             UpcallError::Thread(error) => {
-                write!(
-                    f,
-                    "no thread for upcalls of this priority can be started: {error}"
-                )
+                write!(f, "no thread for upcalls of this priority can be started: {error}")
             }
             UpcallError::Schedule(error) => error.fmt(f),
             UpcallError::NoPriority(native) => write!(

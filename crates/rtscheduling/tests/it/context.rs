@@ -66,9 +66,7 @@ fn what_is_written_is_what_tao_writes() {
     let five = Id::from_octets(&[1, 2, 3, 4, 5]).unwrap();
     let fp = Kokyu::<Fp>::new(Enforcement::default());
     let mut seen = Vec::new();
-    let parameter = FpParameter {
-        priority: Priority::new(100).unwrap(),
-    };
+    let parameter = FpParameter { priority: Priority::new(100).unwrap() };
     fp.write_context(&five, &parameter, &mut seen);
     assert_eq!(seen, octets(FP_LITTLE));
 }
@@ -76,18 +74,12 @@ fn what_is_written_is_what_tao_writes() {
 #[test]
 fn what_tao_writes_is_read_in_either_byte_order() {
     assert_eq!(DsrtQos::parse(&octets(MUF_LITTLE)), Ok(muf()));
-    let big = DsrtQos {
-        id: Id::from_octets(&42_u64.to_be_bytes()).unwrap(),
-        ..muf()
-    };
+    let big = DsrtQos { id: Id::from_octets(&42_u64.to_be_bytes()).unwrap(), ..muf() };
     assert_eq!(DsrtQos::parse(&octets(MUF_BIG)), Ok(big));
     let scheduler = Kokyu::<Muf>::new(Enforcement::default());
     let (_, parameter) = scheduler.read_context(&octets(MUF_BIG)).unwrap();
-    let expected = MufParameter {
-        criticality: 3,
-        deadline: 17_000_000_000_000_000,
-        execution_time: 20_000,
-    };
+    let expected =
+        MufParameter { criticality: 3, deadline: 17_000_000_000_000_000, execution_time: 20_000 };
     assert_eq!(parameter, expected);
 }
 
@@ -100,22 +92,13 @@ fn what_cannot_be_used_is_named() {
     assert_eq!(DsrtQos::parse(&[0; 5000]), Err(BadContext::TooLong(5000)));
     let string = [0, 0, 0, 0, 0, 0, 0, 18, 0, 0, 0, 0, 0, 0, 0, 1, 0];
     let other = DsrtQos::parse(&string).unwrap_err();
-    assert_eq!(
-        other.to_string(),
-        "it holds a tk_string instead of a Kokyu::Svc_Ctxt_DSRT_QoS"
-    );
+    assert_eq!(other.to_string(), "it holds a tk_string instead of a Kokyu::Svc_Ctxt_DSRT_QoS");
     let mut left = whole.clone();
     left.push(0);
-    assert!(matches!(
-        DsrtQos::parse(&left),
-        Err(BadContext::Malformed(_))
-    ));
+    assert!(matches!(DsrtQos::parse(&left), Err(BadContext::Malformed(_))));
     let nameless = written(&DsrtQos::new(Id::from_octets(&[]).unwrap()));
     assert_eq!(DsrtQos::parse(&nameless), Err(BadContext::NoId));
-    let negative = DsrtQos {
-        desired_priority: -1,
-        ..muf()
-    };
+    let negative = DsrtQos { desired_priority: -1, ..muf() };
     let read = Kokyu::<Fp>::new(Enforcement::default()).read_context(&written(&negative));
     assert!(matches!(read, Err(BadContext::Rejected(_))));
 }
@@ -157,10 +140,7 @@ proptest! {
 
 #[test]
 fn seeds_of_the_fuzz_target_are_read() {
-    let seeds = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fuzz/seeds/scheduling_context"
-    );
+    let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/scheduling_context");
     let mut read = 0;
     for seed in std::fs::read_dir(seeds).unwrap() {
         oxorb_rtscheduling::fuzz::context(&std::fs::read(seed.unwrap().path()).unwrap());

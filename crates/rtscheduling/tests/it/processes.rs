@@ -124,10 +124,7 @@ fn a_thread_is_cancelled_wherever_that_is_asked_for() {
         assert!(last.says("last ended").contains("THREAD_CANCELLED"));
         assert!(middle.says("middle ended").contains("THREAD_CANCELLED"));
         let (called, ended) = head.join().unwrap();
-        assert_eq!(
-            called.unwrap_err().kind,
-            cancelled(CompletionStatus::No).kind
-        );
+        assert_eq!(called.unwrap_err().kind, cancelled(CompletionStatus::No).kind);
         assert_eq!(ended, Err(cancelled(CompletionStatus::No)));
     }
     orb.shutdown(true).unwrap();
@@ -154,11 +151,7 @@ fn a_process_that_was_killed_bounds_the_wait_of_a_cancel() {
     last.process.kill();
     let (called, ended) = head.join().unwrap();
     assert!(called.is_err());
-    assert_eq!(
-        ended,
-        Ok(()),
-        "a call has failed, and nobody has cancelled the thread"
-    );
+    assert_eq!(ended, Ok(()), "a call has failed, and nobody has cancelled the thread");
     middle.says("middle ended");
     orb.shutdown(true).unwrap();
 }

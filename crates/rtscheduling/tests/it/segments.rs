@@ -27,21 +27,14 @@ fn segments_nest_update_and_end_in_order() {
     let orb = client(&scheduling);
     let current = scheduling.current(&orb);
     assert_eq!(current.id(), None);
-    let outer = current
-        .begin_scheduling_segment("outer", 1, Some(9))
-        .unwrap();
+    let outer = current.begin_scheduling_segment("outer", 1, Some(9)).unwrap();
     let id = current.id().unwrap();
     let inner = current.begin_scheduling_segment("inner", 2, None).unwrap();
     assert_eq!(current.id(), Some(id));
     assert_eq!(current.scheduling_parameter(), Some(2));
     assert_eq!(current.implicit_scheduling_parameter(), None);
-    assert_eq!(
-        current.current_scheduling_segment_names(),
-        ["inner", "outer"]
-    );
-    current
-        .update_scheduling_segment("renamed", 3, Some(4))
-        .unwrap();
+    assert_eq!(current.current_scheduling_segment_names(), ["inner", "outer"]);
+    current.update_scheduling_segment("renamed", 3, Some(4)).unwrap();
     assert_eq!(current.implicit_scheduling_parameter(), Some(4));
     assert_eq!(
         current.update_scheduling_segment("never", -1, None),
@@ -67,10 +60,7 @@ fn segments_nest_update_and_end_in_order() {
         ]
     );
     let refused = current.begin_scheduling_segment("refused", -1, None);
-    assert_eq!(
-        refused.unwrap_err(),
-        SegmentError::UnsupportedSchedulingDiscipline
-    );
+    assert_eq!(refused.unwrap_err(), SegmentError::UnsupportedSchedulingDiscipline);
     assert_eq!(current.id(), None);
     let too_late = current.update_scheduling_segment("none", 1, None);
     let none =
@@ -124,8 +114,7 @@ fn a_thread_goes_through_nested_calls_and_comes_back() {
         let inner = {
             let seen = seen.clone();
             serve(&far, move |_| {
-                seen.send((current.id(), current.scheduling_parameter()))
-                    .unwrap();
+                seen.send((current.id(), current.scheduling_parameter())).unwrap();
                 current.update_scheduling_segment("", 8, None).unwrap();
                 Ok(())
             })
@@ -133,11 +122,8 @@ fn a_thread_goes_through_nested_calls_and_comes_back() {
         let (orb, current) = (near.clone(), notes.current(&near));
         let inner = seen_by(&near, &inner);
         let outer = serve(&near, move |_| {
-            seen.send((current.id(), current.scheduling_parameter()))
-                .unwrap();
-            let segment = current
-                .begin_scheduling_segment("in servant", 6, None)
-                .unwrap();
+            seen.send((current.id(), current.scheduling_parameter())).unwrap();
+            let segment = current.begin_scheduling_segment("in servant", 6, None).unwrap();
             run(&inner)?;
             assert_eq!(current.scheduling_parameter(), Some(6));
             segment.end()?;
@@ -180,11 +166,7 @@ fn a_thread_goes_through_nested_calls_and_comes_back() {
         );
         assert_eq!(
             before_leaving(there.scheduler()),
-            [
-                "receive_request run \"\" 6",
-                "update \"\" 8",
-                "send_reply \"\" 8",
-            ]
+            ["receive_request run \"\" 6", "update \"\" 8", "send_reply \"\" 8",]
         );
         home.shutdown(true).unwrap();
         near.shutdown(true).unwrap();
@@ -201,20 +183,14 @@ fn a_oneway_begins_a_new_thread_with_the_implicit_parameter() {
     let (seen, see) = mpsc::channel();
     let current = scheduling.current(&near);
     let object = serve(&near, move |operation| {
-        let what = (
-            operation.to_owned(),
-            current.id(),
-            current.scheduling_parameter(),
-        );
+        let what = (operation.to_owned(), current.id(), current.scheduling_parameter());
         seen.send(what).unwrap();
         Ok(())
     });
     for orb in [&home, &near] {
         let object = seen_by(orb, &object);
         let current = scheduling.current(orb);
-        let segment = current
-            .begin_scheduling_segment("head", 5, Some(2))
-            .unwrap();
+        let segment = current.begin_scheduling_segment("head", 5, Some(2)).unwrap();
         let id = current.id();
         tell(&object).unwrap();
         let (_, other, parameter) = see.recv().unwrap();
@@ -222,9 +198,7 @@ fn a_oneway_begins_a_new_thread_with_the_implicit_parameter() {
         assert_eq!(parameter, Some(2));
         // Of the object's own, which it was never told.
         let asynchronous =
-            object
-                .reference()
-                .invoke_async::<(), SystemException>(&RUN, |_| Ok(()), |_| Ok(()));
+            object.reference().invoke_async::<(), SystemException>(&RUN, |_| Ok(()), |_| Ok(()));
         let (_, another, parameter) = see.recv().unwrap();
         assert!(another.is_some() && another != id && another != other);
         assert_eq!(parameter, Some(2));
@@ -276,17 +250,11 @@ fn exceptions_and_panics_of_servants_leave_nothing_behind() {
 #[test]
 fn a_thread_arrives_however_requests_are_carried_and_served() {
     let _watch = watchdog(LONG);
-    let connections = [
-        ClientConnections::Private,
-        ClientConnections::Cached,
-        ClientConnections::Multiplexed,
-    ];
+    let connections =
+        [ClientConnections::Private, ClientConnections::Cached, ClientConnections::Multiplexed];
     let architectures = [
         Concurrency::ThreadPerConnection,
-        Concurrency::WorkerPool {
-            threads: 2,
-            queue: 8,
-        },
+        Concurrency::WorkerPool { threads: 2, queue: 8 },
         Concurrency::LeaderFollowers { threads: 2 },
         Concurrency::ThreadPerRequest { threads: 4 },
     ];
@@ -348,10 +316,7 @@ fn a_servant_that_answers_later_lets_its_thread_go() {
     let scheduling = RtScheduling::new(Notes::default());
     let near = server(&scheduling);
     let home = client(&scheduling);
-    let object = near
-        .root_poa()
-        .activate_servant(Arc::new(AnswersLater))
-        .unwrap();
+    let object = near.root_poa().activate_servant(Arc::new(AnswersLater)).unwrap();
     let object = seen_by(&home, &ObjectRef::from_ref(object));
     let current = scheduling.current(&home);
     let segment = current.begin_scheduling_segment("head", 5, None).unwrap();
@@ -383,10 +348,7 @@ fn a_bad_context_is_refused_and_the_connection_goes_on() {
     let scheduling = RtScheduling::new(Notes::default());
     let near = server(&scheduling);
     let object = serve(&near, |_| Ok(()));
-    let bad = Orb::builder()
-        .client_interceptor(Bad(Mutex::new(vec![1, 2, 3])))
-        .build()
-        .unwrap();
+    let bad = Orb::builder().client_interceptor(Bad(Mutex::new(vec![1, 2, 3]))).build().unwrap();
     let object_of_bad = seen_by(&bad, &object);
     for _ in 0..3 {
         let refused =
@@ -426,15 +388,10 @@ fn a_bad_context_in_a_reply_costs_no_results() {
     run(&object).unwrap();
     run(&object).unwrap();
     segment.end().unwrap();
-    let told = home
-        .connection_statistics()
-        .count(Incident::BadSchedulingContext);
+    let told = home.connection_statistics().count(Incident::BadSchedulingContext);
     assert_eq!(told, 1);
     let notes = scheduling.scheduler().take();
-    assert!(
-        notes.contains(&"receive_reply None \"head\" 5".to_owned()),
-        "{notes:?}"
-    );
+    assert!(notes.contains(&"receive_reply None \"head\" 5".to_owned()), "{notes:?}");
     home.shutdown(true).unwrap();
     near.shutdown(true).unwrap();
 }
@@ -463,13 +420,9 @@ fn a_scheduler_without_a_place_refuses_a_request_and_the_thread_lives_on() {
     let options = SpawnOptions::default();
     let first = object.clone();
     let ran = move |_: &_| run(&first).unwrap();
-    let thread = current
-        .spawn("first", parameter, None, options, ran)
-        .unwrap();
+    let thread = current.spawn("first", parameter, None, options, ran).unwrap();
     came.recv().unwrap();
-    let segment = current
-        .begin_scheduling_segment("second", parameter, None)
-        .unwrap();
+    let segment = current.begin_scheduling_segment("second", parameter, None).unwrap();
     let full = SystemException::transient(minor::transient::RUN_QUEUE, CompletionStatus::No);
     assert_eq!(run(&object), Err(full));
     go.send(()).unwrap();
@@ -496,37 +449,25 @@ fn priorities_follow_a_thread_and_are_undone() {
     });
     let object = seen_by(&home, &object);
     let current = scheduling.current(&home);
-    let at = |priority: i16| FpParameter {
-        priority: Priority::new(priority).unwrap(),
-    };
+    let at = |priority: i16| FpParameter { priority: Priority::new(priority).unwrap() };
     let before = home.thread_priority();
     run(&object).unwrap();
     assert_eq!(see.recv().unwrap(), None);
-    let segment = current
-        .begin_scheduling_segment("head", at(100), None)
-        .unwrap();
+    let segment = current.begin_scheduling_segment("head", at(100), None).unwrap();
     run(&object).unwrap();
     assert_eq!(see.recv().unwrap(), Some(at(100).priority));
-    let inner = current
-        .begin_scheduling_segment("inner", at(200), None)
-        .unwrap();
+    let inner = current.begin_scheduling_segment("inner", at(200), None).unwrap();
     assert_eq!(home.thread_priority(), Some(at(200).priority));
     run(&object).unwrap();
     assert_eq!(see.recv().unwrap(), Some(at(200).priority));
-    current
-        .update_scheduling_segment("inner", at(50), None)
-        .unwrap();
+    current.update_scheduling_segment("inner", at(50), None).unwrap();
     assert_eq!(home.thread_priority(), Some(at(50).priority));
     inner.end().unwrap();
     assert_eq!(home.thread_priority(), Some(at(100).priority));
     segment.end().unwrap();
     assert_eq!(home.thread_priority(), before);
     run(&object).unwrap();
-    assert_eq!(
-        see.recv().unwrap(),
-        None,
-        "the serving thread has its priority again"
-    );
+    assert_eq!(see.recv().unwrap(), None, "the serving thread has its priority again");
     home.shutdown(true).unwrap();
     near.shutdown(true).unwrap();
 }
@@ -554,26 +495,17 @@ fn the_kernel_schedules_a_thread_by_its_segment() {
         Ok(())
     });
     let object = seen_by(&home, &object);
-    let at = |priority: i16| FpParameter {
-        priority: Priority::new(priority).unwrap(),
-    };
-    let fifo = |priority| Schedule {
-        class: Class::Fifo,
-        priority,
-    };
+    let at = |priority: i16| FpParameter { priority: Priority::new(priority).unwrap() };
+    let fifo = |priority| Schedule { class: Class::Fifo, priority };
     let before = schedule::current().unwrap();
     run(&object).unwrap();
     let unscheduled = see.recv().unwrap();
     let current = scheduling.current(&home);
-    let segment = current
-        .begin_scheduling_segment("head", at(20), None)
-        .unwrap();
+    let segment = current.begin_scheduling_segment("head", at(20), None).unwrap();
     assert_eq!(schedule::current().unwrap(), fifo(20));
     run(&object).unwrap();
     assert_eq!(see.recv().unwrap(), fifo(20));
-    let inner = current
-        .begin_scheduling_segment("inner", at(30), None)
-        .unwrap();
+    let inner = current.begin_scheduling_segment("inner", at(30), None).unwrap();
     run(&object).unwrap();
     assert_eq!(see.recv().unwrap(), fifo(30));
     inner.end().unwrap();
@@ -581,11 +513,7 @@ fn the_kernel_schedules_a_thread_by_its_segment() {
     segment.end().unwrap();
     assert_eq!(schedule::current().unwrap(), before);
     run(&object).unwrap();
-    assert_eq!(
-        see.recv().unwrap(),
-        unscheduled,
-        "the server's thread has its own again"
-    );
+    assert_eq!(see.recv().unwrap(), unscheduled, "the server's thread has its own again");
     home.shutdown(true).unwrap();
     near.shutdown(true).unwrap();
 }
@@ -602,9 +530,7 @@ fn one_thread_runs_at_a_time_the_most_urgent_first() {
     let second = Duration::from_secs(1);
     let parameter = |criticality, limit| MufParameter::within(criticality, limit, Duration::ZERO);
     let current = scheduling.current(&orb);
-    let first = current
-        .begin_scheduling_segment("first", parameter(0, second), None)
-        .unwrap();
+    let first = current.begin_scheduling_segment("first", parameter(0, second), None).unwrap();
     let spawned: Vec<_> = [(1, 50, "later"), (3, 90, "critical"), (1, 10, "sooner")]
         .into_iter()
         .enumerate()
@@ -646,21 +572,15 @@ fn a_thread_that_waits_for_its_turn_can_be_cancelled() {
     let orb = client(&scheduling);
     let current = scheduling.current(&orb);
     let parameter = MufParameter::within(0, Duration::from_secs(1), Duration::ZERO);
-    let first = current
-        .begin_scheduling_segment("first", parameter, None)
-        .unwrap();
+    let first = current.begin_scheduling_segment("first", parameter, None).unwrap();
     let ran = Arc::new(Mutex::new(0));
     let count = Arc::clone(&ran);
     let act = move |_: &_| *count.lock().unwrap() += 1;
     let options = SpawnOptions::default();
-    let waits = current
-        .spawn("waits", parameter, None, options, act.clone())
-        .unwrap();
+    let waits = current.spawn("waits", parameter, None, options, act.clone()).unwrap();
     wait_until(|| scheduling.scheduler().waiting() == 1);
     // There is no place for another one: it does not run.
-    let refused = current
-        .spawn("refused", parameter, None, options, act)
-        .unwrap();
+    let refused = current.spawn("refused", parameter, None, options, act).unwrap();
     assert!(refused.wait_ended(LONG));
     waits.cancel().unwrap();
     assert!(waits.wait_ended(LONG));
@@ -672,42 +592,25 @@ fn a_thread_that_waits_for_its_turn_can_be_cancelled() {
 #[test]
 fn spawned_threads_are_counted_and_end_with_the_orb() {
     let _watch = watchdog(LONG);
-    let limits = oxorb_rtscheduling::Limits {
-        spawned: 2,
-        ..Default::default()
-    };
+    let limits = oxorb_rtscheduling::Limits { spawned: 2, ..Default::default() };
     let scheduling = RtScheduling::with_limits(Notes::default(), limits);
     let orb = client(&scheduling);
     let current = scheduling.current(&orb);
     let sleeps = |current: &oxorb_rtscheduling::Current<Notes>| {
-        assert_eq!(
-            current.sleep(2 * LONG),
-            Err(cancelled(CompletionStatus::No))
-        );
+        assert_eq!(current.sleep(2 * LONG), Err(cancelled(CompletionStatus::No)));
     };
-    let options = SpawnOptions {
-        stack_size: 256 * 1024,
-        base_priority: Some(Priority::MIN),
-    };
+    let options = SpawnOptions { stack_size: 256 * 1024, base_priority: Some(Priority::MIN) };
     let one = current.spawn("one", 1, None, options, sleeps).unwrap();
     let other = current.spawn("other", 2, None, options, sleeps).unwrap();
     let most = minor::no_resources::DISTRIBUTABLE_THREADS;
     assert_eq!(
-        current
-            .spawn("too many", 3, None, options, sleeps)
-            .unwrap_err(),
+        current.spawn("too many", 3, None, options, sleeps).unwrap_err(),
         SystemException::no_resources(most, CompletionStatus::No)
     );
-    assert_eq!(
-        scheduling.lookup(&one.id()).unwrap().state(),
-        DtState::Active
-    );
+    assert_eq!(scheduling.lookup(&one.id()).unwrap().state(), DtState::Active);
     assert!(scheduling.lookup(&Id::new()).is_none());
     orb.shutdown(true).unwrap();
-    assert_eq!(
-        (one.state(), other.state()),
-        (DtState::Ended, DtState::Ended)
-    );
+    assert_eq!((one.state(), other.state()), (DtState::Ended, DtState::Ended));
 }
 
 #[test]
@@ -718,9 +621,7 @@ fn a_cancelled_thread_gets_no_further_and_ends() {
     let home = client(&scheduling);
     let object = seen_by(&home, &serve(&near, |_| Ok(())));
     let current = scheduling.current(&home);
-    let segment = current
-        .begin_scheduling_segment("head", 5, Some(1))
-        .unwrap();
+    let segment = current.begin_scheduling_segment("head", 5, Some(1)).unwrap();
     let thread = segment.thread().unwrap();
     assert_eq!(current.check(), Ok(()));
     assert_eq!(thread.cancel(), Ok(true));
@@ -730,25 +631,14 @@ fn a_cancelled_thread_gets_no_further_and_ends() {
     assert_eq!(run(&object), Err(no));
     assert_eq!(tell(&object), Err(no));
     assert_eq!(
-        current
-            .begin_scheduling_segment("inner", 1, None)
-            .unwrap_err(),
+        current.begin_scheduling_segment("inner", 1, None).unwrap_err(),
         SegmentError::System(no)
     );
-    assert_eq!(
-        current.update_scheduling_segment("head", 1, None),
-        Err(SegmentError::System(no))
-    );
+    assert_eq!(current.update_scheduling_segment("head", 1, None), Err(SegmentError::System(no)));
     assert_eq!(segment.end(), Err(no));
     assert_eq!(thread.state(), DtState::Ended);
     let gone = minor::object_not_exist::NO_DISTRIBUTABLE_THREAD;
-    assert_eq!(
-        thread.cancel(),
-        Err(SystemException::object_not_exist(
-            gone,
-            CompletionStatus::No
-        ))
-    );
+    assert_eq!(thread.cancel(), Err(SystemException::object_not_exist(gone, CompletionStatus::No)));
     run(&object).unwrap();
     home.shutdown(true).unwrap();
     near.shutdown(true).unwrap();

@@ -50,9 +50,7 @@ fn calls<S: Scheduler>(scheduling: &RtScheduling<S>, parameter: S::Parameter) ->
     });
     let object = seen_by(&home, &object);
     let current = scheduling.current(&home);
-    let segment = current
-        .begin_scheduling_segment("warm", parameter, None)
-        .unwrap();
+    let segment = current.begin_scheduling_segment("warm", parameter, None).unwrap();
     (0..WARM_UP).for_each(|_| run(&object).unwrap());
     seen.lock().unwrap().clear();
     let before = lock::taken().unwrap();
@@ -70,9 +68,7 @@ fn calls<S: Scheduler>(scheduling: &RtScheduling<S>, parameter: S::Parameter) ->
 fn a_warm_thread_allocates_nothing_and_takes_no_lock_of_the_orb() {
     let _watch = watchdog(LONG);
     let fp = RtScheduling::new(Kokyu::<Fp>::new(Enforcement::default()));
-    let parameter = FpParameter {
-        priority: Priority::new(100).unwrap(),
-    };
+    let parameter = FpParameter { priority: Priority::new(100).unwrap() };
     assert_eq!(calls(&fp, parameter), [(0, 0); 2]);
     let parameter = MufParameter::within(3, Duration::from_secs(60), Duration::ZERO);
     let muf = RtScheduling::new(Kokyu::<Muf>::new(Enforcement::default()));
@@ -89,12 +85,8 @@ fn a_warm_call_within_the_process_allocates_nothing() {
     let near = server(&scheduling);
     let object = serve(&near, |_| Ok(()));
     let current = scheduling.current(&near);
-    let parameter = FpParameter {
-        priority: Priority::new(100).unwrap(),
-    };
-    let segment = current
-        .begin_scheduling_segment("warm", parameter, None)
-        .unwrap();
+    let parameter = FpParameter { priority: Priority::new(100).unwrap() };
+    let segment = current.begin_scheduling_segment("warm", parameter, None).unwrap();
     (0..WARM_UP).for_each(|_| run(&object).unwrap());
     let (_, allocated) = allocations(|| (0..CALLS).for_each(|_| run(&object).unwrap()));
     assert_eq!(allocated.count, 0);

@@ -25,10 +25,7 @@ fn local() -> Orb {
 }
 
 fn every(name: &str, overrun: Overrun) -> Periodic {
-    Periodic {
-        overrun,
-        ..Periodic::new(name, PERIOD)
-    }
+    Periodic { overrun, ..Periodic::new(name, PERIOD) }
 }
 
 fn wait_until(is_so: impl Fn() -> bool) {
@@ -55,9 +52,7 @@ fn an_upcall_runs_in_its_thread_at_its_priority_until_it_is_dropped() {
     });
     let upcalls = RealTimeUpcalls::new(&orb);
     let named = every("run", Overrun::Skip);
-    let registration = upcalls
-        .register(&object, named, priority(100), run)
-        .unwrap();
+    let registration = upcalls.register(&object, named, priority(100), run).unwrap();
     for _ in 0..3 {
         assert_eq!(see.recv().unwrap(), ("run".into(), Some(priority(100))));
     }
@@ -78,9 +73,7 @@ fn an_object_in_a_lane_is_served_by_the_lane() {
     let _watch = watchdog(LONG);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let lane = ThreadpoolLane::new(priority(300), 2);
-    let pool = orb
-        .create_threadpool(Threadpool::with_lanes(vec![lane]))
-        .unwrap();
+    let pool = orb.create_threadpool(Threadpool::with_lanes(vec![lane])).unwrap();
     let policies = Policies {
         realtime: RtPolicies {
             threadpool: Some(pool),
@@ -103,9 +96,7 @@ fn an_object_in_a_lane_is_served_by_the_lane() {
     let object = ObjectRef::from_ref(poa.activate_servant(servant).unwrap());
     let upcalls = RealTimeUpcalls::new(&orb);
     let named = every("run", Overrun::Skip);
-    let registration = upcalls
-        .register(&object, named, priority(300), run)
-        .unwrap();
+    let registration = upcalls.register(&object, named, priority(300), run).unwrap();
     assert_eq!(see.recv().unwrap(), (true, Some(priority(300))));
     drop(registration);
     orb.shutdown(true).unwrap();
@@ -138,10 +129,7 @@ fn an_overrun_is_counted_told_and_the_grid_is_kept() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&told);
     let tell = Overrun::Callback(Arc::new(move |missed| {
-        notes
-            .lock()
-            .unwrap()
-            .push((missed.name.to_owned(), missed.releases));
+        notes.lock().unwrap().push((missed.name.to_owned(), missed.releases));
     }));
     let mut first = true;
     let slow = move |_: &ObjectRef| {
@@ -150,15 +138,10 @@ fn an_overrun_is_counted_told_and_the_grid_is_kept() {
         }
         Ok(())
     };
-    let registration = upcalls
-        .register(&object, every("slow", tell), priority(1), slow)
-        .unwrap();
+    let registration = upcalls.register(&object, every("slow", tell), priority(1), slow).unwrap();
     wait_until(|| registration.counts().runs >= 3);
     let counts = registration.counts();
-    assert!(
-        counts.overruns >= 1 && counts.misses >= 1 && counts.skipped >= 4,
-        "{counts:?}"
-    );
+    assert!(counts.overruns >= 1 && counts.misses >= 1 && counts.skipped >= 4, "{counts:?}");
     let told = told.lock().unwrap();
     let (name, releases) = &told[0];
     assert!(name == "slow" && *releases >= 4, "{told:?}");
@@ -187,9 +170,7 @@ fn an_upcall_that_overruns_is_demoted_until_it_is_in_time() {
         period: Duration::from_millis(5),
         ..every("slow", Overrun::Demote(priority(3)))
     };
-    let registration = upcalls
-        .register(&object, named, priority(200), slow)
-        .unwrap();
+    let registration = upcalls.register(&object, named, priority(200), slow).unwrap();
     wait_until(|| {
         let seen = seen.lock().unwrap();
         seen.len() > 2 && seen.last() == Some(&Some(priority(200)))
@@ -235,17 +216,12 @@ fn a_panic_or_an_exception_ends_one_call_alone() {
         calls += 1;
         match calls {
             1 => panic!("as the test wants it"),
-            2 => Err(SystemException::no_permission(
-                1,
-                oxorb::CompletionStatus::Yes,
-            )),
+            2 => Err(SystemException::no_permission(1, oxorb::CompletionStatus::Yes)),
             _ => Ok(()),
         }
     };
     let named = every("fails", Overrun::Skip);
-    let registration = upcalls
-        .register(&object, named, priority(1), fails)
-        .unwrap();
+    let registration = upcalls.register(&object, named, priority(1), fails).unwrap();
     wait_until(|| registration.counts().runs >= 4);
     assert_eq!(registration.counts().failures, 2);
     drop(registration);
@@ -266,23 +242,11 @@ fn what_cannot_be_registered_is_named() {
         never.to_string(),
         "the period of upcall \"never\" is 0ns, and may be 1µs to 86400s"
     );
-    let late = Periodic {
-        deadline: Some(Duration::MAX),
-        ..every("late", Overrun::Skip)
-    };
-    assert!(matches!(
-        register(late),
-        Err(UpcallError::Time {
-            what: "deadline",
-            ..
-        })
-    ));
+    let late = Periodic { deadline: Some(Duration::MAX), ..every("late", Overrun::Skip) };
+    assert!(matches!(register(late), Err(UpcallError::Time { what: "deadline", .. })));
     let two = register(every("two", Overrun::Skip)).unwrap();
     let three = register(every("three", Overrun::Skip)).unwrap_err();
-    assert_eq!(
-        three.to_string(),
-        "the ORB has 2 upcalls, as many as it may have"
-    );
+    assert_eq!(three.to_string(), "the ORB has 2 upcalls, as many as it may have");
     drop((one, two));
     orb.shutdown(true).unwrap();
     let ended = upcalls.register(&object, every("ended", Overrun::Skip), priority(1), run);
@@ -295,10 +259,7 @@ fn the_end_of_an_orb_waits_for_a_call_and_lets_no_other_begin() {
     let orb = local();
     let object = serve(&orb, |_| Ok(()));
     let upcalls = RealTimeUpcalls::new(&orb);
-    let (begun, done) = (
-        Arc::new(AtomicU32::new(0)),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let (begun, done) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
     let (count, end) = (Arc::clone(&begun), Arc::clone(&done));
     let call = move |_: &ObjectRef| {
         count.fetch_add(1, Ordering::SeqCst);
@@ -323,17 +284,11 @@ fn upcalls_are_operations_of_the_scheduling_service() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let object = serve(&orb, |_| Ok(()));
     let upcalls = RealTimeUpcalls::new(&orb);
-    let declare = |name, period, worst_case| Periodic {
-        worst_case,
-        ..Periodic::new(name, period)
-    };
+    let declare = |name, period, worst_case| Periodic { worst_case, ..Periodic::new(name, period) };
     let fast = declare("fast", Duration::from_millis(10), Duration::from_millis(1));
     let slow = declare("slow", Duration::from_millis(50), Duration::from_millis(5));
-    let registered = [&fast, &slow].map(|it| {
-        upcalls
-            .register(&object, it.clone(), priority(1), run)
-            .unwrap()
-    });
+    let registered =
+        [&fast, &slow].map(|it| upcalls.register(&object, it.clone(), priority(1), run).unwrap());
     let operations = upcalls.repository().unwrap();
     drop(registered);
 
@@ -361,9 +316,7 @@ fn upcalls_are_operations_of_the_scheduling_service() {
         let _ = seen.send(here.thread_priority());
         Ok(())
     };
-    let registration = upcalls
-        .register_scheduled(&object, fast, &service, look)
-        .unwrap();
+    let registration = upcalls.register_scheduled(&object, fast, &service, look).unwrap();
     assert!(see.recv().unwrap().is_some());
     let unknown = upcalls.register_scheduled(
         &object,

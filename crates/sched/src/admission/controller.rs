@@ -241,9 +241,9 @@ impl Controller {
         for wanted in &all {
             let answer = self.check(wanted).map(|()| match wanted.shares {
                 true => Ok(self.share(wanted.clone(), None)),
-                false => self
-                    .guarantee(wanted.clone())
-                    .map(|response| Answer::Guaranteed { response }),
+                false => {
+                    self.guarantee(wanted.clone()).map(|response| Answer::Guaranteed { response })
+                }
             });
             match answer {
                 Ok(Ok(answer)) => answers.push(answer),
@@ -254,10 +254,7 @@ impl Controller {
                     }
                     let turn_away = |wanted| self.turn_away(wanted, late.clone());
                     let _: Vec<Answer> = all.iter().cloned().map(turn_away).collect();
-                    return Ok(all
-                        .iter()
-                        .map(|wanted| self.answer(wanted, &late))
-                        .collect());
+                    return Ok(all.iter().map(|wanted| self.answer(wanted, &late)).collect());
                 }
                 Err(error) => {
                     *self = before;
@@ -308,15 +305,11 @@ impl Controller {
     pub fn members(&self) -> Vec<Member> {
         let guaranteed = self.members.iter().map(|(wanted, response)| Member {
             wanted: wanted.clone(),
-            has: Has::Guarantee {
-                response: *response,
-            },
+            has: Has::Guarantee { response: *response },
         });
         let share = Has::Share(self.share_of_each(self.sharers.len()));
-        let sharing = self.sharers.iter().map(|wanted| Member {
-            wanted: wanted.clone(),
-            has: share,
-        });
+        let sharing =
+            self.sharers.iter().map(|wanted| Member { wanted: wanted.clone(), has: share });
         guaranteed.chain(sharing).collect()
     }
 
@@ -341,9 +334,8 @@ impl Controller {
             ("deadline", wanted.deadline),
         ];
         if !wanted.shares
-            && let Some((what, _)) = times
-                .into_iter()
-                .find(|(_, time)| !(1..=LONGEST).contains(time))
+            && let Some((what, _)) =
+                times.into_iter().find(|(_, time)| !(1..=LONGEST).contains(time))
         {
             let name = wanted.name.clone();
             return Err(Unacceptable::Time { name, what });
@@ -469,11 +461,7 @@ impl Controller {
         if share.time == 0 {
             let who = wanted.name.clone();
             let because = format!("{who} is not admitted: nothing is left that could be shared");
-            return Answer::Refused(late.unwrap_or(Late {
-                who,
-                short: None,
-                because,
-            }));
+            return Answer::Refused(late.unwrap_or(Late { who, short: None, because }));
         }
         self.sharers.push(wanted);
         Answer::BestEffort { share, late }
@@ -486,10 +474,7 @@ impl Controller {
         let taken = if self.members.is_empty() { 0 } else { taken };
         let left = u128::from(WHOLE.0 - taken) * u128::from(self.period) / u128::from(WHOLE.0);
         let time = left / u128::from(sharers.max(1) as u64);
-        Share {
-            time: time as Nanos,
-            period: self.period,
-        }
+        Share { time: time as Nanos, period: self.period }
     }
 }
 

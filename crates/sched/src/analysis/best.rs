@@ -63,10 +63,7 @@ pub fn response(set: &TaskSet, at: usize) -> Nanos {
         .collect();
     let work = |task: &Task| u128::from(task.bcet) * u128::from(WHOLE.0) / u128::from(task.period);
     let load = above.iter().map(|task| work(task)).sum::<u128>();
-    let Some(rest) = u128::from(WHOLE.0)
-        .checked_sub(load)
-        .filter(|&rest| rest > 0)
-    else {
+    let Some(rest) = u128::from(WHOLE.0).checked_sub(load).filter(|&rest| rest > 0) else {
         return alone;
     };
     // The greatest fixed point, from above: no response that is a fixed point is longer than the time alone over what those

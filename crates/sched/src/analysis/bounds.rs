@@ -22,9 +22,7 @@ pub fn liu_layland(n: usize) -> f64 {
 /// The product of (U + 1) over all tasks: rate-monotonic priorities meet all deadlines if it is at most 2 (hyperbolic
 /// bound). Less pessimistic than Liu and Layland's.
 pub fn hyperbolic(tasks: &[Task]) -> f64 {
-    let factors = tasks
-        .iter()
-        .map(|task| Utilization::of_one(task).fraction() + 1.0);
+    let factors = tasks.iter().map(|task| Utilization::of_one(task).fraction() + 1.0);
     factors.product()
 }
 

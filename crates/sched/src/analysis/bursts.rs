@@ -31,10 +31,7 @@ impl<'s> Streams<'s> {
         let many = set.tasks.iter().map(|task| task.per_period());
         let mut streams = Streams {
             whole: set,
-            set: TaskSet {
-                tasks: Vec::new(),
-                ..set.clone()
-            },
+            set: TaskSet { tasks: Vec::new(), ..set.clone() },
             of: Vec::new(),
         };
         if many.fold(0, u64::saturating_add) > MOST_STREAMS {
@@ -51,12 +48,7 @@ impl<'s> Streams<'s> {
 
     /// Returns a verdict for each task of the whole set. Those with static priority see the bursts themselves.
     pub(super) fn verdicts(&self) -> Vec<Verdict> {
-        let load: Vec<_> = self
-            .whole
-            .tasks
-            .iter()
-            .map(crate::Utilization::of_one)
-            .collect();
+        let load: Vec<_> = self.whole.tasks.iter().map(crate::Utilization::of_one).collect();
         let (apart, _) = verdicts(&self.set);
         let tasks = self.whole.tasks.iter().enumerate();
         tasks

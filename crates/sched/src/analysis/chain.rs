@@ -114,11 +114,7 @@ impl Chains {
         }
         let places = 0..causes.len();
         let chains = places.map(|at| chain(set, causes, &effects, at));
-        Chains {
-            chains: chains.collect(),
-            order: order(causes, &effects),
-            causes: causes.to_vec(),
-        }
+        Chains { chains: chains.collect(), order: order(causes, &effects), causes: causes.to_vec() }
     }
 
     /// Returns the steps of the chain that ends with a task, in order, the task included; and how many of them, at the
@@ -154,9 +150,7 @@ impl Chains {
         let (first, own) = (&set.tasks[first], &set.tasks[at]);
         let members = &around.members;
         let steps = Steps::of(set.tasks.len());
-        let start = members
-            .iter()
-            .fold(around.blocking, |sum, it| sum.saturating_add(it.wcet));
+        let start = members.iter().fold(around.blocking, |sum, it| sum.saturating_add(it.wcet));
         let busy = settle(&steps, start, |time| {
             let work = members.iter().map(|it| it.work(it.before(time)));
             u128::from(around.blocking) + work.sum::<u128>()
@@ -233,10 +227,7 @@ impl Chains {
                 carried: u64::from(carried[place]),
             });
         }
-        Some(Around {
-            members,
-            blocking: longest.saturating_add(resources),
-        })
+        Some(Around { members, blocking: longest.saturating_add(resources) })
     }
 }
 
@@ -258,12 +249,7 @@ fn overtakes(set: &TaskSet, chain: &Chain) -> bool {
 /// Whether each task may go before a step of the chain, or is one.
 fn members(set: &TaskSet, chain: &Chain) -> Vec<bool> {
     let ordered = |task: &&Task| task.dispatching != Dispatching::Static;
-    let dynamic: HashSet<u32> = set
-        .tasks
-        .iter()
-        .filter(ordered)
-        .map(|it| it.level)
-        .collect();
+    let dynamic: HashSet<u32> = set.tasks.iter().filter(ordered).map(|it| it.level).collect();
     // The last place in the static order that may go before a task: levels may have an order of their own.
     let key = |task: &Task| match dynamic.contains(&task.level) {
         true => (task.level, u32::MAX),
@@ -324,12 +310,7 @@ fn chain(
     if let Some(&step) = others.filter(|step| !flows(**step)).min() {
         return Some(Err(NoChain::Step(step)));
     }
-    Some(Ok(Chain {
-        at,
-        firsts,
-        before,
-        later: reached(effects, at),
-    }))
+    Some(Ok(Chain { at, firsts, before, later: reached(effects, at) }))
 }
 
 /// Returns all that can be reached from a place.

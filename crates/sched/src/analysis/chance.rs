@@ -68,14 +68,10 @@ impl Distribution {
     pub fn of(points: &[(Nanos, f64)]) -> Result<Distribution, NoDistribution> {
         let wrong = |why: String| Err(NoDistribution(why));
         if points.is_empty() || points.len() > Distribution::MOST_POINTS {
-            return wrong(format!(
-                "a distribution has 1 to {} points",
-                Distribution::MOST_POINTS
-            ));
+            return wrong(format!("a distribution has 1 to {} points", Distribution::MOST_POINTS));
         }
-        if let Some((time, chance)) = points
-            .iter()
-            .find(|(_, chance)| !(0.0..=1.0).contains(chance))
+        if let Some((time, chance)) =
+            points.iter().find(|(_, chance)| !(0.0..=1.0).contains(chance))
         {
             return wrong(format!("{chance} is no probability, of {}", Show(*time)));
         }
@@ -106,9 +102,7 @@ impl Distribution {
 
     /// Makes one that always takes so long.
     pub fn always(time: Nanos) -> Distribution {
-        Distribution {
-            points: vec![(time, 1.0)],
-        }
+        Distribution { points: vec![(time, 1.0)] }
     }
 
     /// Returns its longest time.
@@ -119,16 +113,11 @@ impl Distribution {
     /// Returns one whose times are all longer by so much.
     pub fn longer_by(&self, more: Nanos) -> Distribution {
         let longer = |&(time, chance): &(Nanos, f64)| (time.saturating_add(more), chance);
-        Distribution {
-            points: self.points.iter().map(longer).collect(),
-        }
+        Distribution { points: self.points.iter().map(longer).collect() }
     }
 
     fn mean(&self) -> f64 {
-        self.points
-            .iter()
-            .map(|(time, chance)| *time as f64 * chance)
-            .sum()
+        self.points.iter().map(|(time, chance)| *time as f64 * chance).sum()
     }
 }
 
@@ -166,9 +155,7 @@ pub fn miss(set: &TaskSet, at: usize, times: &[Distribution]) -> Option<f64> {
         let mut jobs = 0u64;
         for rival in &rivals {
             let task = &set.tasks[rival.task];
-            let many = rival
-                .jobs(task, own, moment)
-                .saturating_mul(task.parts.max(1));
+            let many = rival.jobs(task, own, moment).saturating_mul(task.parts.max(1));
             jobs = jobs.saturating_add(many);
             if jobs > MOST_JOBS {
                 return None;
@@ -194,10 +181,7 @@ impl Rival {
     /// The most jobs that may be there between the release of a job and a moment so much later.
     fn jobs(&self, task: &Task, own: &Task, moment: Nanos) -> u64 {
         // Jitter is part of the time to the deadline.
-        let nominal = Task {
-            jitter: 0,
-            ..task.clone()
-        };
+        let nominal = Task { jitter: 0, ..task.clone() };
         let pending = nominal.released_within(moment.saturating_add(task.deadline));
         match self.by_deadline {
             true => pending.min(nominal.released_within(own.deadline)),
@@ -215,10 +199,7 @@ fn rivals(set: &TaskSet, at: usize) -> Vec<Rival> {
         let counts = by_deadline
             || task.level < own.level
             || own.dispatching == Dispatching::Static && goes_first(task, own);
-        counts.then_some(Rival {
-            task: place,
-            by_deadline,
-        })
+        counts.then_some(Rival { task: place, by_deadline })
     };
     tasks.filter_map(rival).collect()
 }
@@ -250,10 +231,7 @@ fn moments(
         let task = &set.tasks[rival.task];
         let first = task.deadline.div_ceil(task.period);
         for job in (first..).take(RESOLUTION as usize) {
-            match job
-                .saturating_mul(task.period)
-                .saturating_sub(task.deadline)
-            {
+            match job.saturating_mul(task.period).saturating_sub(task.deadline) {
                 0 => {}
                 moment if moment < limit => found.push(moment),
                 _ => break,
@@ -263,25 +241,17 @@ fn moments(
     let left = |moment: Nanos| {
         let work = rivals.iter().map(|rival| {
             let task = &set.tasks[rival.task];
-            let many = rival
-                .jobs(task, own, moment)
-                .saturating_mul(task.parts.max(1));
+            let many = rival.jobs(task, own, moment).saturating_mul(task.parts.max(1));
             many as f64 * times[rival.task].mean()
         });
         moment as f64 - work.sum::<f64>()
     };
     found.sort_unstable();
     found.dedup();
-    let mut found: Vec<(f64, Nanos)> = found
-        .into_iter()
-        .map(|moment| (left(moment), moment))
-        .collect();
+    let mut found: Vec<(f64, Nanos)> =
+        found.into_iter().map(|moment| (left(moment), moment)).collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
-    found
-        .into_iter()
-        .map(|(_, moment)| moment)
-        .take(MOST_MOMENTS)
-        .collect()
+    found.into_iter().map(|(_, moment)| moment).take(MOST_MOMENTS).collect()
 }
 
 /// Distribution of a sum of times, in units, up to what there is room for.
@@ -296,11 +266,7 @@ impl Sum {
     fn new(room: u64) -> Sum {
         let mut chances = vec![0.0; usize::try_from(room).unwrap_or(usize::MAX - 1) + 1];
         chances[0] = 1.0;
-        Sum {
-            chances,
-            beyond: 0.0,
-            filled: 0,
-        }
+        Sum { chances, beyond: 0.0, filled: 0 }
     }
 
     fn add(&mut self, times: &Distribution, unit: Nanos) {

@@ -33,21 +33,15 @@ pub(super) fn settle(set: &TaskSet) -> Settled<'_> {
     let causes = set.causes();
     let mut known = vec![true; set.tasks.len()];
     if causes.iter().all(Vec::is_empty) {
-        return Settled {
-            set: Cow::Borrowed(set),
-            known,
-            chains: None,
-        };
+        return Settled { set: Cow::Borrowed(set), known, chains: None };
     }
     let mut set = set.clone();
     let chains = Chains::of(&set, &causes);
     let senders: BTreeSet<usize> = causes.iter().flatten().copied().collect();
     for rounds in 1.. {
         let (verdicts, _) = verdicts(&set);
-        let by: HashMap<usize, Option<Nanos>> = senders
-            .iter()
-            .map(|&cause| (cause, by(&set, &chains, &verdicts[cause])))
-            .collect();
+        let by: HashMap<usize, Option<Nanos>> =
+            senders.iter().map(|&cause| (cause, by(&set, &chains, &verdicts[cause]))).collect();
         let mut changed = false;
         for (place, causes) in causes.iter().enumerate() {
             for cause in causes {
@@ -66,11 +60,7 @@ pub(super) fn settle(set: &TaskSet) -> Settled<'_> {
             break;
         }
     }
-    Settled {
-        set: Cow::Owned(set),
-        known,
-        chains: Some(chains),
-    }
+    Settled { set: Cow::Owned(set), known, chains: Some(chains) }
 }
 
 impl Settled<'_> {
@@ -84,11 +74,7 @@ impl Settled<'_> {
         let end = |place: usize| {
             let (steps, firsts) = chains.steps(place)?;
             let by = by(&self.set, chains, &verdicts[place]);
-            Some(End {
-                steps,
-                firsts,
-                response: by.filter(|_| self.known[place]),
-            })
+            Some(End { steps, firsts, response: by.filter(|_| self.known[place]) })
         };
         places.filter_map(end).collect()
     }
@@ -134,9 +120,7 @@ fn spread(
     while changed {
         changed = false;
         for (place, causes) in causes.iter().enumerate() {
-            let lost = causes
-                .iter()
-                .any(|&cause| !known[cause] || !bounded(cause, place));
+            let lost = causes.iter().any(|&cause| !known[cause] || !bounded(cause, place));
             if !lost {
                 continue;
             }

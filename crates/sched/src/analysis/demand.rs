@@ -67,13 +67,10 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
         0 => 0,
         needed => needed + u128::from(left_over),
     };
-    let first = tasks
-        .iter()
-        .fold(blocked, |sum, task| sum.saturating_add(task.wcet));
+    let first = tasks.iter().fold(blocked, |sum, task| sum.saturating_add(task.wcet));
     let busy = settle(&Steps::of(tasks.len()), first, |time| {
-        let jobs = tasks
-            .iter()
-            .map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));
+        let jobs =
+            tasks.iter().map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));
         u128::from(blocked) + jobs.sum::<u128>()
     });
     let Some(busy) = busy else {
@@ -96,10 +93,9 @@ pub(super) fn test_with(tasks: &[&Task], left_over: Nanos) -> Outcome {
         if needed <= shortest {
             // Only the first deadline is left.
             return match demand(tasks, shortest) {
-                left if left > u128::from(shortest) => Outcome::Short {
-                    at: shortest,
-                    by: (left - u128::from(shortest)) as Nanos,
-                },
+                left if left > u128::from(shortest) => {
+                    Outcome::Short { at: shortest, by: (left - u128::from(shortest)) as Nanos }
+                }
                 _ => Outcome::Meets,
             };
         }
@@ -127,9 +123,7 @@ fn demand(tasks: &[&Task], time: Nanos) -> u128 {
     for task in tasks {
         // Several jobs may be due at once where jitter exceeds the deadline.
         if time >= due(task) {
-            let after = time
-                .saturating_add(task.late())
-                .saturating_sub(task.deadline);
+            let after = time.saturating_add(task.late()).saturating_sub(task.deadline);
             sum += u128::from(after / task.period + 1) * u128::from(task.wcet);
             blocking = blocking.max(task.blocking);
         }
@@ -140,9 +134,7 @@ fn demand(tasks: &[&Task], time: Nanos) -> u128 {
 fn last_deadline_before(tasks: &[&Task], time: Nanos) -> Option<Nanos> {
     let last = |task: &&Task| {
         let before = Some(time - 1).filter(|&before| before >= due(task))?;
-        let after = before
-            .saturating_add(task.late())
-            .saturating_sub(task.deadline);
+        let after = before.saturating_add(task.late()).saturating_sub(task.deadline);
         let last = (after / task.period * task.period).saturating_add(task.deadline);
         // No event comes before the critical instant, however many wait for it.
         Some(last.saturating_sub(task.late()).max(due(task)))
@@ -158,10 +150,7 @@ mod tests {
     use super::*;
 
     fn with_deadline(wcet: Nanos, deadline: Nanos, period: Nanos) -> Task {
-        Task {
-            deadline,
-            ..Task::periodic("", wcet, period)
-        }
+        Task { deadline, ..Task::periodic("", wcet, period) }
     }
 
     #[test]
@@ -182,10 +171,7 @@ mod tests {
 
     #[test]
     fn blocking_counts_for_what_is_blocked() {
-        let a = Task {
-            blocking: 2,
-            ..with_deadline(2, 4, 10)
-        };
+        let a = Task { blocking: 2, ..with_deadline(2, 4, 10) };
         let b = with_deadline(1, 5, 10);
         assert_eq!(test(&[&a, &b]), Outcome::Meets);
         let longer = Task { blocking: 3, ..a };

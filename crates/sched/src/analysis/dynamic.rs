@@ -74,30 +74,21 @@ pub(super) fn level(set: &TaskSet, own: &Task, load: &[Utilization]) -> Level {
             }
         }
     }
-    let members: Vec<&Task> = level
-        .above
-        .iter()
-        .chain(&level.peers)
-        .map(|&place| &tasks[place])
-        .collect();
+    let members: Vec<&Task> =
+        level.above.iter().chain(&level.peers).map(|&place| &tasks[place]).collect();
     let resources = members.iter().map(|task| task.blocking).max().unwrap_or(0);
     let below = level.below.map_or(0, |place| tasks[place].part() - 1);
     level.blocking = below.saturating_add(resources);
     let share = level.above.iter().chain(&level.peers);
-    let share = share
-        .map(|&place| load[place].0)
-        .fold(0, u64::saturating_add);
+    let share = share.map(|&place| load[place].0).fold(0, u64::saturating_add);
     if share > WHOLE.0 && overloads(members.clone()) {
         level.busy = Busy::Always;
         return level;
     }
-    let first = members
-        .iter()
-        .fold(level.blocking, |sum, task| sum.saturating_add(task.wcet));
+    let first = members.iter().fold(level.blocking, |sum, task| sum.saturating_add(task.wcet));
     let busy = settle(&Steps::of(tasks.len()), first, |time| {
-        let jobs = members
-            .iter()
-            .map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));
+        let jobs =
+            members.iter().map(|task| u128::from(task_jobs(task, time)) * u128::from(task.wcet));
         u128::from(level.blocking) + jobs.sum::<u128>()
     });
     if let Some(busy) = busy {
@@ -128,11 +119,7 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
         let members = level.above.iter().chain(&level.peers);
         let jobs = members.map(|&place| {
             let jobs = task_jobs(&tasks[place], busy);
-            Wait::of(
-                place,
-                &tasks[place],
-                jobs.saturating_sub(u64::from(place == at)),
-            )
+            Wait::of(place, &tasks[place], jobs.saturating_sub(u64::from(place == at)))
         });
         let bound = Bound::At {
             response: busy.saturating_add(own.jitter),
@@ -161,12 +148,8 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
                 let jobs = before(&tasks[place], own, arrival).min(task_jobs(&tasks[place], done));
                 Wait::of(place, &tasks[place], jobs)
             });
-            worst = Bound::At {
-                response,
-                blocking,
-                blocker,
-                waits: interference(above.chain(peers)),
-            };
+            worst =
+                Bound::At { response, blocking, blocker, waits: interference(above.chain(peers)) };
         }
     }
     (worst, Method::Keys)
@@ -174,11 +157,7 @@ pub(super) fn response(set: &TaskSet, at: usize, level: &Level) -> (Bound, Metho
 
 /// The level without one of its tasks.
 fn others(level: &Level, at: usize) -> impl Iterator<Item = usize> {
-    level
-        .peers
-        .iter()
-        .copied()
-        .filter(move |&place| place != at)
+    level.peers.iter().copied().filter(move |&place| place != at)
 }
 
 /// Nominal arrivals of the task at which its key meets that of another job, or at which it arrives with all others. Those

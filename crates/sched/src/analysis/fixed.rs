@@ -72,13 +72,7 @@ pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Bound 
     let around = around(set, at);
     let steps = Steps::of(set.tasks.len());
     let share = around.above.iter().chain([&at]).map(|&place| load[place].0);
-    let members = || {
-        around
-            .above
-            .iter()
-            .chain([&at])
-            .map(|&place| &set.tasks[place])
-    };
+    let members = || around.above.iter().chain([&at]).map(|&place| &set.tasks[place]);
     if share.fold(0, u64::saturating_add) > WHOLE.0 && overloads(members().collect::<Vec<_>>()) {
         return Bound::Unbounded;
     }

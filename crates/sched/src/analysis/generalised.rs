@@ -63,11 +63,8 @@ pub fn demand(set: &TaskSet, current: usize) -> Demand {
     let window = task.deadline;
     // All of a burst at once.
     let work = |task: &Task| task.wcet.saturating_mul(task.per_period());
-    let mut demand = Demand {
-        needed: u128::from(work(task)) + u128::from(task.blocking),
-        window,
-        delay: 0,
-    };
+    let mut demand =
+        Demand { needed: u128::from(work(task)) + u128::from(task.blocking), window, delay: 0 };
     for (place, other) in set.tasks.iter().enumerate() {
         if place == current {
             // Of itself, deadlines within its own window beyond the current one: none unless it is longer than a period.

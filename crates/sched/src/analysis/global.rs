@@ -182,12 +182,7 @@ pub fn analyse(set: &TaskSet, processors: usize) -> Result<Report, Unfit> {
         true => Some(Test::ResponseTime),
         false => dense.then_some(Test::Density),
     };
-    Ok(Report {
-        policy,
-        processors,
-        verdicts,
-        proved_by,
-    })
+    Ok(Report { policy, processors, verdicts, proved_by })
 }
 
 fn policy(set: &TaskSet) -> Result<Policy, Unfit> {
@@ -209,10 +204,7 @@ fn policy(set: &TaskSet) -> Result<Policy, Unfit> {
     let mut handles = std::collections::HashSet::new();
     for task in &set.tasks {
         if task.handle.is_some_and(|handle| !handles.insert(handle)) {
-            return Err(Unfit::Task(
-                task.name.clone(),
-                "several streams of requests",
-            ));
+            return Err(Unfit::Task(task.name.clone(), "several streams of requests"));
         }
     }
     let all = |dispatching| set.tasks.iter().all(|task| task.dispatching == dispatching);
@@ -301,9 +293,7 @@ fn by_priority(set: &TaskSet, processors: usize) -> Vec<Option<Nanos>> {
     for place in order {
         let task = &set.tasks[place];
         let work = |response: Nanos| {
-            let of = above
-                .iter()
-                .map(|&(other, by)| workload(other, by, response));
+            let of = above.iter().map(|&(other, by)| workload(other, by, response));
             of.collect()
         };
         match settle(task, processors, work) {

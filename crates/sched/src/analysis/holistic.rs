@@ -149,11 +149,7 @@ impl std::error::Error for Wrong {}
 /// What is wrong with the system.
 pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic, Wrong> {
     check(resources, flows)?;
-    let system = System {
-        said: resources,
-        flows,
-        early: Early::of(resources, flows),
-    };
+    let system = System { said: resources, flows, early: Early::of(resources, flows) };
     let apart = system.settle(None);
     let phased = system.settle(Some(&system.phases()));
     let response = |settled: &Settled| -> Vec<Option<Nanos>> {
@@ -162,16 +158,9 @@ pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic,
     };
     let (holistic, offsets) = (response(&apart), response(&phased));
     // Offsets only ever help, unless their rounds come to no end.
-    let lost = apart
-        .known
-        .iter()
-        .zip(&phased.known)
-        .any(|(apart, phased)| *apart && !phased);
+    let lost = apart.known.iter().zip(&phased.known).any(|(apart, phased)| *apart && !phased);
     let mut found = system.report(if lost { apart } else { phased });
-    for (flow, (holistic, offsets)) in found
-        .flows
-        .iter_mut()
-        .zip(holistic.into_iter().zip(offsets))
+    for (flow, (holistic, offsets)) in found.flows.iter_mut().zip(holistic.into_iter().zip(offsets))
     {
         (flow.holistic, flow.offsets) = (holistic, offsets);
     }
@@ -203,10 +192,8 @@ impl System<'_> {
         let mut phases: Vec<Vec<Option<Phase>>> = sets.map(offsets::declared).collect();
         for (place, flow) in self.flows.iter().enumerate() {
             for &step in &flow.steps {
-                phases[step.resource][step.task] = Some(Phase {
-                    group: Group::Flow(place),
-                    offset: self.early.begin(step),
-                });
+                phases[step.resource][step.task] =
+                    Some(Phase { group: Group::Flow(place), offset: self.early.begin(step) });
             }
         }
         phases
@@ -241,12 +228,7 @@ impl System<'_> {
                     true => vec![false; resources.len()],
                     false => self.known(&resources, &verdicts),
                 };
-                return Settled {
-                    resources,
-                    verdicts,
-                    known,
-                    rounds,
-                };
+                return Settled { resources, verdicts, known, rounds };
             }
         }
         unreachable!("rounds end")
@@ -296,31 +278,19 @@ impl System<'_> {
     fn report(&self, settled: Settled) -> Holistic {
         let mut found = Vec::new();
         for flow in self.flows {
-            let by: Vec<Option<Nanos>> = flow
-                .steps
-                .iter()
-                .map(|step| self.done(&settled, *step))
-                .collect();
+            let by: Vec<Option<Nanos>> =
+                flow.steps.iter().map(|step| self.done(&settled, *step)).collect();
             let response = by.last().copied().flatten();
             found.push(EndToEnd {
                 by,
-                best: flow
-                    .steps
-                    .iter()
-                    .map(|step| self.early.end(*step))
-                    .collect(),
+                best: flow.steps.iter().map(|step| self.early.end(*step)).collect(),
                 response,
                 holistic: None,
                 offsets: None,
                 meets: response.is_some_and(|response| response <= flow.deadline),
             });
         }
-        let Settled {
-            resources,
-            mut verdicts,
-            known,
-            rounds,
-        } = settled;
+        let Settled { resources, mut verdicts, known, rounds } = settled;
         for (verdicts, known) in verdicts.iter_mut().zip(known) {
             for verdict in verdicts.iter_mut().filter(|_| !known) {
                 *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
@@ -336,12 +306,7 @@ impl System<'_> {
                 verdict.outcome = Outcome::Unproven;
             }
         }
-        Holistic {
-            resources,
-            verdicts,
-            flows: found,
-            rounds,
-        }
+        Holistic { resources, verdicts, flows: found, rounds }
     }
 }
 
@@ -428,21 +393,9 @@ mod tests {
             },
         };
         let resources = [
-            node(
-                "one",
-                vec![
-                    Task::periodic("urgent", 3, 10),
-                    Task::periodic("send", 4, 50),
-                ],
-            ),
+            node("one", vec![Task::periodic("urgent", 3, 10), Task::periodic("send", 4, 50)]),
             link,
-            node(
-                "two",
-                vec![
-                    Task::periodic("receive", 6, 50),
-                    Task::periodic("rest", 10, 60),
-                ],
-            ),
+            node("two", vec![Task::periodic("receive", 6, 50), Task::periodic("rest", 10, 60)]),
         ];
         let flow = Flow {
             name: "flow".into(),
@@ -457,21 +410,12 @@ mod tests {
         assert_eq!(found.verdicts[2][1].response, Some(16));
         let told = found.verdicts[2][0].reasons(&found.resources[2].set);
         assert_eq!(told.to_string(), "own 6 ns, released up to 13 ns late");
-        let tight = Flow {
-            deadline: 18,
-            ..flow.clone()
-        };
+        let tight = Flow { deadline: 18, ..flow.clone() };
         assert!(!analyse_flows(&resources, &[tight]).unwrap().flows[0].meets);
         let twice = analyse_flows(&resources, &[flow.clone(), flow.clone()]);
         assert_eq!(twice, Err(Wrong::Twice("send".into())));
-        let nowhere = Flow {
-            steps: vec![step(3, 0)],
-            ..flow
-        };
-        assert!(matches!(
-            analyse_flows(&resources, &[nowhere]),
-            Err(Wrong::NoStep(_))
-        ));
+        let nowhere = Flow { steps: vec![step(3, 0)], ..flow };
+        assert!(matches!(analyse_flows(&resources, &[nowhere]), Err(Wrong::NoStep(_))));
     }
 
     #[test]
@@ -482,31 +426,19 @@ mod tests {
         };
         // The first node has more than it can do; the third takes no part.
         let resources = [
-            node(
-                "full",
-                vec![Task::periodic("a", 8, 10), Task::periodic("b", 8, 20)],
-            ),
-            node(
-                "next",
-                vec![Task::periodic("c", 1, 20), Task::periodic("rest", 1, 50)],
-            ),
+            node("full", vec![Task::periodic("a", 8, 10), Task::periodic("b", 8, 20)]),
+            node("next", vec![Task::periodic("c", 1, 20), Task::periodic("rest", 1, 50)]),
             node("other", vec![Task::periodic("d", 1, 20)]),
         ];
-        let flow = Flow {
-            name: "flow".into(),
-            steps: vec![step(0, 1), step(1, 0)],
-            deadline: 1_000,
-        };
+        let flow =
+            Flow { name: "flow".into(), steps: vec![step(0, 1), step(1, 0)], deadline: 1_000 };
         let found = analyse_flows(&resources, &[flow]).unwrap();
         assert_eq!(found.flows[0].by, [None, None]);
         assert!(!found.flows[0].meets);
         let outcome = |resource: usize, task: usize| found.verdicts[resource][task].outcome;
         assert_eq!(outcome(0, 0), Outcome::Meets);
         assert_eq!(outcome(0, 1), Outcome::Misses);
-        assert_eq!(
-            (outcome(1, 0), outcome(1, 1)),
-            (Outcome::Unproven, Outcome::Unproven)
-        );
+        assert_eq!((outcome(1, 0), outcome(1, 1)), (Outcome::Unproven, Outcome::Unproven));
         assert_eq!(outcome(2, 0), Outcome::Meets);
     }
 
@@ -516,11 +448,7 @@ mod tests {
             name: name.into(),
             set: TaskSet::fixed_priority(tasks),
         };
-        let flow = |name: &str, steps| Flow {
-            name: name.into(),
-            steps,
-            deadline: 100,
-        };
+        let flow = |name: &str, steps| Flow { name: name.into(), steps, deadline: 100 };
         let task = |name: &str, wcet| Task::periodic(name, wcet, 20);
         for (wcet, meets) in [(4, true), (10, false)] {
             // Each flow ends where it goes first, and delays there the one that begins.
@@ -528,10 +456,8 @@ mod tests {
                 node("one", vec![task("b2", wcet), task("a1", wcet)]),
                 node("two", vec![task("a2", wcet), task("b1", wcet)]),
             ];
-            let flows = [
-                flow("a", vec![step(0, 1), step(1, 0)]),
-                flow("b", vec![step(1, 1), step(0, 0)]),
-            ];
+            let flows =
+                [flow("a", vec![step(0, 1), step(1, 0)]), flow("b", vec![step(1, 1), step(0, 0)])];
             let found = analyse_flows(&resources, &flows).unwrap();
             assert_eq!(found.flows[0].meets, meets, "{found:?}");
             assert_eq!(found.flows[1].meets, meets);

@@ -116,12 +116,7 @@ pub fn optimal(set: &TaskSet) -> Result<Option<Vec<usize>>, Unfit> {
 
 fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> Verdict {
     let is_high = own.overrun.is_some();
-    let mut verdict = Verdict {
-        task: place,
-        low: None,
-        high: None,
-        is_high,
-    };
+    let mut verdict = Verdict { task: place, low: None, high: None, is_high };
     let demand = |time: Nanos, wcet: Nanos, of: &dyn Fn(&Task, Nanos) -> u128| {
         let above = above.iter().map(|task| of(task, time));
         u128::from(own.blocking) + u128::from(wcet) + above.sum::<u128>()
@@ -132,10 +127,8 @@ fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> Verdict {
     // Deadline and response count from the nominal release.
     let limit = own.deadline.saturating_sub(own.jitter);
     let respond = |wcet: Nanos, of: &dyn Fn(&Task, Nanos) -> u128| -> Option<Nanos> {
-        let load = above
-            .iter()
-            .map(|task| Utilization::of_one(task).0)
-            .fold(0, u64::saturating_add);
+        let load =
+            above.iter().map(|task| Utilization::of_one(task).0).fold(0, u64::saturating_add);
         if load > WHOLE.0.saturating_add(above.len() as u64) {
             return None;
         }
@@ -166,10 +159,7 @@ fn judge(own: &Task, place: usize, above: &[&Task], steps: &Steps) -> Verdict {
 fn check(set: &TaskSet) -> Result<(), Unfit> {
     let unfit = |what: String| Err(Unfit { what });
     if set.model != DispatchModel::Urgency {
-        return unfit(format!(
-            "it needs full preemption (model urgency), not {}",
-            set.model
-        ));
+        return unfit(format!("it needs full preemption (model urgency), not {}", set.model));
     }
     let mut handles = std::collections::HashSet::new();
     for task in &set.tasks {

@@ -63,13 +63,7 @@ fn analyse_with(set: &TaskSet, phases: Option<&[Option<offsets::Phase>]>) -> Rep
             *verdict = Verdict::without(verdict.task, Outcome::Unproven, verdict.method);
         }
     }
-    Report {
-        verdicts,
-        bounds: bounds::Bounds::of(&charged.tasks),
-        load,
-        chains,
-        unchained,
-    }
+    Report { verdicts, bounds: bounds::Bounds::of(&charged.tasks), load, chains, unchained }
 }
 
 /// Analyses one task of a set.
@@ -110,9 +104,7 @@ fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) ->
     let (bound, method) = match task.dispatching {
         Dispatching::Static => fixed_priority(set, at, load),
         _ => {
-            let level = levels
-                .entry(task.level)
-                .or_insert_with(|| dynamic::level(set, task, load));
+            let level = levels.entry(task.level).or_insert_with(|| dynamic::level(set, task, load));
             dynamic::response(set, at, level)
         }
     };
@@ -124,12 +116,7 @@ fn judge(set: &TaskSet, at: usize, load: &[Utilization], levels: &mut Levels) ->
         _ => false,
     };
     match bound {
-        Bound::At {
-            response,
-            blocking,
-            blocker,
-            waits,
-        } => Verdict {
+        Bound::At { response, blocking, blocker, waits } => Verdict {
             task: at,
             outcome: match response <= task.deadline {
                 true => Outcome::Meets,
@@ -170,13 +157,7 @@ fn shorten(
         return;
     }
     let found = offsets::bound(set, verdict.task, phases, load);
-    let Some(Bound::At {
-        response,
-        blocking,
-        blocker,
-        waits,
-    }) = found
-    else {
+    let Some(Bound::At { response, blocking, blocker, waits }) = found else {
         return;
     };
     // A response that was not needed is within the deadline.
@@ -221,9 +202,7 @@ fn settle_by_demand(set: &TaskSet, verdicts: &mut [Verdict]) {
         return;
     }
     let level: Vec<&Task> = set.tasks.iter().filter(|task| dynamic(task)).collect();
-    let steps = level
-        .iter()
-        .any(|task| task.dispatching == Dispatching::Laxity);
+    let steps = level.iter().any(|task| task.dispatching == Dispatching::Laxity);
     let left_over = match steps {
         true => demand::lost_by_steps(&level, set.overheads.step),
         false => 0,

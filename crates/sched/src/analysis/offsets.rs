@@ -41,10 +41,9 @@ pub(super) struct Phase {
 /// Returns the phases that declared offsets make.
 pub(super) fn declared(set: &TaskSet) -> Vec<Option<Phase>> {
     let one = |task: &Task| {
-        task.offset.filter(|_| is_alone(task)).map(|offset| Phase {
-            group: Group::Start(task.period),
-            offset,
-        })
+        task.offset
+            .filter(|_| is_alone(task))
+            .map(|offset| Phase { group: Group::Start(task.period), offset })
     };
     set.tasks.iter().map(one).collect()
 }
@@ -58,16 +57,9 @@ fn is_alone(task: &Task) -> bool {
 /// models are analysed as if offsets were unknown.
 pub(super) fn response(set: &TaskSet, at: usize, load: &[Utilization]) -> Option<Bound> {
     let own = &set.tasks[at];
-    let mut others = set
-        .tasks
-        .iter()
-        .enumerate()
-        .filter(|(place, _)| *place != at);
+    let mut others = set.tasks.iter().enumerate().filter(|(place, _)| *place != at);
     if set.model != DispatchModel::Urgency
-        || set
-            .tasks
-            .iter()
-            .any(|task| task.delay > 0 || task.burst.is_some())
+        || set.tasks.iter().any(|task| task.delay > 0 || task.burst.is_some())
         || others.any(|(_, task)| task.shares_thread(own))
     {
         return None;
@@ -202,13 +194,7 @@ impl View<'_> {
             let nominal = phase + (job - 1) * period;
             let response = u64::try_from(i128::from(done) - nominal).unwrap_or(0);
             if worst.is_none_or(|worst| response > worst.response) {
-                worst = Some(Latest {
-                    candidate,
-                    response,
-                    began,
-                    done,
-                    before,
-                });
+                worst = Some(Latest { candidate, response, began, done, before });
             }
             let next = nominal + period;
             if job >= 0 && next >= i128::from(busy.unwrap_or(done)) {
@@ -245,10 +231,7 @@ impl View<'_> {
             Some(_) => {
                 let phase = self.phase(place, candidate);
                 let after = (i128::from(time) - phase).max(0);
-                kept(task, phase)
-                    + u128::try_from(after)
-                        .unwrap_or(0)
-                        .div_ceil(task.period.into())
+                kept(task, phase) + u128::try_from(after).unwrap_or(0).div_ceil(task.period.into())
             }
         };
         jobs * u128::from(task.wcet)
@@ -284,13 +267,9 @@ impl View<'_> {
         let worst = self.others.iter().flat_map(move |group| {
             let sum = |by: &usize| group.iter().map(|&place| until(place, *by)).sum::<u128>();
             let by = group.iter().copied().max_by_key(sum);
-            by.into_iter()
-                .flat_map(move |by| group.iter().map(move |&place| (place, by)))
+            by.into_iter().flat_map(move |by| group.iter().map(move |&place| (place, by)))
         });
-        let beside = self
-            .beside
-            .iter()
-            .map(move |&place| (place, latest.candidate));
+        let beside = self.beside.iter().map(move |&place| (place, latest.candidate));
         let others = beside.chain(worst).map(move |(place, by)| {
             let task = &self.tasks[place];
             let jobs = until(place, by) / u128::from(task.wcet.max(1));

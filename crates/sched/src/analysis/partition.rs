@@ -56,12 +56,7 @@ pub struct NoRoom {
 
 impl std::fmt::Display for NoRoom {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "task {} fits on none of {} processors",
-            self.task,
-            self.assigned.len()
-        )
+        write!(f, "task {} fits on none of {} processors", self.task, self.assigned.len())
     }
 }
 
@@ -113,10 +108,7 @@ pub fn partition(set: &TaskSet, processors: usize, fit: Fit) -> Result<Partition
         part.sort_unstable();
     }
     let reports = assigned.iter().map(|tasks| analyse(&part(set, tasks)));
-    Ok(Partition {
-        reports: reports.collect(),
-        processors: assigned,
-    })
+    Ok(Partition { reports: reports.collect(), processors: assigned })
 }
 
 /// Returns when each task is done at the latest, if it and all that sends it events meet their
@@ -150,18 +142,11 @@ pub fn part(set: &TaskSet, tasks: &[usize]) -> TaskSet {
     let task = |&task: &usize| {
         let mut one = set.tasks[task].clone();
         let elsewhere = |cause: &&usize| !tasks.contains(cause);
-        let delays = causes[task]
-            .iter()
-            .filter(elsewhere)
-            .map(|&cause| by[cause]);
+        let delays = causes[task].iter().filter(elsewhere).map(|&cause| by[cause]);
         one.delay = delays.fold(one.delay, Nanos::max);
         one
     };
-    TaskSet {
-        tasks: tasks.iter().map(task).collect(),
-        model: set.model,
-        overheads: set.overheads,
-    }
+    TaskSet { tasks: tasks.iter().map(task).collect(), model: set.model, overheads: set.overheads }
 }
 
 #[cfg(test)]

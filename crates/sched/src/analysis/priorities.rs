@@ -56,11 +56,8 @@ pub fn assign(
     let mut below = Vec::new();
     while !left.is_empty() {
         let last = (0..left.len()).rev().find(|&at| {
-            let above: Vec<usize> = left
-                .iter()
-                .copied()
-                .filter(|&place| place != left[at])
-                .collect();
+            let above: Vec<usize> =
+                left.iter().copied().filter(|&place| place != left[at]).collect();
             passes(left[at], &above)
         });
         match last {
@@ -93,15 +90,8 @@ pub fn optimal(set: &TaskSet) -> Result<Vec<usize>, NoOrder> {
     let mut order: Vec<usize> = (0..set.tasks.len()).collect();
     order.sort_by_key(|&place| (set.tasks[place].level, set.tasks[place].order, place));
     let found = assign(&order, |candidate, above| {
-        let rest = order
-            .iter()
-            .filter(|place| **place != candidate && !above.contains(place));
-        let all: Vec<usize> = above
-            .iter()
-            .chain([&candidate])
-            .chain(rest)
-            .copied()
-            .collect();
+        let rest = order.iter().filter(|place| **place != candidate && !above.contains(place));
+        let all: Vec<usize> = above.iter().chain([&candidate]).chain(rest).copied().collect();
         analyse_one(&ordered(set, &all), candidate).outcome == Outcome::Meets
     });
     found.map_err(|left| {
@@ -125,14 +115,10 @@ fn check(set: &TaskSet) -> Result<(), NoOrder> {
             ));
         }
         if task.blocking > 0 {
-            return depends(format!(
-                "{name} is blocked, and by whom depends on the order"
-            ));
+            return depends(format!("{name} is blocked, and by whom depends on the order"));
         }
         if task.handle.is_some_and(|handle| !handles.insert(handle)) {
-            return depends(format!(
-                "{name} is one of several streams that share a thread"
-            ));
+            return depends(format!("{name} is one of several streams that share a thread"));
         }
     }
     Ok(())

@@ -46,12 +46,7 @@ pub struct NoCeiling {
 
 impl fmt::Display for NoCeiling {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NoCeiling {
-            task,
-            dispatching,
-            protocol,
-            late,
-        } = self;
+        let NoCeiling { task, dispatching, protocol, late } = self;
         let known = match dispatching {
             _ if *late => {
                 "with jitter or events, deadlines do not tell who may interrupt whom; NPP is analysed with that"

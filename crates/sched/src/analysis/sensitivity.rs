@@ -48,9 +48,7 @@ pub fn shortest_period(set: &TaskSet, at: usize) -> Option<Nanos> {
     let mut passes = |period: Nanos| {
         let shrunk = &mut tried.tasks[at];
         shrunk.period = period;
-        let fits = shrunk
-            .burst
-            .is_none_or(|burst| burst.problem(period).is_none());
+        let fits = shrunk.burst.is_none_or(|burst| burst.problem(period).is_none());
         if task.deadline >= task.period {
             let beyond = u128::from(task.deadline) * u128::from(period) / u128::from(task.period);
             shrunk.deadline = u64::try_from(beyond).unwrap_or(Nanos::MAX).max(1);

@@ -58,12 +58,8 @@ pub enum Kind {
 
 impl Kind {
     /// All that are known.
-    pub const ALL: [Kind; 4] = [
-        Kind::Polling,
-        Kind::Deferrable,
-        Kind::Sporadic,
-        Kind::ConstantBandwidth,
-    ];
+    pub const ALL: [Kind; 4] =
+        [Kind::Polling, Kind::Deferrable, Kind::Sporadic, Kind::ConstantBandwidth];
 
     /// Returns its name in files.
     pub fn name(self) -> &'static str {
@@ -111,10 +107,7 @@ const MOST_ARRIVALS: usize = 100_000;
 impl Server {
     /// Returns a task as other tasks see the server.
     pub fn task(&self, name: impl Into<String>) -> Task {
-        Task {
-            delay: self.delay(),
-            ..Task::periodic(name, self.capacity, self.period)
-        }
+        Task { delay: self.delay(), ..Task::periodic(name, self.capacity, self.period) }
     }
 
     /// Returns by how much two capacities may be used closer to each other than a period. It delays others; the response of
@@ -173,10 +166,7 @@ impl Server {
         for _ in 0..MOST_ARRIVALS {
             let done = self.done(response, work(arrival))?;
             longest = longest.max(done.saturating_sub(u128::from(arrival)));
-            let next = requests
-                .iter()
-                .map(|task| next_arrival(task, arrival))
-                .min()?;
+            let next = requests.iter().map(|task| next_arrival(task, arrival)).min()?;
             // Whatever came before is done by then: the next request begins anew.
             if done <= u128::from(next) {
                 return u64::try_from(longest).ok()?.checked_add(late);
@@ -195,9 +185,9 @@ impl Server {
         let last = u128::from(response).saturating_sub(left);
         match self.kind {
             Kind::Polling => pieces.checked_mul(period)?.checked_add(last),
-            Kind::Deferrable | Kind::Sporadic => (pieces - 1)
-                .checked_mul(period)?
-                .checked_add(period - capacity + last),
+            Kind::Deferrable | Kind::Sporadic => {
+                (pieces - 1).checked_mul(period)?.checked_add(period - capacity + last)
+            }
             Kind::ConstantBandwidth => pieces.checked_mul(period),
         }
     }

@@ -54,13 +54,8 @@ fn jitter_and_blocking_add_up() {
 
 #[test]
 fn a_queue_blocks_and_bands_interrupt() {
-    let tasks = || {
-        [
-            Task::periodic("a", 2, 10),
-            Task::periodic("b", 3, 20),
-            Task::periodic("c", 6, 30),
-        ]
-    };
+    let tasks =
+        || [Task::periodic("a", 2, 10), Task::periodic("b", 3, 20), Task::periodic("c", 6, 30)];
     let mut set = TaskSet::fixed_priority(tasks());
     set.model = DispatchModel::NonPreemptive;
     for task in &mut set.tasks {
@@ -76,10 +71,7 @@ fn a_queue_blocks_and_bands_interrupt() {
 
 #[test]
 fn offsets_keep_apart_what_never_meets() {
-    let task = |name, wcet, offset| Task {
-        offset: Some(offset),
-        ..Task::periodic(name, wcet, 20)
-    };
+    let task = |name, wcet, offset| Task { offset: Some(offset), ..Task::periodic(name, wcet, 20) };
     let apart = TaskSet::fixed_priority([task("a", 5, 0), task("b", 5, 10)]);
     assert_eq!(responses(&apart), [Some(5), Some(5)]);
     let mut loose = apart.clone();
@@ -98,15 +90,9 @@ fn verdicts_explain_themselves() {
         Task::periodic("last", 1_000_000, 100_000_000),
     ]);
     let report = analyse(&set);
-    let told: Vec<String> = report
-        .verdicts
-        .iter()
-        .map(|verdict| verdict.explain(&set).to_string())
-        .collect();
-    assert_eq!(
-        told[0],
-        "fast: meets its deadline of 5 ms, response at most 2 ms: own 2 ms"
-    );
+    let told: Vec<String> =
+        report.verdicts.iter().map(|verdict| verdict.explain(&set).to_string()).collect();
+    assert_eq!(told[0], "fast: meets its deadline of 5 ms, response at most 2 ms: own 2 ms");
     assert_eq!(
         told[1],
         "slow: misses its deadline of 7 ms, response up to 8 ms, 1 ms too long: own 4 ms, 4 ms for fast x2"
@@ -122,10 +108,7 @@ fn work_that_never_ends_is_told_so() {
     let report = analyse(&set);
     assert_eq!(report.verdicts[1].outcome, Outcome::Misses);
     let told = report.verdicts[1].explain(&set).to_string();
-    assert!(
-        told.ends_with("the work that goes before it never ends"),
-        "{told}"
-    );
+    assert!(told.ends_with("the work that goes before it never ends"), "{told}");
 }
 
 #[test]
@@ -201,11 +184,7 @@ fn only_chain(set: &TaskSet) -> End {
 fn a_sender_does_not_wait_for_the_receiver_that_waits_for_it() {
     let set = TaskSet::fixed_priority(event_chain());
     // Nothing else runs: 2 + 0 + 3.
-    let end = End {
-        steps: vec![0, 2, 1],
-        firsts: 1,
-        response: Some(5),
-    };
+    let end = End { steps: vec![0, 2, 1], firsts: 1, response: Some(5) };
     assert_eq!(only_chain(&set), end);
     assert!(analyse(&set).is_feasible());
 }

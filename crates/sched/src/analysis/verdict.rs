@@ -153,12 +153,7 @@ impl fmt::Display for Reasons<'_> {
         match (verdict.blocker, verdict.blocking) {
             (_, 0) => Ok(()),
             (Some(blocker), blocking) => {
-                write!(
-                    f,
-                    ", blocked {} by {}",
-                    Show(blocking),
-                    set.tasks[blocker].name
-                )
+                write!(f, ", blocked {} by {}", Show(blocking), set.tasks[blocker].name)
             }
             (None, blocking) => write!(f, ", blocked {}", Show(blocking)),
         }
@@ -219,9 +214,7 @@ pub struct End {
 impl Report {
     /// Whether every deadline is met for sure.
     pub fn is_feasible(&self) -> bool {
-        self.verdicts
-            .iter()
-            .all(|verdict| verdict.outcome == Outcome::Meets)
+        self.verdicts.iter().all(|verdict| verdict.outcome == Outcome::Meets)
     }
 
     /// Whether every deadline of the critical set is met for sure (paper 0, 4.5.5).
@@ -241,8 +234,6 @@ impl Report {
             .map(|verdict| set.tasks[verdict.task].band)
             .min();
         let bands = set.tasks.iter().map(|task| task.band);
-        bands
-            .filter(|&band| first_lost.is_none_or(|lost| band < lost))
-            .max()
+        bands.filter(|&band| first_lost.is_none_or(|lost| band < lost)).max()
     }
 }

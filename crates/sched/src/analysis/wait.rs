@@ -39,11 +39,7 @@ pub struct Wait {
 
 impl Wait {
     pub(super) fn of(place: usize, task: &Task, jobs: u64) -> Wait {
-        Wait {
-            task: place,
-            jobs,
-            time: jobs.saturating_mul(task.wcet),
-        }
+        Wait { task: place, jobs, time: jobs.saturating_mul(task.wcet) }
     }
 }
 

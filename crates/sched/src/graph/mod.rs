@@ -73,11 +73,7 @@ impl CallGraph {
                 CallKind::TwoWay => (dependent, on),
                 CallKind::OneWay => (on, dependent),
             };
-            let edge = |other| Call {
-                other,
-                calls: dependency.calls,
-                kind: dependency.kind,
-            };
+            let edge = |other| Call { other, calls: dependency.calls, kind: dependency.kind };
             graph.callees[caller].push(edge(callee));
             graph.callers[callee].push(edge(caller));
         }
@@ -87,9 +83,7 @@ impl CallGraph {
             return Ok(graph);
         }
         let name = |&place: &usize| infos[place].entry_point.clone();
-        let named = cycles
-            .iter()
-            .map(|ring| Cycle(ring.iter().map(name).collect()));
+        let named = cycles.iter().map(|ring| Cycle(ring.iter().map(name).collect()));
         Err(named.collect())
     }
 
@@ -172,11 +166,9 @@ mod tests {
     fn both_directions_of_a_dependency() {
         use CallKind::{OneWay, TwoWay};
         // a calls b; c pushes to b. Both depend on b's side differently (A22.14).
-        let graph = CallGraph::of(&repository(
-            &["a", "b", "c"],
-            &[("a", "b", TwoWay), ("b", "c", OneWay)],
-        ))
-        .unwrap();
+        let graph =
+            CallGraph::of(&repository(&["a", "b", "c"], &[("a", "b", TwoWay), ("b", "c", OneWay)]))
+                .unwrap();
         let callers: Vec<usize> = graph.callers[1].iter().map(|call| call.other).collect();
         assert_eq!(callers, [0, 2]);
         assert_eq!(graph.thread_of(0), [0, 1]);
@@ -189,21 +181,13 @@ mod tests {
         use CallKind::TwoWay;
         let cycles = CallGraph::of(&repository(
             &["a", "b", "c", "d"],
-            &[
-                ("a", "b", TwoWay),
-                ("b", "c", TwoWay),
-                ("c", "b", TwoWay),
-                ("d", "d", TwoWay),
-            ],
+            &[("a", "b", TwoWay), ("b", "c", TwoWay), ("c", "b", TwoWay), ("d", "d", TwoWay)],
         ))
         .unwrap_err();
         let told: Vec<String> = cycles.iter().map(ToString::to_string).collect();
         assert_eq!(told, ["b -> c -> b", "d -> d"]);
         // The same ring by events, which go the other way.
-        let ring = repository(
-            &["a", "b"],
-            &[("a", "b", CallKind::OneWay), ("a", "b", TwoWay)],
-        );
+        let ring = repository(&["a", "b"], &[("a", "b", CallKind::OneWay), ("a", "b", TwoWay)]);
         assert_eq!(CallGraph::of(&ring).unwrap_err().len(), 1);
     }
 
@@ -211,14 +195,9 @@ mod tests {
     fn a_long_chain_needs_no_deep_stack() {
         let names: Vec<String> = (0..50_000).map(|at| format!("n{at}")).collect();
         let mut repository = Repository::new();
-        let handles: Vec<_> = names
-            .iter()
-            .map(|name| repository.create(name).unwrap())
-            .collect();
+        let handles: Vec<_> = names.iter().map(|name| repository.create(name).unwrap()).collect();
         for pair in handles.windows(2) {
-            repository
-                .add_dependency(pair[0], pair[1], 1, CallKind::TwoWay)
-                .unwrap();
+            repository.add_dependency(pair[0], pair[1], 1, CallKind::TwoWay).unwrap();
         }
         let graph = CallGraph::of(&repository).unwrap();
         assert_eq!(graph.order.first(), Some(&0));

@@ -147,9 +147,7 @@ impl<'a> Walk<'a> {
             return Ok(());
         };
         if said.period > period {
-            let faster = in_thread
-                .iter()
-                .find(|&&at| infos[at].characteristics.period == period);
+            let faster = in_thread.iter().find(|&&at| infos[at].characteristics.period == period);
             let faster = faster.map_or("", |&at| &infos[at].entry_point);
             let why = format!(
                 "{}: its thread runs each {} and not each {}, because {faster}, which it calls, asks for that",
@@ -191,10 +189,8 @@ impl<'a> Walk<'a> {
 
     fn look_at_calls(&mut self, place: usize) {
         let info = &self.repository.infos()[place];
-        let joins = matches!(
-            info.characteristics.info_type,
-            InfoType::Conjunction | InfoType::Disjunction
-        );
+        let joins =
+            matches!(info.characteristics.info_type, InfoType::Conjunction | InfoType::Disjunction);
         let callers = &self.graph.callers[place];
         if joins && callers.iter().any(|call| call.kind == CallKind::TwoWay) {
             let why = format!(
@@ -225,9 +221,7 @@ impl<'a> Walk<'a> {
     fn senders(&self, place: usize) -> Vec<usize> {
         let callers = |at: usize, kind| {
             let callers = self.graph.callers[at].iter();
-            callers
-                .filter(move |call| call.kind == kind)
-                .map(|call| call.other)
+            callers.filter(move |call| call.kind == kind).map(|call| call.other)
         };
         let mut next: Vec<usize> = callers(place, CallKind::OneWay).collect();
         let mut seen: HashSet<usize> = next.iter().copied().collect();
@@ -298,11 +292,7 @@ impl<'a> Walk<'a> {
                 self.anomalies.push(found);
             }
         }
-        Ok(Flow {
-            dispatches,
-            periods,
-            anomalies: self.anomalies,
-        })
+        Ok(Flow { dispatches, periods, anomalies: self.anomalies })
     }
 }
 
@@ -334,10 +324,7 @@ fn add(to: &mut Rates, more: &Rates, name: &str) -> Result<(), Error> {
 }
 
 fn too_many(name: &str) -> Error {
-    Error::Overflow {
-        operation: name.into(),
-        what: "the number of its calls in a period",
-    }
+    Error::Overflow { operation: name.into(), what: "the number of its calls in a period" }
 }
 
 /// Rule 2: an operation without a period of its own runs at the rate of the fastest it depends on.
@@ -374,18 +361,13 @@ fn cost(repository: &Repository, graph: &CallGraph, entry: usize) -> Result<(Nan
         let many = runs[&place];
         for call in &graph.callees[place] {
             if call.kind == CallKind::TwoWay {
-                let more = many
-                    .checked_mul(u64::from(call.calls))
-                    .ok_or_else(|| too_many(name))?;
+                let more = many.checked_mul(u64::from(call.calls)).ok_or_else(|| too_many(name))?;
                 let known = runs.entry(call.other).or_default();
                 *known = known.checked_add(more).ok_or_else(|| too_many(name))?;
             }
         }
         let said = &infos[place].characteristics;
-        if matches!(
-            said.info_type,
-            InfoType::Conjunction | InfoType::Disjunction
-        ) {
+        if matches!(said.info_type, InfoType::Conjunction | InfoType::Disjunction) {
             continue;
         }
         let takes = |first: Nanos| -> Option<Nanos> {
@@ -420,12 +402,8 @@ mod tests {
         }
 
         fn op(&mut self, name: &str, worst_case: Nanos, period: Nanos, threads: u32) -> Handle {
-            let said = Characteristics {
-                worst_case,
-                period,
-                threads,
-                ..Characteristics::default()
-            };
+            let said =
+                Characteristics { worst_case, period, threads, ..Characteristics::default() };
             self.with(name, said)
         }
 
@@ -471,11 +449,7 @@ mod tests {
         let mut set = Set::new();
         let a = set.op("a", 10, 100, 1);
         let b = set.op("b", 0, 0, 0);
-        let cached = Characteristics {
-            worst_case: 20,
-            cached: 3,
-            ..Characteristics::default()
-        };
+        let cached = Characteristics { worst_case: 20, cached: 3, ..Characteristics::default() };
         let cached = set.with("cached", cached);
         set.needs(a, cached, 2, TwoWay);
         set.needs(a, b, 2, TwoWay);
@@ -493,11 +467,7 @@ mod tests {
         assert_eq!(set.dispatches(), [(0, 40, 1, 2)]);
         let flow = set.flow();
         assert_eq!(flow.anomalies.len(), 1);
-        assert!(
-            flow.anomalies[0]
-                .description
-                .contains("each 40 ns and not each 100 ns")
-        );
+        assert!(flow.anomalies[0].description.contains("each 40 ns and not each 100 ns"));
     }
 
     #[test]
@@ -559,10 +529,8 @@ mod tests {
     fn a_conjunction_cannot_be_called() {
         let mut set = Set::new();
         let caller = set.op("caller", 1, 40, 1);
-        let said = Characteristics {
-            info_type: InfoType::Conjunction,
-            ..Characteristics::default()
-        };
+        let said =
+            Characteristics { info_type: InfoType::Conjunction, ..Characteristics::default() };
         let join = set.with("join", said);
         set.needs(caller, join, 1, TwoWay);
         let anomalies = set.flow().anomalies;
@@ -574,10 +542,8 @@ mod tests {
     fn what_has_no_rate_is_told_local_or_remote() {
         let mut set = Set::new();
         let local = set.op("local", 1, 0, 0);
-        let said = Characteristics {
-            info_type: InfoType::RemoteDependant,
-            ..Characteristics::default()
-        };
+        let said =
+            Characteristics { info_type: InfoType::RemoteDependant, ..Characteristics::default() };
         let remote = set.with("remote", said);
         let both = set.op("both", 1, 0, 0);
         set.needs(both, local, 1, OneWay);

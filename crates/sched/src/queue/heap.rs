@@ -42,10 +42,7 @@ impl<T> Store for Heap<T> {
     type Item = T;
 
     fn with_capacity(capacity: usize) -> Self {
-        Heap {
-            entries: BinaryHeap::with_capacity(capacity),
-            capacity,
-        }
+        Heap { entries: BinaryHeap::with_capacity(capacity), capacity }
     }
 
     fn capacity(&self) -> usize {

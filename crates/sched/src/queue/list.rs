@@ -37,11 +37,7 @@ impl<T> List<T> {
     /// A free node, which now has this entry.
     fn occupy(&mut self, entry: Entry<T>) -> u32 {
         if self.free == NONE {
-            self.nodes.push(Node {
-                entry: Some(entry),
-                previous: NONE,
-                next: NONE,
-            });
+            self.nodes.push(Node { entry: Some(entry), previous: NONE, next: NONE });
             return (self.nodes.len() - 1) as u32;
         }
         let node = self.free;

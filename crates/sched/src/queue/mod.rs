@@ -158,9 +158,7 @@ impl<S: Store> DispatchQueue<S> {
                 Missed::Demote => self.late.insert(entry),
             }
         }
-        self.late
-            .take_first()
-            .map(|entry| Taken::Late(entry.request))
+        self.late.take_first().map(|entry| Taken::Late(entry.request))
     }
 
     /// Requests that wait, late ones included.

@@ -4,18 +4,10 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 
-const ALL: [Dispatching; 3] = [
-    Dispatching::Static,
-    Dispatching::Deadline,
-    Dispatching::Laxity,
-];
+const ALL: [Dispatching; 3] = [Dispatching::Static, Dispatching::Deadline, Dispatching::Laxity];
 
 fn timing(deadline: Nanos, execution: Nanos, order: u32) -> Timing {
-    Timing {
-        deadline,
-        execution,
-        order,
-    }
+    Timing { deadline, execution, order }
 }
 
 /// Numbers that no two neighbours of which are alike.
@@ -70,10 +62,7 @@ fn order<S: Store<Item = char>>(dispatching: Dispatching) -> String {
 #[test]
 fn each_kind_has_its_order_and_equals_leave_as_they_came() {
     for [stat, deadline, laxity] in [ALL.map(order::<Heap<char>>), ALL.map(order::<List<char>>)] {
-        assert_eq!(
-            (stat.as_str(), deadline.as_str(), laxity.as_str()),
-            ("dabc", "bcad", "dbca")
-        );
+        assert_eq!((stat.as_str(), deadline.as_str(), laxity.as_str()), ("dabc", "bcad", "dbca"));
     }
 }
 

@@ -193,10 +193,7 @@ impl Characteristics {
             ("offset", constraints.offset.unwrap_or(0)),
             ("best-case time", constraints.best_case),
             ("time of an overrun", constraints.overrun.unwrap_or(0)),
-            (
-                "distance in a burst",
-                constraints.burst.map_or(0, |burst| burst.distance),
-            ),
+            ("distance in a burst", constraints.burst.map_or(0, |burst| burst.distance)),
         ];
         if let Some((what, time)) = times.into_iter().find(|&(_, time)| time > LONGEST) {
             return Some(format!(
@@ -215,9 +212,7 @@ impl Characteristics {
                 Show(self.worst_case)
             ));
         }
-        let shorter = constraints
-            .overrun
-            .filter(|&overrun| overrun < self.worst_case);
+        let shorter = constraints.overrun.filter(|&overrun| overrun < self.worst_case);
         if let Some(overrun) = shorter {
             return Some(format!(
                 "an overrun of {} is shorter than the worst case of {}, which it exceeds",

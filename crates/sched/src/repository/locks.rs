@@ -22,12 +22,8 @@ pub enum Protocol {
 
 impl Protocol {
     /// All that are known.
-    pub const ALL: [Protocol; 4] = [
-        Protocol::Inheritance,
-        Protocol::Ceiling,
-        Protocol::Stack,
-        Protocol::NonPreemptive,
-    ];
+    pub const ALL: [Protocol; 4] =
+        [Protocol::Inheritance, Protocol::Ceiling, Protocol::Stack, Protocol::NonPreemptive];
 
     /// Returns its name in files.
     pub fn name(self) -> &'static str {
@@ -53,11 +49,7 @@ pub struct UnknownProtocol(String);
 impl fmt::Display for UnknownProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = Protocol::ALL.map(Protocol::name).join(", ");
-        write!(
-            f,
-            "no locking protocol is called {:?}; there are {names}",
-            self.0
-        )
+        write!(f, "no locking protocol is called {:?}; there are {names}", self.0)
     }
 }
 
@@ -73,9 +65,7 @@ impl FromStr for Protocol {
     type Err = UnknownProtocol;
 
     fn from_str(text: &str) -> Result<Protocol, UnknownProtocol> {
-        let found = Protocol::ALL
-            .into_iter()
-            .find(|it| it.name().eq_ignore_ascii_case(text));
+        let found = Protocol::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(text));
         found.ok_or_else(|| UnknownProtocol(text.into()))
     }
 }

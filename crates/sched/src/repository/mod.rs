@@ -246,9 +246,7 @@ impl Repository {
         let info = self.get_mut(dependent)?;
         if calls == 0 {
             let name = &info.entry_point;
-            return Err(Error::Invalid(format!(
-                "{name}: a dependency of 0 calls is none"
-            )));
+            return Err(Error::Invalid(format!("{name}: a dependency of 0 calls is none")));
         }
         if info.dependencies.len() >= Repository::MOST_DEPENDENCIES {
             let most = Repository::MOST_DEPENDENCIES;
@@ -418,19 +416,13 @@ mod tests {
     fn names_are_unique_and_handles_count_from_one() {
         let mut repository = Repository::with_limit(2);
         assert_eq!(repository.create("a"), Ok(Handle(1)));
-        assert_eq!(
-            repository.create("a"),
-            Err(Error::DuplicateName("a".into()))
-        );
+        assert_eq!(repository.create("a"), Err(Error::DuplicateName("a".into())));
         assert_eq!(repository.create("b"), Ok(Handle(2)));
         assert_eq!(repository.create("c"), Err(Error::Full(2)));
         assert_eq!(repository.lookup("c"), Err(Error::UnknownName("c".into())));
         for wrong in [-1, 0, 3, i32::MIN, i32::MAX] {
             let handle = Handle(wrong);
-            assert_eq!(
-                repository.get(handle).err(),
-                Some(Error::UnknownHandle(handle))
-            );
+            assert_eq!(repository.get(handle).err(), Some(Error::UnknownHandle(handle)));
         }
     }
 
@@ -438,10 +430,7 @@ mod tests {
     fn bad_values_are_told_with_the_name() {
         let mut repository = Repository::new();
         let handle = repository.create("sample").unwrap();
-        let said = Characteristics {
-            period: LONGEST + 1,
-            ..Characteristics::default()
-        };
+        let said = Characteristics { period: LONGEST + 1, ..Characteristics::default() };
         let refused = repository.set(handle, said).unwrap_err();
         assert!(refused.to_string().starts_with("sample: the period of"));
         let refused = repository.add_dependency(handle, handle, 0, CallKind::OneWay);
@@ -454,10 +443,7 @@ mod tests {
     fn replace_is_all_or_nothing_and_spares_what_is_not_volatile() {
         let mut repository = Repository::new();
         let [kept, reset, set] = ["a", "b", "c"].map(|name| repository.create(name).unwrap());
-        let said = |period| Characteristics {
-            period,
-            ..Characteristics::default()
-        };
+        let said = |period| Characteristics { period, ..Characteristics::default() };
         for handle in [kept, reset, set] {
             repository.set(handle, said(5)).unwrap();
         }
@@ -473,43 +459,29 @@ mod tests {
             repository.infos().iter().map(|info| info.enabled).collect()
         };
         use Enabled::{Disabled, NonVolatile};
-        assert_eq!(
-            states(&repository),
-            [NonVolatile, Enabled::Enabled, Enabled::Enabled]
-        );
+        assert_eq!(states(&repository), [NonVolatile, Enabled::Enabled, Enabled::Enabled]);
         repository.replace(&[(set, said(7))]).unwrap();
         assert_eq!(periods(&repository), [5, 0, 7]);
         // As in TAO's reconfiguring scheduler, all others are disabled, and setting one enables it.
-        assert_eq!(
-            states(&repository),
-            [NonVolatile, Disabled, Enabled::Enabled]
-        );
+        assert_eq!(states(&repository), [NonVolatile, Disabled, Enabled::Enabled]);
         let again = [(reset, said(9)), (kept, said(9))];
         let refused = Err(Error::NonVolatile("a".into()));
         assert_eq!(repository.reset_all(&again), refused);
         assert_eq!(periods(&repository), [5, 0, 7]);
         repository.reset_all(&again[..1]).unwrap();
         assert_eq!(periods(&repository), [5, 9, 7]);
-        assert_eq!(
-            states(&repository),
-            [NonVolatile, Enabled::Enabled, Enabled::Enabled]
-        );
+        assert_eq!(states(&repository), [NonVolatile, Enabled::Enabled, Enabled::Enabled]);
         repository.enable(&[(set, Disabled)]).unwrap();
         repository.set(set, said(8)).unwrap();
         repository.set(kept, said(6)).unwrap();
-        assert_eq!(
-            states(&repository),
-            [NonVolatile, Enabled::Enabled, Enabled::Enabled]
-        );
+        assert_eq!(states(&repository), [NonVolatile, Enabled::Enabled, Enabled::Enabled]);
     }
 
     #[test]
     fn dependencies_come_go_and_sleep() {
         let mut repository = Repository::new();
         let [a, b] = ["a", "b"].map(|name| repository.create(name).unwrap());
-        repository
-            .add_dependency(a, b, 2, CallKind::TwoWay)
-            .unwrap();
+        repository.add_dependency(a, b, 2, CallKind::TwoWay).unwrap();
         let asleep = |calls| Dependency {
             kind: CallKind::TwoWay,
             calls,
@@ -517,27 +489,15 @@ mod tests {
             on: b,
             enabled: Enabled::Disabled,
         };
-        let none = Err(Error::UnknownDependency {
-            dependent: a,
-            on: b,
-        });
+        let none = Err(Error::UnknownDependency { dependent: a, on: b });
         // One of two is not there: neither changes.
-        assert_eq!(
-            repository.enable_dependencies(&[asleep(2), asleep(1)]),
-            none
-        );
+        assert_eq!(repository.enable_dependencies(&[asleep(2), asleep(1)]), none);
         let enabled = |repository: &Repository| repository.dependencies().next().unwrap().enabled;
         assert_eq!(enabled(&repository), Enabled::Enabled);
         assert_eq!(repository.enable_dependencies(&[asleep(2)]), Ok(()));
         assert_eq!(enabled(&repository), Enabled::Disabled);
-        assert_eq!(
-            repository.remove_dependency(a, b, 2, CallKind::OneWay),
-            none
-        );
-        assert_eq!(
-            repository.remove_dependency(a, b, 2, CallKind::TwoWay),
-            Ok(())
-        );
+        assert_eq!(repository.remove_dependency(a, b, 2, CallKind::OneWay), none);
+        assert_eq!(repository.remove_dependency(a, b, 2, CallKind::TwoWay), Ok(()));
         assert_eq!(repository.dependencies().count(), 0);
         repository.destroy();
         assert!(repository.is_empty());

@@ -147,11 +147,7 @@ impl Schedule {
         priorities: &OsPriorities,
     ) -> Result<Schedule, Error> {
         let graph = CallGraph::of(repository).map_err(Error::Cycles)?;
-        let Flow {
-            dispatches,
-            periods,
-            mut anomalies,
-        } = follow(repository, &graph)?;
+        let Flow { dispatches, periods, mut anomalies } = follow(repository, &graph)?;
         let mut ranked = rank::rank(repository, &graph, &dispatches, &periods, input);
         let critical_set = CriticalSet::settle(&mut ranked);
         let bands = bands(&ranked, output)?;
@@ -198,9 +194,8 @@ impl Schedule {
         }
         let critical = || tasks.tasks.iter().filter(|task| task.critical);
         if overloads(critical().collect::<Vec<_>>()) {
-            problems.push(Error::UtilizationBoundExceeded {
-                critical: Utilization::of(critical()),
-            });
+            problems
+                .push(Error::UtilizationBoundExceeded { critical: Utilization::of(critical()) });
         }
         let total = Utilization::of(&tasks.tasks);
         if overloads(&tasks.tasks) {
@@ -250,9 +245,7 @@ impl Schedule {
 
     /// Returns the assignment of an operation; O(log n).
     pub fn assignment(&self, handle: Handle) -> Option<&Assignment> {
-        let found = self
-            .assignments
-            .binary_search_by_key(&handle, |assignment| assignment.handle);
+        let found = self.assignments.binary_search_by_key(&handle, |assignment| assignment.handle);
         found.ok().map(|place| &self.assignments[place])
     }
 }
@@ -260,9 +253,8 @@ impl Schedule {
 /// The dispatching priority of each ranked operation.
 fn bands(ranked: &[Ranked], output: &dyn OutputMapping) -> Result<Vec<usize>, Error> {
     let places = ranked.iter().enumerate();
-    let bands: Vec<usize> = places
-        .map(|(place, one)| output.band(one.level as usize, place))
-        .collect();
+    let bands: Vec<usize> =
+        places.map(|(place, one)| output.band(one.level as usize, place)).collect();
     if let Some(at) = bands.windows(2).position(|pair| pair[0] > pair[1]) {
         return Err(Error::Invalid(format!(
             "the output mapping gives dispatching priority {} to an operation and {} to a less urgent one",
@@ -348,18 +340,13 @@ fn check_overruns(repository: &Repository, graph: &CallGraph) -> Result<(), Erro
 
 fn tasks(repository: &Repository, ranked: &[Ranked], bands: &[usize]) -> Result<Vec<Task>, Error> {
     let mut tasks = Vec::new();
-    let streams: HashMap<usize, &[Dispatch]> = ranked
-        .iter()
-        .map(|one| (one.place, one.streams.as_slice()))
-        .collect();
+    let streams: HashMap<usize, &[Dispatch]> =
+        ranked.iter().map(|one| (one.place, one.streams.as_slice())).collect();
     for (order, (one, &band)) in ranked.iter().zip(bands).enumerate() {
         let info = &repository.infos()[one.place];
         let said = &info.characteristics;
         for dispatch in &one.streams {
-            let problem = said
-                .constraints
-                .burst
-                .and_then(|burst| burst.problem(dispatch.period));
+            let problem = said.constraints.burst.and_then(|burst| burst.problem(dispatch.period));
             if let Some(problem) = problem {
                 return Err(Error::Invalid(format!("{}: {problem}", info.entry_point)));
             }
@@ -464,9 +451,7 @@ fn levels(ranked: &[Ranked], bands: &[usize], priorities: &OsPriorities) -> Vec<
         let level = &mut levels[band];
         // A queue for operations of several levels keeps the order of the most demanding one.
         level.dispatching = level.dispatching.max(one.dispatching);
-        level
-            .periods
-            .extend(one.streams.iter().map(|stream| stream.period));
+        level.periods.extend(one.streams.iter().map(|stream| stream.period));
     }
     for level in &mut levels {
         level.periods.sort_unstable();

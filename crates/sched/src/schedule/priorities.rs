@@ -20,9 +20,7 @@ impl OsPriorities {
                 "there are no priorities from {minimum} to {maximum}"
             )));
         }
-        Ok(OsPriorities(
-            (minimum..=maximum).rev().take(OsPriorities::MOST).collect(),
-        ))
+        Ok(OsPriorities((minimum..=maximum).rev().take(OsPriorities::MOST).collect()))
     }
 
     /// Just these, the most urgent one first: for systems that have few.

@@ -51,9 +51,7 @@ pub(super) fn rank(
             continue;
         };
         let said = &info.characteristics;
-        let worst_case = streams
-            .first()
-            .map_or(said.worst_case, |one| one.worst_case);
+        let worst_case = streams.first().map_or(said.worst_case, |one| one.worst_case);
         let operation = Operation {
             info,
             period,

@@ -21,17 +21,11 @@ const LEFT: f64 = 70.0;
 const TOP: f64 = 60.0;
 const HEIGHT: f64 = 260.0;
 const BAR: f64 = 16.0;
-const COLORS: [&str; 6] = [
-    "#d6451d", "#1f77b4", "#2ca02c", "#9467bd", "#8c6d31", "#777777",
-];
+const COLORS: [&str; 6] = ["#d6451d", "#1f77b4", "#2ca02c", "#9467bd", "#8c6d31", "#777777"];
 
 /// Draws bars; values may be negative.
 pub fn bars(bars: &Bars<'_>) -> String {
-    let values = || {
-        bars.series
-            .iter()
-            .flat_map(|(_, values)| values.iter().copied())
-    };
+    let values = || bars.series.iter().flat_map(|(_, values)| values.iter().copied());
     let most = values().fold(0.0, f64::max);
     let least = values().fold(0.0, f64::min);
     let span = if most > least { most - least } else { 1.0 };
@@ -98,11 +92,7 @@ pub fn bars(bars: &Bars<'_>) -> String {
             escape(name)
         );
     }
-    let _ = writeln!(
-        svg,
-        r##"<path d="M{LEFT} {:.1}H{width:.0}" stroke="#333"/>"##,
-        y(0.0)
-    );
+    let _ = writeln!(svg, r##"<path d="M{LEFT} {:.1}H{width:.0}" stroke="#333"/>"##, y(0.0));
     svg.push_str("</svg>\n");
     svg
 }

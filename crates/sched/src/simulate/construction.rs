@@ -28,17 +28,9 @@ pub fn construct(set: &TaskSet, frame: Nanos) -> Result<Timeline, Refused> {
     let jobs = collect(set, &releases(set, frame)?);
     let mut order: Vec<usize> = (0..jobs.len()).collect();
     order.sort_by_key(|&job| {
-        (
-            set.tasks[jobs[job].task].level,
-            set.tasks[jobs[job].task].order,
-            jobs[job].number,
-        )
+        (set.tasks[jobs[job].task].level, set.tasks[jobs[job].task].order, jobs[job].number)
     });
-    let mut construction = Construction {
-        set,
-        jobs,
-        slices: Vec::new(),
-    };
+    let mut construction = Construction { set, jobs, slices: Vec::new() };
     let mut evictions = MOST_EVICTIONS * (order.len() + 1);
     for job in order {
         let mut next = VecDeque::from([job]);
@@ -77,17 +69,7 @@ impl Construction<'_> {
             };
             if next.from > stop {
                 let to = next.from.min(stop + left);
-                self.slices.insert(
-                    at,
-                    (
-                        Slice {
-                            job,
-                            from: stop,
-                            to,
-                        },
-                        first,
-                    ),
-                );
+                self.slices.insert(at, (Slice { job, from: stop, to }, first));
                 left -= to - stop;
                 first = false;
                 at += 1;
@@ -96,11 +78,7 @@ impl Construction<'_> {
             at += 1;
         }
         if left > 0 {
-            let slice = Slice {
-                job,
-                from: stop,
-                to: stop + left,
-            };
+            let slice = Slice { job, from: stop, to: stop + left };
             self.slices.push((slice, first));
         }
     }
@@ -142,11 +120,7 @@ impl Construction<'_> {
                 (job.began, job.done) = (Some(job.release), Some(job.release));
             }
         }
-        Timeline {
-            jobs,
-            slices,
-            frame,
-        }
+        Timeline { jobs, slices, frame }
     }
 }
 
@@ -157,11 +131,7 @@ mod tests {
 
     fn done(set: &TaskSet, frame: Nanos) -> Vec<(usize, Nanos)> {
         let timeline = construct(set, frame).unwrap();
-        timeline
-            .jobs
-            .iter()
-            .map(|job| (job.task, job.done.unwrap()))
-            .collect()
+        timeline.jobs.iter().map(|job| (job.task, job.done.unwrap())).collect()
     }
 
     #[test]
@@ -170,11 +140,8 @@ mod tests {
         // a again at 5: b has run from 2 to 5 and continues at 7.
         assert_eq!(done(&set, 10), [(0, 2), (1, 8), (0, 7)]);
         let timeline = construct(&set, 10).unwrap();
-        let spans: Vec<_> = timeline
-            .slices
-            .iter()
-            .map(|slice| (slice.job, slice.from, slice.to))
-            .collect();
+        let spans: Vec<_> =
+            timeline.slices.iter().map(|slice| (slice.job, slice.from, slice.to)).collect();
         assert_eq!(spans, [(0, 0, 2), (1, 2, 5), (2, 5, 7), (1, 7, 8)]);
     }
 

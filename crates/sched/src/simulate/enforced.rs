@@ -52,10 +52,7 @@ pub fn enforce(
         set,
         now: 0,
         threads: threads.collect(),
-        left: jobs
-            .iter()
-            .map(|job| set.tasks[job.task].parts.max(1))
-            .collect(),
+        left: jobs.iter().map(|job| set.tasks[job.task].parts.max(1)).collect(),
         timeline: Timeline {
             frame: releases.last().map_or(0, |release| release.at + 1),
             slices: Vec::new(),
@@ -170,11 +167,7 @@ impl Clock<'_> {
         one.began.get_or_insert(self.now);
         let until = next_release.map_or(self.now + left, |next| next.min(self.now + left));
         if until > self.now {
-            self.timeline.slices.push(Slice {
-                job,
-                from: self.now,
-                to: until,
-            });
+            self.timeline.slices.push(Slice { job, from: self.now, to: until });
         }
         let left = left - (until - self.now);
         self.now = until;

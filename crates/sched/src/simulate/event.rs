@@ -65,10 +65,7 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
         work += u128::from(jobs) * u128::from(task.wcet);
     }
     if many > MOST_JOBS {
-        return Err(Refused::TooManyJobs {
-            jobs: many,
-            most: MOST_JOBS,
-        });
+        return Err(Refused::TooManyJobs { jobs: many, most: MOST_JOBS });
     }
     if work > u128::from(LONGEST) {
         return Err(Refused::TooMuchWork);
@@ -76,10 +73,7 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
     set.overheads.check(set).map_err(Refused::NoProgress)?;
     let looks = work / u128::from(set.overheads.step.max(1));
     if set.takes_turns() && looks > u128::from(MOST_LOOKS) {
-        return Err(Refused::TooManyLooks {
-            step: set.overheads.step,
-            most: MOST_LOOKS,
-        });
+        return Err(Refused::TooManyLooks { step: set.overheads.step, most: MOST_LOOKS });
     }
     let mut releases = Vec::new();
     let offsets = offsets(set);
@@ -89,10 +83,7 @@ pub fn releases(set: &TaskSet, frame: Nanos) -> Result<Vec<Release>, Refused> {
             // Of a burst, all as soon as they may come.
             let burst = (0..said.per_period()).map(|one| {
                 let later = said.burst.map_or(0, |burst| burst.distance) * one;
-                Release {
-                    at: at + later,
-                    task,
-                }
+                Release { at: at + later, task }
             });
             releases.extend(burst.filter(|release| release.at < frame));
             at += said.period;
@@ -115,9 +106,7 @@ fn offsets(set: &TaskSet) -> Vec<Nanos> {
             receivers[cause].push(task);
         }
     }
-    let mut next: Vec<usize> = (0..offsets.len())
-        .filter(|&task| waits[task] == 0)
-        .collect();
+    let mut next: Vec<usize> = (0..offsets.len()).filter(|&task| waits[task] == 0).collect();
     while let Some(sender) = next.pop() {
         for &task in &receivers[sender] {
             offsets[task] = offsets[task].max(offsets[sender]);
@@ -162,10 +151,7 @@ pub fn run(set: &TaskSet, releases: &[Release], options: &Options) -> Timeline {
         now: 0,
         left: jobs.iter().map(|job| task(job).part()).collect(),
         parts: jobs.iter().map(|job| task(job).parts.max(1) - 1).collect(),
-        budget: jobs
-            .iter()
-            .map(|job| charged.tasks[job.task].wcet)
-            .collect(),
+        budget: jobs.iter().map(|job| charged.tasks[job.task].wcet).collect(),
         within: vec![false; jobs.len()],
         gates: Gates::of(set, &jobs),
         jobs,
@@ -299,12 +285,7 @@ impl Run<'_> {
             };
             self.jobs[job].began.is_none() && self.now + needs > self.jobs[job].deadline
         };
-        let kept: Vec<usize> = self
-            .ready
-            .iter()
-            .copied()
-            .filter(|job| !late(job))
-            .collect();
+        let kept: Vec<usize> = self.ready.iter().copied().filter(|job| !late(job)).collect();
         self.ready = kept;
     }
 
@@ -323,11 +304,7 @@ impl Run<'_> {
             until = until.min(self.now + self.set.overheads.step);
         }
         if until > self.now {
-            self.note(Slice {
-                job,
-                from: self.now,
-                to: until,
-            });
+            self.note(Slice { job, from: self.now, to: until });
         }
         let took = until - self.now;
         self.left[job] -= took;
@@ -391,31 +368,16 @@ mod tests {
     fn spans(set: &TaskSet, frame: Nanos, options: &Options) -> Vec<(usize, Nanos, Nanos)> {
         let timeline = run(set, &releases(set, frame).unwrap(), options);
         let spans = timeline.slices.iter();
-        spans
-            .map(|slice| (timeline.jobs[slice.job].task, slice.from, slice.to))
-            .collect()
+        spans.map(|slice| (timeline.jobs[slice.job].task, slice.from, slice.to)).collect()
     }
 
     #[test]
     fn the_three_models_differ_in_who_interrupts() {
-        let tasks = || {
-            [
-                Task::periodic("a", 1, 4),
-                Task::periodic("b", 2, 12),
-                Task::periodic("c", 6, 12),
-            ]
-        };
+        let tasks =
+            || [Task::periodic("a", 1, 4), Task::periodic("b", 2, 12), Task::periodic("c", 6, 12)];
         let mut set = TaskSet::fixed_priority(tasks());
         let all = Options::default();
-        let a_b_c = [
-            (0, 0, 1),
-            (1, 1, 3),
-            (2, 3, 4),
-            (0, 4, 5),
-            (2, 5, 8),
-            (0, 8, 9),
-            (2, 9, 11),
-        ];
+        let a_b_c = [(0, 0, 1), (1, 1, 3), (2, 3, 4), (0, 4, 5), (2, 5, 8), (0, 8, 9), (2, 9, 11)];
         assert_eq!(spans(&set, 12, &all), a_b_c);
         set.model = DispatchModel::NonPreemptive;
         assert_eq!(
@@ -429,14 +391,7 @@ mod tests {
         set.tasks[1].offset = Some(5);
         assert_eq!(
             spans(&set, 12, &all),
-            [
-                (0, 0, 1),
-                (2, 1, 4),
-                (0, 4, 5),
-                (2, 5, 8),
-                (0, 8, 9),
-                (1, 9, 11)
-            ]
+            [(0, 0, 1), (2, 1, 4), (0, 4, 5), (2, 5, 8), (0, 8, 9), (1, 9, 11)]
         );
     }
 
@@ -444,10 +399,7 @@ mod tests {
     fn late_jobs_are_kept_demoted_or_dropped() {
         // Both arrive at 0; long cannot be in time, which its laxity shows at once.
         let mut set = TaskSet::dynamic(
-            [
-                Task::periodic("long", 12, 10),
-                Task::periodic("short", 3, 10),
-            ],
+            [Task::periodic("long", 12, 10), Task::periodic("short", 3, 10)],
             Dispatching::Laxity,
             DispatchModel::Band,
         );
@@ -490,16 +442,10 @@ mod tests {
         ]);
         set.tasks[0].after = vec!["supplier".into()];
         let told = spans(&set, 40, &Options::default());
-        assert_eq!(
-            told,
-            [(1, 0, 6), (2, 6, 7), (0, 7, 13), (2, 20, 21), (0, 21, 27)]
-        );
+        assert_eq!(told, [(1, 0, 6), (2, 6, 7), (0, 7, 13), (2, 20, 21), (0, 21, 27)]);
         let timeline = run(&set, &releases(&set, 40).unwrap(), &Options::default());
         // Its deadline and latency count from the event.
-        assert_eq!(
-            (timeline.jobs[0].release, timeline.jobs[0].deadline),
-            (7, 27)
-        );
+        assert_eq!((timeline.jobs[0].release, timeline.jobs[0].deadline), (7, 27));
         assert_eq!(timeline.jobs[0].latency(), Some(6));
         // A supplier that is late by its offset keeps its consumer waiting, job by job.
         set.tasks[2].offset = Some(5);

@@ -31,11 +31,7 @@ pub fn gantt(title: &str, set: &TaskSet, timeline: &Timeline) -> String {
     );
     for (row, task) in set.tasks.iter().enumerate() {
         let y = TOP + ROW * row as f64;
-        let weight = if task.criticality.is_critical() {
-            "bold"
-        } else {
-            "normal"
-        };
+        let weight = if task.criticality.is_critical() { "bold" } else { "normal" };
         let _ = writeln!(
             svg,
             r##"<text x="{:.0}" y="{:.1}" text-anchor="end" font-weight="{weight}">{}</text><path d="M{LEFT} {y2:.1}H{:.0}" stroke="#ddd"/>"##,
@@ -88,7 +84,5 @@ pub fn gantt(title: &str, set: &TaskSet, timeline: &Timeline) -> String {
 }
 
 pub(super) fn escape(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -14,10 +14,7 @@ pub(super) struct Gates {
 impl Gates {
     /// Lets the job with each number wait for the jobs with that number of the tasks that send its task events.
     pub(super) fn of(set: &TaskSet, jobs: &[Job]) -> Gates {
-        let mut gates = Gates {
-            closed: vec![0; jobs.len()],
-            waiting: Vec::new(),
-        };
+        let mut gates = Gates { closed: vec![0; jobs.len()], waiting: Vec::new() };
         let causes = set.causes();
         if causes.iter().all(Vec::is_empty) {
             return gates;

@@ -99,10 +99,7 @@ pub fn overall(
 ) -> Overall {
     let sum = |of: fn(&TaskStatistics) -> u64| statistics.iter().map(of).sum();
     let fractions = statistics.iter().map(TaskStatistics::fraction_missed);
-    let begun = timeline
-        .jobs
-        .iter()
-        .filter(|job| job.latency().is_some_and(|latency| latency > 0));
+    let begun = timeline.jobs.iter().filter(|job| job.latency().is_some_and(|latency| latency > 0));
     Overall {
         jobs: sum(|one| one.jobs),
         missed: sum(|one| one.missed),

@@ -14,10 +14,9 @@ pub const FRAME: Nanos = SECOND;
 /// None that happens: the operations are valid.
 pub fn operations() -> Result<Repository, Error> {
     let mut repository = Repository::new();
-    for (level, criticality, importance) in [
-        ("low", Criticality::Low, Importance::High),
-        ("high", Criticality::High, Importance::Low),
-    ] {
+    for (level, criticality, importance) in
+        [("low", Criticality::Low, Importance::High), ("high", Criticality::High, Importance::Low)]
+    {
         for rate in [1, 5, 10, 20] {
             let handle = repository.create(&format!("{level}_{rate}"))?;
             let said = Characteristics {

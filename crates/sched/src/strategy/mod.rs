@@ -137,11 +137,8 @@ impl Strategy {
     };
 
     /// Deadline monotonic: static priority by relative deadline.
-    pub const DM: Strategy = Strategy {
-        name: "DM",
-        static_priority: StaticPriority::Deadline,
-        ..Strategy::RMS
-    };
+    pub const DM: Strategy =
+        Strategy { name: "DM", static_priority: StaticPriority::Deadline, ..Strategy::RMS };
 
     /// Earliest deadline first: one level by time to deadline.
     pub const EDF: Strategy = Strategy {
@@ -152,11 +149,8 @@ impl Strategy {
     };
 
     /// Minimum laxity first: one level by laxity.
-    pub const MLF: Strategy = Strategy {
-        name: "MLF",
-        within: Within::All(Dispatching::Laxity),
-        ..Strategy::EDF
-    };
+    pub const MLF: Strategy =
+        Strategy { name: "MLF", within: Within::All(Dispatching::Laxity), ..Strategy::EDF };
 
     /// Maximum urgency first: static priority by criticality, laxity within.
     pub const MUF: Strategy = Strategy {
@@ -255,9 +249,7 @@ impl FromStr for Strategy {
     /// Finds the strategy by name, in any case; `_`, `-` and `+` are the same.
     fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
         let plain = |name: &str| name.to_ascii_lowercase().replace(['_', '-'], "+");
-        let found = Strategy::ALL
-            .into_iter()
-            .find(|strategy| plain(strategy.name) == plain(text));
+        let found = Strategy::ALL.into_iter().find(|strategy| plain(strategy.name) == plain(text));
         found.ok_or_else(|| UnknownStrategy(text.into()))
     }
 }
@@ -275,24 +267,15 @@ mod tests {
         }
         assert_eq!("rms-mlf".parse(), Ok(Strategy::RMS_MLF));
         let wrong = "FIFO".parse::<Strategy>().unwrap_err();
-        assert!(
-            wrong
-                .to_string()
-                .contains("MUF, MLF, EDF, RMS, DM, RMS+MLF")
-        );
+        assert!(wrong.to_string().contains("MUF, MLF, EDF, RMS, DM, RMS+MLF"));
     }
 
     #[test]
     fn rms_and_mlf_joined_rank_critical_ones_by_period_alone() {
         let mut repository = Repository::new();
         let rank = |repository: &mut Repository, criticality, period| {
-            let handle = repository
-                .create(&format!("{criticality}{period}"))
-                .unwrap();
-            let said = crate::repository::Characteristics {
-                criticality,
-                ..Default::default()
-            };
+            let handle = repository.create(&format!("{criticality}{period}")).unwrap();
+            let said = crate::repository::Characteristics { criticality, ..Default::default() };
             repository.set(handle, said).unwrap();
             let operation = Operation {
                 info: repository.get(handle).unwrap(),
@@ -301,10 +284,7 @@ mod tests {
                 worst_case: 1,
             };
             let strategy = Strategy::RMS_MLF;
-            (
-                strategy.static_priority(&operation),
-                strategy.dispatching(&operation),
-            )
+            (strategy.static_priority(&operation), strategy.dispatching(&operation))
         };
         let fast = rank(&mut repository, Criticality::High, 10);
         let slow = rank(&mut repository, Criticality::High, 20);

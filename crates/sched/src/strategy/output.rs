@@ -18,11 +18,8 @@ pub enum DispatchModel {
 
 impl DispatchModel {
     /// All of them.
-    pub const ALL: [DispatchModel; 3] = [
-        DispatchModel::Urgency,
-        DispatchModel::Band,
-        DispatchModel::NonPreemptive,
-    ];
+    pub const ALL: [DispatchModel; 3] =
+        [DispatchModel::Urgency, DispatchModel::Band, DispatchModel::NonPreemptive];
 
     /// Returns the name in options.
     pub const fn name(self) -> &'static str {
@@ -44,9 +41,7 @@ impl FromStr for DispatchModel {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = DispatchModel::ALL
-            .into_iter()
-            .find(|model| model.name() == text);
+        let found = DispatchModel::ALL.into_iter().find(|model| model.name() == text);
         found.ok_or_else(|| {
             format!("no dispatching model is called {text:?}; there are urgency, band and non-preemptive")
         })

@@ -65,17 +65,7 @@ mod tests {
 
     #[test]
     fn late_operations_follow_in_the_papers_order() {
-        let order = [
-            1,
-            2,
-            i64::MAX,
-            i64::MIN + 1,
-            -1_000_000_000_000,
-            -4_294_967_296,
-            -2,
-            -1,
-            0,
-        ];
+        let order = [1, 2, i64::MAX, i64::MIN + 1, -1_000_000_000_000, -4_294_967_296, -2, -1, 0];
         for pair in order.windows(2) {
             assert!(by_laxity(pair[0]) < by_laxity(pair[1]), "{pair:?}");
         }

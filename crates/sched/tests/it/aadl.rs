@@ -69,11 +69,8 @@ end Avionics::Model;
 #[test]
 fn threads_and_processors() {
     let model = read(&[WHOLE]).unwrap();
-    let processors: Vec<_> = model
-        .processors
-        .iter()
-        .map(|it| (it.path.as_str(), it.protocol, it.switch))
-        .collect();
+    let processors: Vec<_> =
+        model.processors.iter().map(|it| (it.path.as_str(), it.protocol, it.switch)).collect();
     assert_eq!(
         processors,
         [
@@ -100,24 +97,8 @@ fn threads_and_processors() {
     assert_eq!(
         threads,
         [
-            (
-                "flight.fast",
-                MS,
-                2_500_000,
-                10 * MS,
-                Some(8 * MS),
-                None,
-                Some(0)
-            ),
-            (
-                "flight.slow",
-                MS,
-                2_500_000,
-                50 * MS,
-                Some(20 * MS),
-                Some(3 * MS),
-                Some(0)
-            ),
+            ("flight.fast", MS, 2_500_000, 10 * MS, Some(8 * MS), None, Some(0)),
+            ("flight.slow", MS, 2_500_000, 50 * MS, Some(20 * MS), Some(3 * MS), Some(0)),
             ("flight.alarm", 500_000, MS, 100 * MS, None, None, Some(1)),
         ]
     );
@@ -127,34 +108,16 @@ fn threads_and_processors() {
 /// The model with something else in it.
 fn refused(from: &str, to: &str) -> String {
     assert!(WHOLE.contains(from), "{from}");
-    read(&[&WHOLE.replacen(from, to, 1)])
-        .unwrap_err()
-        .to_string()
+    read(&[&WHOLE.replacen(from, to, 1)]).unwrap_err().to_string()
 }
 
 #[test]
 fn what_is_not_read_is_refused_by_name_and_place() {
     let cases = [
-        (
-            "thread Alarm\n",
-            "thread Alarm extends Sensor\n",
-            "21:16: extends is not read: Alarm",
-        ),
-        (
-            "Periodic;",
-            "Aperiodic;",
-            "12:28: the dispatch protocol Aperiodic is not read",
-        ),
-        (
-            "slow: thread Sensor;",
-            "slow: thread Sensor[3];",
-            "arrays are not read: slow",
-        ),
-        (
-            "slow: thread Sensor;",
-            "slow: thread Sensor in modes (a);",
-            "in modes is not read: slow",
-        ),
+        ("thread Alarm\n", "thread Alarm extends Sensor\n", "21:16: extends is not read: Alarm"),
+        ("Periodic;", "Aperiodic;", "12:28: the dispatch protocol Aperiodic is not read"),
+        ("slow: thread Sensor;", "slow: thread Sensor[3];", "arrays are not read: slow"),
+        ("slow: thread Sensor;", "slow: thread Sensor in modes (a);", "in modes is not read: slow"),
         (
             "slow: thread Sensor;",
             "slow: thread Missing;",
@@ -165,36 +128,16 @@ fn what_is_not_read_is_refused_by_name_and_place() {
             "slow: virtual processor Cpu;",
             "virtual processors are not read: slow",
         ),
-        (
-            "connections",
-            "modes m: mode;\n connections",
-            "modes are not read",
-        ),
+        ("connections", "modes m: mode;\n connections", "modes are not read"),
         (
             "10 ms;\n  end Sensor.fast",
             "fast_period;\n  end Sensor.fast",
             "period is a time with a unit",
         ),
-        (
-            "10 ms;\n  end Sensor.fast",
-            "10 days;\n  end Sensor.fast",
-            "\"days\" is no unit of time",
-        ),
-        (
-            "10 ms;\n  end Sensor.fast",
-            "0 ms;\n  end Sensor.fast",
-            "a period of 0 is none",
-        ),
-        (
-            "1 ms .. 2500 us",
-            "3 ms .. 2500 us",
-            "the range ends before it begins",
-        ),
-        (
-            "      Period => 100 ms applies to alarm;\n",
-            "",
-            "flight.alarm has no Period",
-        ),
+        ("10 ms;\n  end Sensor.fast", "10 days;\n  end Sensor.fast", "\"days\" is no unit of time"),
+        ("10 ms;\n  end Sensor.fast", "0 ms;\n  end Sensor.fast", "a period of 0 is none"),
+        ("1 ms .. 2500 us", "3 ms .. 2500 us", "the range ends before it begins"),
+        ("      Period => 100 ms applies to alarm;\n", "", "flight.alarm has no Period"),
         (
             "Compute_Execution_Time => 0.5 ms .. 1 ms;",
             "",
@@ -205,16 +148,8 @@ fn what_is_not_read_is_refused_by_name_and_place() {
             "",
             "flight.fast has no Actual_Processor_Binding",
         ),
-        (
-            "reference (left)",
-            "reference (wire)",
-            "wire is no processor of the system",
-        ),
-        (
-            "(RMS)",
-            "(ARINC653)",
-            "the scheduling protocol ARINC653 is not read",
-        ),
+        ("reference (left)", "reference (wire)", "wire is no processor of the system"),
+        ("(RMS)", "(ARINC653)", "the scheduling protocol ARINC653 is not read"),
         (
             "applies to flight.slow",
             "applies to flight.slower",
@@ -225,11 +160,7 @@ fn what_is_not_read_is_refused_by_name_and_place() {
             "shared: requires data access State;\n out_port: out",
             "data access is not read",
         ),
-        (
-            "Period => 100 ms applies",
-            "Time_Slot => (1); Period => 100 ms applies",
-            "",
-        ),
+        ("Period => 100 ms applies", "Time_Slot => (1); Period => 100 ms applies", ""),
         (
             "end Avionics::Model;",
             "",
@@ -247,22 +178,14 @@ fn what_is_not_read_is_refused_by_name_and_place() {
         assert!(told.contains(expected), "{from} -> {to}\n{told}");
     }
     let slot = refused("Period => 10 ms;", "Time_Slot => (1);");
-    assert!(
-        slot.contains("time_slot is not read, and would change the timing"),
-        "{slot}"
-    );
+    assert!(slot.contains("time_slot is not read, and would change the timing"), "{slot}");
 }
 
 #[test]
 fn rings_and_towers_come_to_an_end() {
     let ring = "package P public system S end S; system implementation S.a subcomponents b: system S.b; end S.a;
         system implementation S.b subcomponents a: system S.b; end S.b; end P;";
-    assert!(
-        read(&[ring])
-            .unwrap_err()
-            .why
-            .contains("deep within each other, or in a ring")
-    );
+    assert!(read(&[ring]).unwrap_err().why.contains("deep within each other, or in a ring"));
     // Each level has ten times the components of the one below.
     let mut tower = String::from("package P public thread T end T; process L0 end L0; ");
     tower.push_str("system L end L; system implementation L.l0 end L.l0; ");
@@ -272,12 +195,7 @@ fn rings_and_towers_come_to_an_end() {
         tower.push_str(&format!("end L.l{level}; "));
     }
     tower.push_str("end P;");
-    assert!(
-        read(&[&tower])
-            .unwrap_err()
-            .why
-            .contains("more than 20000 components")
-    );
+    assert!(read(&[&tower]).unwrap_err().why.contains("more than 20000 components"));
 }
 
 proptest! {

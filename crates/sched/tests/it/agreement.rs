@@ -36,11 +36,7 @@ struct Said {
 fn said() -> impl Strategy<Value = Said> {
     let kind = prop_oneof![3 => Just(CallKind::OneWay), 1 => Just(CallKind::TwoWay)];
     let callers = prop::collection::vec((0..8usize, 1..3u32, kind), 0..2);
-    let levels = (
-        0..5usize,
-        0..5usize,
-        prop_oneof![4 => Just(1u32), 1 => Just(2)],
-    );
+    let levels = (0..5usize, 0..5usize, prop_oneof![4 => Just(1u32), 1 => Just(2)]);
     let times = (
         0..PERIODS.len(),
         1..100u64,
@@ -117,21 +113,13 @@ fn overheads() -> impl Strategy<Value = Overheads> {
 
 /// The first job that is late although that was proved impossible.
 fn broken(set: &TaskSet, proved: &[bool], timeline: &Timeline) -> Option<String> {
-    let late = timeline
-        .jobs
-        .iter()
-        .find(|job| proved[job.task] && job.missed())?;
+    let late = timeline.jobs.iter().find(|job| proved[job.task] && job.missed())?;
     Some(format!("{late:?} of {:#?}", set.tasks[late.task]))
 }
 
 /// The first job at the end of a chain that is done later than was proved.
 fn beyond_end_to_end(set: &TaskSet, chains: &[End], timeline: &Timeline) -> Option<String> {
-    for End {
-        steps,
-        firsts,
-        response,
-    } in chains
-    {
+    for End { steps, firsts, response } in chains {
         let (first, last) = (*steps.first()?, *steps.last()?);
         let Some(response) = *response else {
             continue;

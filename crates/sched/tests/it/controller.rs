@@ -23,24 +23,13 @@ const PERIODS: [u64; 8] = [4, 5, 6, 8, 10, 12, 20, 24];
 
 fn step() -> impl Strategy<Value = Step> {
     let admit = (1..5u64, 0..PERIODS.len(), 2..6u64, 0..4i16).prop_map(
-        |(wcet, period, deadline, priority)| Step::Admit {
-            wcet,
-            period,
-            deadline,
-            priority,
-        },
+        |(wcet, period, deadline, priority)| Step::Admit { wcet, period, deadline, priority },
     );
     prop_oneof![5 => admit, 1 => (0..8usize).prop_map(Step::Release)]
 }
 
 fn wanted(number: usize, step: &Step) -> Option<Wanted> {
-    let Step::Admit {
-        wcet,
-        period,
-        deadline,
-        priority,
-    } = step
-    else {
+    let Step::Admit { wcet, period, deadline, priority } = step else {
         return None;
     };
     let period = PERIODS[*period];
@@ -103,11 +92,8 @@ fn all_in_time(urgency: Urgency, all: &[Wanted]) -> bool {
             .map(|(_, other)| other)
             .filter(|other| goes_first(urgency, other, own))
             .collect();
-        let load: f64 = first
-            .iter()
-            .chain([&own])
-            .map(|it| it.worst_case as f64 / it.period as f64)
-            .sum();
+        let load: f64 =
+            first.iter().chain([&own]).map(|it| it.worst_case as f64 / it.period as f64).sum();
         load <= 1.0 + 1e-9 && played(own, &first).is_some_and(|response| response <= own.deadline)
     })
 }
@@ -263,10 +249,7 @@ fn late_comers_share_what_is_left_and_have_more_when_somebody_goes() {
     };
     let mut controller = Controller::new(LateComers::Share);
     for name in ["a", "b"] {
-        assert!(matches!(
-            controller.admit(quote(name)).unwrap(),
-            Answer::Guaranteed { .. }
-        ));
+        assert!(matches!(controller.admit(quote(name)).unwrap(), Answer::Guaranteed { .. }));
     }
     let Answer::BestEffort { share, late } = controller.admit(quote("c")).unwrap() else {
         panic!("it comes too late");
@@ -276,11 +259,7 @@ fn late_comers_share_what_is_left_and_have_more_when_somebody_goes() {
     controller.admit(quote("d")).unwrap();
     let has = |controller: &Controller, name: &str| {
         let members = controller.members();
-        members
-            .into_iter()
-            .find(|it| it.wanted.name == name)
-            .unwrap()
-            .has
+        members.into_iter().find(|it| it.wanted.name == name).unwrap().has
     };
     let Has::Share(half) = has(&controller, "c") else {
         panic!("it shares");

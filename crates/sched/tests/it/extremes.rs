@@ -39,11 +39,8 @@ fn task() -> impl Strategy<Value = Task> {
             offset,
             critical,
             level,
-            dispatching: [
-                Dispatching::Static,
-                Dispatching::Deadline,
-                Dispatching::Laxity,
-            ][kind as usize],
+            dispatching: [Dispatching::Static, Dispatching::Deadline, Dispatching::Laxity]
+                [kind as usize],
             ..Task::periodic("t", wcet, period.max(1))
         }
     })
@@ -63,11 +60,7 @@ fn set() -> impl Strategy<Value = TaskSet> {
                 _ => tasks[at].level,
             };
         }
-        TaskSet {
-            tasks,
-            model,
-            ..TaskSet::default()
-        }
+        TaskSet { tasks, model, ..TaskSet::default() }
     })
 }
 
@@ -137,9 +130,7 @@ fn repository(said: &[Said], acyclic: bool) -> Repository {
             };
             if fits || !acyclic {
                 let [dependent, on] = [at, other].map(|place| Handle(place as i32 + 1));
-                repository
-                    .add_dependency(dependent, on, calls, kind)
-                    .unwrap();
+                repository.add_dependency(dependent, on, calls, kind).unwrap();
             }
         }
     }

@@ -30,11 +30,7 @@ fn model() -> impl Strategy<Value = DispatchModel> {
 }
 
 fn dispatching() -> impl Strategy<Value = Dispatching> {
-    prop::sample::select(vec![
-        Dispatching::Static,
-        Dispatching::Deadline,
-        Dispatching::Laxity,
-    ])
+    prop::sample::select(vec![Dispatching::Static, Dispatching::Deadline, Dispatching::Laxity])
 }
 
 /// Static priorities in the order given, neighbours sharing bands of two.
@@ -313,10 +309,7 @@ fn slow_tasks(most: usize) -> impl Strategy<Value = Vec<Task>> {
 
 /// Load of which all deadlines are met with a little left over: where looking at laxity only each step tells.
 fn nearly_full(tasks: &mut [Task], per_mille: u64) {
-    let load: f64 = tasks
-        .iter()
-        .map(|task| task.wcet as f64 / task.deadline as f64)
-        .sum();
+    let load: f64 = tasks.iter().map(|task| task.wcet as f64 / task.deadline as f64).sum();
     for task in tasks {
         let wcet = task.wcet as f64 / load * per_mille as f64 / 1_000.0;
         task.wcet = (wcet as u64).max(1);
@@ -372,12 +365,7 @@ fn a_thousand_operations() {
             let schedule = Schedule::compute(&repository, &strategy, &model, &priorities).unwrap();
             let report = analyse(&schedule.tasks);
             assert_eq!(report.verdicts.len(), 1_000);
-            assert!(
-                report
-                    .verdicts
-                    .iter()
-                    .any(|verdict| verdict.outcome == Outcome::Meets)
-            );
+            assert!(report.verdicts.iter().any(|verdict| verdict.outcome == Outcome::Meets));
         }
     }
 }

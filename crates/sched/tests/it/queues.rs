@@ -8,11 +8,7 @@ use oxorb_testkit::alloc::allocations;
 fn churn<S: Store<Item = u64>>(missed: Missed) -> u64 {
     const CAPACITY: usize = 1_000;
     let mut taken = 0;
-    for dispatching in [
-        Dispatching::Static,
-        Dispatching::Deadline,
-        Dispatching::Laxity,
-    ] {
+    for dispatching in [Dispatching::Static, Dispatching::Deadline, Dispatching::Laxity] {
         let mut queue: DispatchQueue<S> =
             DispatchQueue::with_capacity(dispatching, missed, CAPACITY);
         let (_, made) = allocations(|| {

@@ -54,9 +54,7 @@ fn sched_conf() -> Repository {
             ..Characteristics::default()
         };
         let consumer = create(&mut repository, &name.replace("_S", "_C"), said);
-        repository
-            .add_dependency(consumer, supplier, 2, CallKind::OneWay)
-            .unwrap();
+        repository.add_dependency(consumer, supplier, 2, CallKind::OneWay).unwrap();
     }
     repository
 }
@@ -66,13 +64,8 @@ fn the_golden_schedule_of_tao() {
     let repository = sched_conf();
     // The thread priorities of the system on which TAO's file was made.
     let priorities = OsPriorities::list([15, 2, 1]);
-    let schedule = Schedule::compute(
-        &repository,
-        &Strategy::MUF,
-        &DispatchModel::Band,
-        &priorities,
-    )
-    .unwrap();
+    let schedule =
+        Schedule::compute(&repository, &Strategy::MUF, &DispatchModel::Band, &priorities).unwrap();
     let rows: Vec<(&str, i32, i32, i32)> = schedule
         .assignments
         .iter()
@@ -108,18 +101,9 @@ fn the_golden_schedule_of_tao() {
     let levels: Vec<_> = schedule
         .levels
         .iter()
-        .map(|level| {
-            (
-                level.preemption_priority,
-                level.os_priority,
-                level.dispatching,
-            )
-        })
+        .map(|level| (level.preemption_priority, level.os_priority, level.dispatching))
         .collect();
-    assert_eq!(
-        levels,
-        [(0, 15, Dispatching::Laxity), (1, 2, Dispatching::Laxity)]
-    );
+    assert_eq!(levels, [(0, 15, Dispatching::Laxity), (1, 2, Dispatching::Laxity)]);
     assert!(schedule.anomalies.is_empty());
     assert_eq!(schedule.minimum_critical_priority, Some(0));
     assert_eq!(schedule.minimum_guaranteed_priority, Some(1));
@@ -138,35 +122,13 @@ fn unresolved_rates_as_tao_tells_them() {
         info_type,
         ..Characteristics::default()
     };
-    let supplier = create(
-        &mut repository,
-        "good_supplier",
-        said(50_000_000, InfoType::Operation),
-    );
-    let consumer = create(
-        &mut repository,
-        "good_consumer",
-        said(0, InfoType::Operation),
-    );
-    let remote = create(
-        &mut repository,
-        "remote_supplier",
-        said(0, InfoType::RemoteDependant),
-    );
-    let local = create(
-        &mut repository,
-        "local_supplier",
-        said(0, InfoType::Operation),
-    );
-    let both = create(
-        &mut repository,
-        "both_consumer",
-        said(0, InfoType::Operation),
-    );
+    let supplier = create(&mut repository, "good_supplier", said(50_000_000, InfoType::Operation));
+    let consumer = create(&mut repository, "good_consumer", said(0, InfoType::Operation));
+    let remote = create(&mut repository, "remote_supplier", said(0, InfoType::RemoteDependant));
+    let local = create(&mut repository, "local_supplier", said(0, InfoType::Operation));
+    let both = create(&mut repository, "both_consumer", said(0, InfoType::Operation));
     for (consumer, supplier) in [(consumer, supplier), (both, remote), (both, local)] {
-        repository
-            .add_dependency(consumer, supplier, 1, CallKind::OneWay)
-            .unwrap();
+        repository.add_dependency(consumer, supplier, 1, CallKind::OneWay).unwrap();
     }
     let schedule = compute(&repository, Strategy::MUF, DispatchModel::Band);
     let assigned = |handle| {
@@ -176,24 +138,13 @@ fn unresolved_rates_as_tao_tells_them() {
     // The consumer is done first in the walk, so that it goes before its supplier's next event.
     assert_eq!(assigned(supplier), Some((0, 0)));
     assert_eq!(assigned(consumer), Some((1, 0)));
-    assert_eq!(
-        [assigned(remote), assigned(local), assigned(both)],
-        [None; 3]
-    );
+    assert_eq!([assigned(remote), assigned(local), assigned(both)], [None; 3]);
     let told = |severity| -> Vec<&str> {
-        let found = schedule
-            .anomalies
-            .iter()
-            .filter(|found| found.severity == severity);
-        found
-            .map(|found| found.operation.as_deref().unwrap())
-            .collect()
+        let found = schedule.anomalies.iter().filter(|found| found.severity == severity);
+        found.map(|found| found.operation.as_deref().unwrap()).collect()
     };
     assert_eq!(told(Severity::Error), ["local_supplier", "both_consumer"]);
-    assert_eq!(
-        told(Severity::Warning),
-        ["remote_supplier", "both_consumer"]
-    );
+    assert_eq!(told(Severity::Warning), ["remote_supplier", "both_consumer"]);
 }
 
 #[test]
@@ -201,10 +152,7 @@ fn each_strategy_makes_its_levels() {
     let repository = sched_conf();
     let levels = |strategy| compute(&repository, strategy, DispatchModel::Band).levels;
     let types = |strategy| -> Vec<Dispatching> {
-        levels(strategy)
-            .iter()
-            .map(|level| level.dispatching)
-            .collect()
+        levels(strategy).iter().map(|level| level.dispatching).collect()
     };
     assert_eq!(types(Strategy::MUF), [Dispatching::Laxity; 2]);
     assert_eq!(types(Strategy::MLF), [Dispatching::Laxity]);
@@ -216,10 +164,7 @@ fn each_strategy_makes_its_levels() {
     // A22.15: 0 is the most urgent dispatching priority, and its thread has the largest priority.
     let rms = levels(Strategy::RMS);
     assert_eq!(rms[0].periods, [50_000_000]);
-    assert!(
-        rms.windows(2)
-            .all(|pair| pair[0].os_priority > pair[1].os_priority)
-    );
+    assert!(rms.windows(2).all(|pair| pair[0].os_priority > pair[1].os_priority));
 }
 
 #[test]
@@ -272,10 +217,7 @@ fn what_cannot_be_scheduled_is_refused_with_its_exception() {
     let few = OsPriorities::list([2]);
     let schedule =
         Schedule::compute(&repository, &Strategy::MUF, &DispatchModel::Band, &few).unwrap();
-    let refused = Error::InsufficientThreadPriorityLevels {
-        needed: 2,
-        available: 1,
-    };
+    let refused = Error::InsufficientThreadPriorityLevels { needed: 2, available: 1 };
     assert_eq!(schedule.check(), Err(refused));
 
     let said = Characteristics {
@@ -287,29 +229,15 @@ fn what_cannot_be_scheduled_is_refused_with_its_exception() {
     // It is not critical to MUF, and it is to RMS.
     let muf = compute(&repository, Strategy::MUF, DispatchModel::Band);
     assert_eq!(muf.check(), Ok(()));
-    assert!(
-        muf.anomalies
-            .iter()
-            .any(|found| found.severity == Severity::Error
-                && found.description == "greedy: takes 60 ms at worst and has 50 ms for it")
-    );
+    assert!(muf.anomalies.iter().any(|found| found.severity == Severity::Error
+        && found.description == "greedy: takes 60 ms at worst and has 50 ms for it"));
     let rms = compute(&repository, Strategy::RMS, DispatchModel::Band);
-    assert_eq!(
-        rms.check().unwrap_err().exception(),
-        "UTILIZATION_BOUND_EXCEEDED"
-    );
+    assert_eq!(rms.check().unwrap_err().exception(), "UTILIZATION_BOUND_EXCEEDED");
 
     let high = Handle(1);
-    repository
-        .add_dependency(high, high, 1, CallKind::TwoWay)
-        .unwrap();
+    repository.add_dependency(high, high, 1, CallKind::TwoWay).unwrap();
     let priorities = OsPriorities::range(1, 99).unwrap();
-    let refused = Schedule::compute(
-        &repository,
-        &Strategy::MUF,
-        &DispatchModel::Band,
-        &priorities,
-    );
+    let refused = Schedule::compute(&repository, &Strategy::MUF, &DispatchModel::Band, &priorities);
     let refused = refused.unwrap_err();
     assert_eq!(refused.exception(), "CYCLIC_DEPENDENCIES");
     assert!(refused.to_string().contains("high_20_S -> high_20_S"));
@@ -322,20 +250,14 @@ fn deadline_monotonic_looks_at_deadlines() {
         let said = Characteristics {
             worst_case: 1,
             period,
-            constraints: Constraints {
-                deadline,
-                ..Constraints::default()
-            },
+            constraints: Constraints { deadline, ..Constraints::default() },
             ..Characteristics::default()
         };
         create(&mut repository, name, said);
     }
     let first = |strategy| {
         let schedule = compute(&repository, strategy, DispatchModel::Band);
-        let first = schedule
-            .assignments
-            .iter()
-            .find(|row| row.assigned.preemption_priority == 0);
+        let first = schedule.assignments.iter().find(|row| row.assigned.preemption_priority == 0);
         first.unwrap().entry_point.clone()
     };
     assert_eq!(first(Strategy::RMS), "a");
@@ -347,12 +269,8 @@ fn deadline_monotonic_looks_at_deadlines() {
 fn operations_and_their_threads_are_counted() {
     let mut repository = Repository::new();
     for (name, threads) in [("a", 2), ("b", 0), ("c", 3)] {
-        let said = Characteristics {
-            worst_case: 1,
-            period: 20,
-            threads,
-            ..Characteristics::default()
-        };
+        let said =
+            Characteristics { worst_case: 1, period: 20, threads, ..Characteristics::default() };
         create(&mut repository, name, said);
     }
     assert_eq!(repository.len(), 3);

@@ -23,9 +23,7 @@ struct Found {
 
 fn found(set: &TaskSet, timeline: &oxorb_sched::simulate::Timeline) -> Found {
     let tasks = statistics(set, timeline);
-    let all = overall(timeline, &tasks, |task| {
-        set.tasks[task].criticality.is_critical()
-    });
+    let all = overall(timeline, &tasks, |task| set.tasks[task].criticality.is_critical());
     Found { tasks, all }
 }
 
@@ -66,11 +64,7 @@ fn the_construction_misses_as_many_as_taos_data() {
     ] {
         let [constructed, ..] = in_all_forms(strategy);
         let all = constructed.all;
-        assert_eq!(
-            (all.missed, all.critical_missed),
-            (missed, critical),
-            "{strategy}"
-        );
+        assert_eq!((all.missed, all.critical_missed), (missed, critical), "{strategy}");
     }
 }
 
@@ -88,28 +82,15 @@ fn the_timelines_are_whole() {
     for strategy in ALL {
         let set = set(strategy);
         let releases = releases(&set, table_1::FRAME).unwrap();
-        for timeline in [
-            construct(&set, table_1::FRAME).unwrap(),
-            run(&set, &releases, &Options::default()),
-        ] {
+        for timeline in
+            [construct(&set, table_1::FRAME).unwrap(), run(&set, &releases, &Options::default())]
+        {
             assert_eq!(timeline.end(), 1_296_000_000, "{strategy}");
-            let worked: u64 = timeline
-                .slices
-                .iter()
-                .map(|slice| slice.to - slice.from)
-                .sum();
+            let worked: u64 = timeline.slices.iter().map(|slice| slice.to - slice.from).sum();
             assert_eq!(worked, 72 * 18_000_000);
-            let apart = timeline
-                .slices
-                .windows(2)
-                .all(|pair| pair[0].to <= pair[1].from);
+            let apart = timeline.slices.windows(2).all(|pair| pair[0].to <= pair[1].from);
             assert!(apart, "{strategy}: slices overlap");
-            assert!(
-                timeline
-                    .jobs
-                    .iter()
-                    .all(|job| job.began >= Some(job.release))
-            );
+            assert!(timeline.jobs.iter().all(|job| job.began >= Some(job.release)));
         }
     }
 }
@@ -118,10 +99,7 @@ fn the_timelines_are_whole() {
 fn the_same_arrivals_give_the_same_timeline() {
     for strategy in Strategy::ALL {
         let set = set(strategy);
-        assert_eq!(
-            construct(&set, table_1::FRAME),
-            construct(&set, table_1::FRAME)
-        );
+        assert_eq!(construct(&set, table_1::FRAME), construct(&set, table_1::FRAME));
     }
 }
 
@@ -134,11 +112,7 @@ fn muf_misses_least_by_one_measure_and_not_by_the_other() {
         constructed.all
     });
     let [muf, others @ ..] = all;
-    assert!(
-        others
-            .iter()
-            .all(|other| muf.mean_fraction < other.mean_fraction)
-    );
+    assert!(others.iter().all(|other| muf.mean_fraction < other.mean_fraction));
     let [mlf, ..] = others;
     assert_eq!((muf.missed, mlf.missed), (20, 19));
 }
@@ -148,10 +122,7 @@ fn muf_misses_least_by_one_measure_and_not_by_the_other() {
 #[test]
 fn mlf_keeps_the_slowest_critical_operation() {
     let [constructed, ..] = in_all_forms(Strategy::MLF);
-    let missed: Vec<u64> = constructed.tasks[4..]
-        .iter()
-        .map(|one| one.missed)
-        .collect();
+    let missed: Vec<u64> = constructed.tasks[4..].iter().map(|one| one.missed).collect();
     assert_eq!(missed, [0, 5, 10, 0]);
     for strategy in [Strategy::EDF, Strategy::RMS] {
         let [constructed, ..] = in_all_forms(strategy);

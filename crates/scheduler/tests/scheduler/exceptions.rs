@@ -28,44 +28,20 @@ fn names_and_handles() {
     let bench = Bench::configuration();
     let scheduler = &bench.scheduler;
     let a = bench.operation("a", 1, 100);
-    assert!(matches!(
-        scheduler.create("a"),
-        Err(CreateError::DuplicateName(_))
-    ));
-    assert!(matches!(
-        scheduler.lookup("b"),
-        Err(LookupError::UnknownTask(_))
-    ));
+    assert!(matches!(scheduler.create("a"), Err(CreateError::DuplicateName(_))));
+    assert!(matches!(scheduler.lookup("b"), Err(LookupError::UnknownTask(_))));
     assert!(matches!(
         scheduler.entry_point_priority("b"),
         Err(EntryPointPriorityError::UnknownTask(_))
     ));
     for wrong in [i32::MIN, -1, 0, 2, i32::MAX] {
-        assert!(matches!(
-            scheduler.get(wrong),
-            Err(GetError::UnknownTask(_))
-        ));
-        assert!(matches!(
-            set(scheduler, wrong, 1, 1),
-            Err(SetError::UnknownTask(_))
-        ));
-        assert!(matches!(
-            scheduler.priority(wrong),
-            Err(PriorityError::UnknownTask(_))
-        ));
+        assert!(matches!(scheduler.get(wrong), Err(GetError::UnknownTask(_))));
+        assert!(matches!(set(scheduler, wrong, 1, 1), Err(SetError::UnknownTask(_))));
+        assert!(matches!(scheduler.priority(wrong), Err(PriorityError::UnknownTask(_))));
         let infos = [info(wrong, 1, 1)];
-        assert!(matches!(
-            scheduler.set_seq(&infos),
-            Err(SetSeqError::UnknownTask(_))
-        ));
-        assert!(matches!(
-            scheduler.reset_seq(&infos),
-            Err(ResetSeqError::UnknownTask(_))
-        ));
-        assert!(matches!(
-            scheduler.replace_seq(&infos),
-            Err(ReplaceSeqError::UnknownTask(_))
-        ));
+        assert!(matches!(scheduler.set_seq(&infos), Err(SetSeqError::UnknownTask(_))));
+        assert!(matches!(scheduler.reset_seq(&infos), Err(ResetSeqError::UnknownTask(_))));
+        assert!(matches!(scheduler.replace_seq(&infos), Err(ReplaceSeqError::UnknownTask(_))));
         for (one, other) in [(wrong, a), (a, wrong)] {
             assert!(matches!(
                 scheduler.add_dependency(one, other, 1, TWO_WAY),
@@ -95,10 +71,7 @@ fn before_anything_is_scheduled_and_after_a_change() {
     let scheduler = &bench.scheduler;
     let a = bench.operation("a", 1, 100);
     let nothing = || {
-        assert!(matches!(
-            scheduler.priority(a),
-            Err(PriorityError::NotScheduled(_))
-        ));
+        assert!(matches!(scheduler.priority(a), Err(PriorityError::NotScheduled(_))));
         assert!(matches!(
             scheduler.entry_point_priority("a"),
             Err(EntryPointPriorityError::NotScheduled(_))
@@ -111,10 +84,7 @@ fn before_anything_is_scheduled_and_after_a_change() {
             scheduler.last_scheduled_priority(),
             Err(LastScheduledPriorityError::NotScheduled(_))
         ));
-        assert!(matches!(
-            scheduler.get_config_infos(),
-            Err(GetConfigInfosError::NotScheduled(_))
-        ));
+        assert!(matches!(scheduler.get_config_infos(), Err(GetConfigInfosError::NotScheduled(_))));
         assert_eq!(scheduler.get_config_info_set(), Ok(vec![]));
     };
     nothing();
@@ -146,23 +116,15 @@ fn schedules_that_are_none() {
     let b = bench.operation("b", 50, 200);
     assert!(matches!(
         scheduler.recompute_scheduling(7, 7),
-        Err(RecomputeSchedulingError::InsufficientThreadPriorityLevels(
-            _
-        ))
+        Err(RecomputeSchedulingError::InsufficientThreadPriorityLevels(_))
     ));
     set(scheduler, b, 90, 200).unwrap();
     assert!(matches!(
         scheduler.compute_scheduling(1, 99),
         Err(ComputeSchedulingError::UtilizationBoundExceeded(_))
     ));
-    assert!(matches!(
-        scheduler.priority(a),
-        Err(PriorityError::NotScheduled(_))
-    ));
-    let refused = system!(
-        scheduler.recompute_scheduling(9, 1),
-        RecomputeSchedulingError
-    );
+    assert!(matches!(scheduler.priority(a), Err(PriorityError::NotScheduled(_))));
+    let refused = system!(scheduler.recompute_scheduling(9, 1), RecomputeSchedulingError);
     let expected = (SystemExceptionKind::BadParam, minor::bad_param::SCHEDULING);
     assert_eq!(refused, expected);
 }
@@ -173,10 +135,7 @@ fn values_out_of_range() {
     let scheduler = &bench.scheduler;
     let a = bench.operation("a", 1, 100);
     let expected = (SystemExceptionKind::BadParam, minor::bad_param::SCHEDULING);
-    assert_eq!(
-        system!(set(scheduler, a, u64::MAX, 100), SetError),
-        expected
-    );
+    assert_eq!(system!(set(scheduler, a, u64::MAX, 100), SetError), expected);
     assert_eq!(system!(set(scheduler, a, 1, -1), SetError), expected);
     for calls in [0, -1, i32::MIN] {
         let refused = scheduler.add_dependency(a, a, calls, TWO_WAY);
@@ -196,10 +155,7 @@ fn a_service_that_is_full() {
     let [a, b] = ["a", "b"].map(|name| scheduler.create(name).unwrap());
     let expected = (SystemExceptionKind::ImpLimit, minor::imp_limit::SCHEDULED);
     assert_eq!(system!(scheduler.create("c"), CreateError), expected);
-    assert!(matches!(
-        scheduler.create("a"),
-        Err(CreateError::DuplicateName(_))
-    ));
+    assert!(matches!(scheduler.create("a"), Err(CreateError::DuplicateName(_))));
     scheduler.add_dependency(a, b, 1, TWO_WAY).unwrap();
     let refused = scheduler.add_dependency(b, a, 1, TWO_WAY);
     assert_eq!(system!(refused, AddDependencyError), expected);
@@ -210,22 +166,10 @@ fn a_service_that_is_full() {
 #[test]
 fn a_service_that_is_busy() {
     let patience = Duration::from_millis(20);
-    let bench = Bench::of(Scheduling::with_limits(
-        rms(),
-        Limits {
-            patience,
-            ..Limits::default()
-        },
-    ));
+    let bench = Bench::of(Scheduling::with_limits(rms(), Limits { patience, ..Limits::default() }));
     // Somebody works with it, while a call comes over the wire.
-    let refused = bench
-        .scheduling
-        .look(|_| bench.scheduler.create("a"))
-        .unwrap();
-    assert!(matches!(
-        refused,
-        Err(CreateError::SynchronizationFailure(_))
-    ));
+    let refused = bench.scheduling.look(|_| bench.scheduler.create("a")).unwrap();
+    assert!(matches!(refused, Err(CreateError::SynchronizationFailure(_))));
     assert_eq!(bench.scheduler.create("a"), Ok(1));
     // One who panics gives it back.
     let scheduling = bench.scheduling.clone();
@@ -243,10 +187,7 @@ fn the_application_section_declares_and_does_not_compute() {
     application.add_dependency(a, a, 1, TWO_WAY).unwrap();
     application.remove_dependency(a, a, 1, TWO_WAY).unwrap();
     assert_eq!(application.get(a), bench.scheduler.get(a));
-    let expected = (
-        SystemExceptionKind::NoPermission,
-        minor::no_permission::PRIVILEGED,
-    );
+    let expected = (SystemExceptionKind::NoPermission, minor::no_permission::PRIVILEGED);
     bench.scheduler.recompute_scheduling(1, 99).unwrap();
     let refused = application.compute_scheduling(1, 99);
     assert_eq!(system!(refused, ComputeSchedulingError), expected);

@@ -17,24 +17,15 @@ fn the_same_calls_at_configuration_and_at_run_time() {
         for (at, name) in names.iter().enumerate() {
             let handle = bench.scheduler.create(name).unwrap();
             set(&bench.scheduler, handle, 10, 100 * (at as i32 + 1)).unwrap();
-            bench
-                .scheduler
-                .add_dependency(handle, handle, 1, DependencyTypeT::OneWayCall)
-                .unwrap();
+            bench.scheduler.add_dependency(handle, handle, 1, DependencyTypeT::OneWayCall).unwrap();
             let _ =
-                bench
-                    .scheduler
-                    .remove_dependency(handle, handle, 1, DependencyTypeT::OneWayCall);
+                bench.scheduler.remove_dependency(handle, handle, 1, DependencyTypeT::OneWayCall);
         }
         bench.scheduler.recompute_scheduling(1, 99).map(|_| ())
     }
     let configuration = Bench::configuration();
     start(&configuration, &["a", "b"]).unwrap();
-    let table = configuration
-        .scheduling
-        .look(Service::table)
-        .unwrap()
-        .unwrap();
+    let table = configuration.scheduling.look(Service::table).unwrap().unwrap();
 
     let run_time = Bench::new(Service::run_time(table).unwrap());
     // One that was analysed did not register.
@@ -43,43 +34,23 @@ fn the_same_calls_at_configuration_and_at_run_time() {
         Err(RecomputeSchedulingError::TaskCountMismatch(_))
     ));
     // One registers that was not analysed.
-    assert!(matches!(
-        run_time.scheduler.create("c"),
-        Err(CreateError::Internal(_))
-    ));
+    assert!(matches!(run_time.scheduler.create("c"), Err(CreateError::Internal(_))));
     start(&run_time, &["a", "b"]).unwrap();
     assert_eq!(run_time.scheduler.entry_point_priority("b"), Ok((98, 0, 1)));
-    assert_eq!(
-        run_time.scheduler.get_config_infos(),
-        configuration.scheduler.get_config_infos()
-    );
+    assert_eq!(run_time.scheduler.get_config_infos(), configuration.scheduler.get_config_infos());
     // What is said at run time changes nothing.
     set(&run_time.scheduler, 1, 7, 7).unwrap();
     assert_eq!(run_time.scheduler.get(1).unwrap().period, 100);
     // Thread priorities that are no more.
     assert!(matches!(
         run_time.scheduler.recompute_scheduling(1, 98),
-        Err(RecomputeSchedulingError::InsufficientThreadPriorityLevels(
-            _
-        ))
+        Err(RecomputeSchedulingError::InsufficientThreadPriorityLevels(_))
     ));
     let folder = Folder::new("run-time");
-    let table = configuration
-        .scheduling
-        .look(Service::table)
-        .unwrap()
-        .unwrap();
-    let refused = Scheduling::open(
-        folder.state(),
-        Service::run_time(table).unwrap(),
-        Limits::default(),
-    );
-    assert!(
-        refused
-            .unwrap_err()
-            .to_string()
-            .contains("table of run time is fixed")
-    );
+    let table = configuration.scheduling.look(Service::table).unwrap().unwrap();
+    let refused =
+        Scheduling::open(folder.state(), Service::run_time(table).unwrap(), Limits::default());
+    assert!(refused.unwrap_err().to_string().contains("table of run time is fixed"));
 }
 
 #[test]
@@ -104,10 +75,7 @@ fn destroy_leaves_nothing() {
     drop(bench);
     drop((again, scheduling));
     let left = open();
-    assert!(
-        left.look(|service| service.repository().is_empty())
-            .unwrap()
-    );
+    assert!(left.look(|service| service.repository().is_empty()).unwrap());
 }
 
 /// The numbers of a schedule, and one RT_Info seen by those who declare it and those who dispatch it.
@@ -121,30 +89,13 @@ fn counts_and_faces_of_an_info() {
     assert_eq!(faces.operations(), Ok(0));
     let fast = bench.operation("fast", 10, 100);
     let slow = bench.operation("slow", 20, 400);
-    bench
-        .scheduler
-        .add_dependency(slow, fast, 1, DependencyTypeT::OneWayCall)
-        .unwrap();
-    let before = ScheduleCounts {
-        operations: 2,
-        enabled: 2,
-        threads: 2,
-        dependencies: 1,
-        levels: 0,
-    };
+    bench.scheduler.add_dependency(slow, fast, 1, DependencyTypeT::OneWayCall).unwrap();
+    let before =
+        ScheduleCounts { operations: 2, enabled: 2, threads: 2, dependencies: 1, levels: 0 };
     assert_eq!(faces.counts(), Ok(before));
-    assert!(matches!(
-        faces.assigned("fast"),
-        Err(AssignedError::NotScheduled(_))
-    ));
-    assert!(matches!(
-        faces.assigned("none"),
-        Err(AssignedError::NoOperation(_))
-    ));
-    assert!(matches!(
-        faces.declared("none"),
-        Err(DeclaredError::NoOperation(_))
-    ));
+    assert!(matches!(faces.assigned("fast"), Err(AssignedError::NotScheduled(_))));
+    assert!(matches!(faces.assigned("none"), Err(AssignedError::NoOperation(_))));
+    assert!(matches!(faces.declared("none"), Err(DeclaredError::NoOperation(_))));
     bench.scheduler.recompute_scheduling(1, 99).unwrap();
     // Events of the fast one let the slow one run as often, so that both share a queue.
     assert_eq!(faces.counts().unwrap().levels, 1);
@@ -153,17 +104,10 @@ fn counts_and_faces_of_an_info() {
     let declared = faces.declared("slow").unwrap();
     // From units of 100 ns.
     assert_eq!((declared.worst_case, declared.period), (2_000, 40_000));
-    assert_eq!(
-        (declared.handle, declared.dependencies, declared.enabled),
-        (slow, 1, true)
-    );
+    assert_eq!((declared.handle, declared.dependencies, declared.enabled), (slow, 1, true));
     let assigned = faces.assigned("slow").unwrap();
     assert_eq!(
-        (
-            assigned.os_priority,
-            assigned.subpriority,
-            assigned.preemption_priority
-        ),
+        (assigned.os_priority, assigned.subpriority, assigned.preemption_priority),
         bench.scheduler.entry_point_priority("slow").unwrap()
     );
 }
@@ -171,10 +115,7 @@ fn counts_and_faces_of_an_info() {
 /// S12: a service that clients read.
 #[test]
 fn a_read_only_service_refuses_every_change() {
-    let server = oxorb::Orb::builder()
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap();
+    let server = oxorb::Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let scheduling = Scheduling::new(rms());
     let created = scheduling.change(|service| service.create("a")).unwrap();
     let served = oxorb_scheduler::serve_read_only(&server, &scheduling).unwrap();

@@ -36,10 +36,7 @@ fn start(state: &Path) -> (Process, Orb, SchedulerRef) {
     let mut process = Process::spawn(command);
     let line = process.wait_for_line("ready ", START);
     let ior = line.split_once("ready ").expect("it matched").1.trim();
-    let orb = Orb::builder()
-        .round_trip_timeout(Duration::from_secs(20))
-        .build()
-        .unwrap();
+    let orb = Orb::builder().round_trip_timeout(Duration::from_secs(20)).build().unwrap();
     let scheduler = orb.resolve(ior).unwrap();
     (process, orb, scheduler)
 }
@@ -74,10 +71,7 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     check(&scheduler, &known);
     let (sets, dependencies): (Vec<bool>, Vec<bool>) = known.iter().copied().unzip();
     let many = |all: Vec<bool>| all.into_iter().filter(|&known| known).count();
-    assert!(
-        many(sets) + many(dependencies) > 20,
-        "little was acknowledged: {known:?}"
-    );
+    assert!(many(sets) + many(dependencies) > 20, "little was acknowledged: {known:?}");
     assert!(scheduled > 0);
     orb.shutdown(true).unwrap();
 }
@@ -120,12 +114,7 @@ fn period(handle: i32) -> i32 {
 /// Every acknowledged change is there, and no other but whole ones.
 fn check(scheduler: &SchedulerRef, known: &[(bool, bool)]) {
     let infos = scheduler.get_rt_info_set().unwrap();
-    assert!(
-        infos.len() >= known.len(),
-        "{} of {}",
-        infos.len(),
-        known.len()
-    );
+    assert!(infos.len() >= known.len(), "{} of {}", infos.len(), known.len());
     for (info, (set, depends)) in infos.iter().zip(known) {
         let period = period(info.handle);
         match set {

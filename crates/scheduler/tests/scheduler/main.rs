@@ -45,13 +45,7 @@ impl Bench {
         let client = Orb::builder().build().unwrap();
         let url = url(served.scheduler(), "ScheduleService");
         let scheduler = client.resolve(&url).unwrap();
-        Bench {
-            server,
-            client,
-            scheduling,
-            served,
-            scheduler,
-        }
+        Bench { server, client, scheduling, served, scheduler }
     }
 
     fn application(&self) -> SchedulerRef {
@@ -129,11 +123,7 @@ fn url(reference: &SchedulerRef, key: &str) -> String {
 }
 
 fn limits(operations: usize, dependencies: usize) -> Limits {
-    Limits {
-        operations,
-        dependencies,
-        ..Limits::default()
-    }
+    Limits { operations, dependencies, ..Limits::default() }
 }
 
 /// A folder of its own for a test, gone after it.

@@ -60,16 +60,12 @@ fn sequences_set_reset_and_replace() {
         let infos = scheduler.get_rt_info_set().unwrap();
         infos.iter().map(|info| info.period).collect()
     };
-    scheduler
-        .set_seq(&[info(a, 1, 10), info(b, 1, 20), info(c, 1, 30)])
-        .unwrap();
+    scheduler.set_seq(&[info(a, 1, 10), info(b, 1, 20), info(c, 1, 30)]).unwrap();
     assert_eq!(periods(), [10, 20, 30]);
     // One of them is unknown: none changes.
     assert!(scheduler.set_seq(&[info(a, 1, 99), info(9, 1, 9)]).is_err());
     assert_eq!(periods(), [10, 20, 30]);
-    scheduler
-        .set_rt_info_enable_state(a, RtInfoEnabledTypeT::RtInfoNonVolatile)
-        .unwrap();
+    scheduler.set_rt_info_enable_state(a, RtInfoEnabledTypeT::RtInfoNonVolatile).unwrap();
     // What is non-volatile is not reset, nor anything with it.
     let refused = scheduler.reset_seq(&[info(b, 1, 22), info(a, 1, 11)]);
     assert!(matches!(refused, Err(ResetSeqError::UnknownTask(_))));
@@ -77,20 +73,7 @@ fn sequences_set_reset_and_replace() {
     scheduler.reset_seq(&[info(b, 1, 22)]).unwrap();
     assert_eq!(periods(), [10, 22, 30]);
     let it = info(c, 1, 33);
-    scheduler
-        .reset(
-            c,
-            it.criticality,
-            1,
-            1,
-            0,
-            33,
-            it.importance,
-            0,
-            1,
-            it.info_type,
-        )
-        .unwrap();
+    scheduler.reset(c, it.criticality, 1, 1, 0, 33, it.importance, 0, 1, it.info_type).unwrap();
     assert_eq!(periods(), [10, 22, 33]);
     scheduler.replace_seq(&[info(c, 1, 300)]).unwrap();
     assert_eq!(periods(), [10, 0, 300]);
@@ -148,17 +131,10 @@ fn dependencies_come_go_and_sleep() {
     };
     assert_eq!(scheduler.get_dependency_set().unwrap(), [first, second]);
     assert_eq!(scheduler.get(a).unwrap().dependencies, [first]);
-    let asleep = DependencyInfo {
-        enabled: DependencyEnabledTypeT::DependencyDisabled,
-        ..first
-    };
-    scheduler
-        .set_dependency_enable_state(a, b, 3, TWO_WAY, asleep.enabled)
-        .unwrap();
+    let asleep = DependencyInfo { enabled: DependencyEnabledTypeT::DependencyDisabled, ..first };
+    scheduler.set_dependency_enable_state(a, b, 3, TWO_WAY, asleep.enabled).unwrap();
     assert_eq!(scheduler.get_dependency_set().unwrap(), [asleep, second]);
-    scheduler
-        .set_dependency_enable_state_seq(&[first, second])
-        .unwrap();
+    scheduler.set_dependency_enable_state_seq(&[first, second]).unwrap();
     assert_eq!(scheduler.get_dependency_set().unwrap(), [first, second]);
     scheduler.remove_dependency(a, b, 3, TWO_WAY).unwrap();
     assert_eq!(scheduler.get_dependency_set().unwrap(), [second]);
@@ -171,26 +147,15 @@ fn a_schedule_is_computed_and_looked_up() {
     let fast = bench.operation("fast", 10_000, 100_000);
     let slow = bench.operation("slow", 20_000, 400_000);
     let consumer = scheduler.create("consumer").unwrap();
-    let said = oxorb_scheduler::rtec_scheduler::RtInfo {
-        threads: 0,
-        ..info(consumer, 5_000, 0)
-    };
+    let said = oxorb_scheduler::rtec_scheduler::RtInfo { threads: 0, ..info(consumer, 5_000, 0) };
     scheduler.set_seq(&[said]).unwrap();
     // Two events in each period of the slow one.
-    scheduler
-        .add_dependency(consumer, slow, 2, ONE_WAY)
-        .unwrap();
+    scheduler.add_dependency(consumer, slow, 2, ONE_WAY).unwrap();
     let (infos, dependencies, configs, anomalies) = scheduler.compute_scheduling(1, 99).unwrap();
     assert_eq!(anomalies, []);
     let rows: Vec<_> = infos
         .iter()
-        .map(|row| {
-            (
-                row.priority,
-                row.preemption_subpriority,
-                row.preemption_priority,
-            )
-        })
+        .map(|row| (row.priority, row.preemption_subpriority, row.preemption_priority))
         .collect();
     // The consumer is done first in the walk of the graph, and takes two numbers for its two dispatches.
     assert_eq!(rows, [(99, 0, 0), (98, 0, 1), (98, 1, 1)]);
@@ -236,14 +201,8 @@ fn anomalies_have_their_severity() {
         .map(|found| (found.severity, found.description.split(':').next().unwrap()))
         .collect();
     let expected = [
-        (
-            AnomalySeverity::AnomalyError,
-            "unresolved local dependencies",
-        ),
-        (
-            AnomalySeverity::AnomalyWarning,
-            "unresolved remote dependencies",
-        ),
+        (AnomalySeverity::AnomalyError, "unresolved local dependencies"),
+        (AnomalySeverity::AnomalyWarning, "unresolved remote dependencies"),
     ];
     assert_eq!(told, expected);
 }
@@ -291,28 +250,19 @@ fn what_is_disabled_is_left_out() {
 fn what_the_wire_has_no_room_for_stays() {
     use oxorb_sched::repository::{Characteristics, Constraints};
     let bench = Bench::configuration();
-    let constraints = Constraints {
-        deadline: Some(4_000),
-        jitter: 100,
-        ..Constraints::default()
-    };
+    let constraints = Constraints { deadline: Some(4_000), jitter: 100, ..Constraints::default() };
     let handle = bench
         .scheduling
         .change(|service| {
             let handle = service.create("a")?;
-            let said = Characteristics {
-                constraints,
-                ..Characteristics::default()
-            };
+            let said = Characteristics { constraints, ..Characteristics::default() };
             service.set(handle, said)?;
             Ok(handle)
         })
         .unwrap();
     set(&bench.scheduler, handle.0, 10, 100).unwrap();
-    let found = bench
-        .scheduling
-        .look(|service| service.get(handle).unwrap().characteristics)
-        .unwrap();
+    let found =
+        bench.scheduling.look(|service| service.get(handle).unwrap().characteristics).unwrap();
     assert_eq!(found.constraints, constraints);
     assert_eq!((found.worst_case, found.period), (1_000, 10_000));
 }

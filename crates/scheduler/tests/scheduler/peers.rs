@@ -36,9 +36,7 @@ fn omniorb_uses_the_service() {
     let program = folder.join("client");
     let mut build = Command::new("g++");
     // -w: omniidl's own code is not ours to mend.
-    build
-        .args(["-std=c++17", "-w", "-pthread", "-I"])
-        .arg(folder);
+    build.args(["-std=c++17", "-w", "-pthread", "-I"]).arg(folder);
     build.arg("-o").arg(&program).arg(peers().join("client.cc"));
     for file in ["TimeBaseSK.cc", "RtecBaseSK.cc", "RtecSchedulerSK.cc"] {
         build.arg(folder.join(file));
@@ -61,9 +59,7 @@ fn jacorb_uses_the_service() {
         output(compile.arg("-d").arg(folder).arg(idl().join(file)));
     }
     let mut javac = Command::new("javac");
-    javac
-        .args(["-nowarn", "-cp", &jars, "-sourcepath"])
-        .arg(folder);
+    javac.args(["-nowarn", "-cp", &jars, "-sourcepath"]).arg(folder);
     output(javac.arg("-d").arg(folder).arg(peers().join("Client.java")));
     let bench = Bench::configuration();
     let class_path = format!("{}:{jars}", folder.display());
@@ -78,10 +74,7 @@ fn reference(bench: &Bench) -> String {
 fn output(command: &mut Command) -> String {
     let run = command.stderr(Stdio::piped()).output();
     let run = run.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let (out, told) = (
-        String::from_utf8_lossy(&run.stdout),
-        String::from_utf8_lossy(&run.stderr),
-    );
+    let (out, told) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{command:?}\n{out}\n{told}");
     out.into_owned()
 }

@@ -18,10 +18,7 @@ fn operations() -> Repository {
     };
     made.set(a, said(2, 10)).unwrap();
     made.set(b, said(2, 0)).unwrap();
-    let joins = Characteristics {
-        info_type: InfoType::Disjunction,
-        ..said(0, 0)
-    };
+    let joins = Characteristics { info_type: InfoType::Disjunction, ..said(0, 0) };
     made.set(c, joins).unwrap();
     made.add_dependency(a, b, 3, CallKind::TwoWay).unwrap();
     made.add_dependency(c, a, 1, CallKind::OneWay).unwrap();
@@ -35,11 +32,7 @@ fn what_is_loaded_is_read_and_loading_again_changes_nothing() {
     bench.operation("first", 1, 100_000);
     let remote = Remote::new(bench.scheduler.clone());
     let loaded = remote.load(&operations()).unwrap();
-    let expected = Loaded {
-        created: 3,
-        dependencies: 2,
-        ..Loaded::default()
-    };
+    let expected = Loaded { created: 3, dependencies: 2, ..Loaded::default() };
     assert_eq!(loaded, expected);
     let read = remote.repository().unwrap();
     let names: Vec<_> = read.infos().iter().map(|info| &*info.entry_point).collect();
@@ -51,10 +44,7 @@ fn what_is_loaded_is_read_and_loading_again_changes_nothing() {
         assert_eq!(found.dependencies.len(), info.dependencies.len());
     }
     let again = remote.load(&operations()).unwrap();
-    let expected = Loaded {
-        updated: 3,
-        ..Loaded::default()
-    };
+    let expected = Loaded { updated: 3, ..Loaded::default() };
     assert_eq!(again, expected);
     assert_eq!(remote.levels(), Ok(None));
     assert_eq!(remote.priority("a"), Ok(None));
@@ -70,10 +60,7 @@ fn what_stays_behind_is_counted() {
     let mut operations = operations();
     let a = operations.lookup("a").unwrap();
     let said = Characteristics {
-        constraints: Constraints {
-            deadline: Some(5 * MILLISECOND),
-            ..Constraints::default()
-        },
+        constraints: Constraints { deadline: Some(5 * MILLISECOND), ..Constraints::default() },
         ..operations.get(a).unwrap().characteristics
     };
     operations.set(a, said).unwrap();
@@ -93,10 +80,7 @@ fn errors_say_what_was_tried() {
         "{refused}"
     );
     let refused = remote.priority("nobody").unwrap_err().to_string();
-    assert!(
-        refused.ends_with("RtecScheduler::UNKNOWN_TASK"),
-        "{refused}"
-    );
+    assert!(refused.ends_with("RtecScheduler::UNKNOWN_TASK"), "{refused}");
     bench.server.shutdown(true).unwrap();
     let refused = remote.repository().unwrap_err().to_string();
     assert!(refused.contains("127.0.0.1:"), "{refused}");

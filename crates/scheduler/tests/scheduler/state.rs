@@ -35,10 +35,7 @@ fn fill(service: &mut Service) -> Result<(), Error> {
                 blocking: 9,
                 offset: Some(10),
                 best_case: 11,
-                burst: Some(oxorb_sched::Burst {
-                    most: 3,
-                    distance: 12,
-                }),
+                burst: Some(oxorb_sched::Burst { most: 3, distance: 12 }),
                 overrun: Some(1_013),
             },
         },
@@ -115,10 +112,7 @@ fn what_is_taken_away_stays_away() {
     let scheduling = open(&folder, rms()).unwrap();
     let names = scheduling.look(|service| {
         let infos = service.repository().infos();
-        infos
-            .iter()
-            .map(|info| info.entry_point.clone())
-            .collect::<Vec<_>>()
+        infos.iter().map(|info| info.entry_point.clone()).collect::<Vec<_>>()
     });
     assert_eq!(names.unwrap(), ["c"]);
 }
@@ -131,16 +125,10 @@ fn what_was_done_before_an_error_is_kept() {
         service.create("a")?;
         service.create("a")
     });
-    assert_eq!(
-        refused,
-        Err(Refusal::Scheduling(Error::DuplicateName("a".into())))
-    );
+    assert_eq!(refused, Err(Refusal::Scheduling(Error::DuplicateName("a".into()))));
     drop(scheduling);
     let scheduling = open(&folder, rms()).unwrap();
-    assert_eq!(
-        scheduling.look(|service| service.lookup("a")),
-        Ok(Ok(Handle(1)))
-    );
+    assert_eq!(scheduling.look(|service| service.lookup("a")), Ok(Ok(Handle(1))));
 }
 
 #[test]
@@ -148,10 +136,7 @@ fn a_file_that_is_in_use_or_none() {
     let folder = Folder::new("in-use");
     let scheduling = open(&folder, rms()).unwrap();
     let refused = open(&folder, rms()).unwrap_err().to_string();
-    assert!(
-        refused.contains("another process keeps schedules in it"),
-        "{refused}"
-    );
+    assert!(refused.contains("another process keeps schedules in it"), "{refused}");
     drop(scheduling);
     for damage in [&b""[..], b"no database", &[0xff; 8192]] {
         let _ = std::fs::remove_file(folder.state());
@@ -160,11 +145,7 @@ fn a_file_that_is_in_use_or_none() {
             // An empty file is a new one.
             Ok(scheduling) => {
                 assert!(damage.is_empty());
-                assert!(
-                    scheduling
-                        .look(|service| service.repository().is_empty())
-                        .unwrap()
-                );
+                assert!(scheduling.look(|service| service.repository().is_empty()).unwrap());
             }
             Err(refused) => assert!(refused.to_string().contains("schedule.redb"), "{refused}"),
         }

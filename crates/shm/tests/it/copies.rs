@@ -53,9 +53,7 @@ fn what_the_application_wrote_in_place_is_never_copied() {
         assert!(room.is_in_place());
         room.fill(round);
         let room = room.sealed();
-        client
-            .write(&mut [b"head", &room[..], b"end"].map(IoSlice::new))
-            .unwrap();
+        client.write(&mut [b"head", &room[..], b"end"].map(IoSlice::new)).unwrap();
         assert_eq!(read(&*server, 4), b"head");
         let lease = leased(&*server, 100_000);
         assert_eq!(read(&*server, 3), b"end");
@@ -175,12 +173,7 @@ fn each_octet_is_copied_once(writer: &dyn Link, reader: &dyn Link) {
 fn a_lease_outlives_the_connection() {
     let [client, server] = pair("@");
     client.write(&mut [IoSlice::new(&[9; 20_000])]).unwrap();
-    let lease = server
-        .lender()
-        .unwrap()
-        .lease(20_000, false)
-        .unwrap()
-        .unwrap();
+    let lease = server.lender().unwrap().lease(20_000, false).unwrap().unwrap();
     drop(client);
     assert_eq!(server.read(&mut Vec::new(), 1).unwrap(), 0);
     drop(server);

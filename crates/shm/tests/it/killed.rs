@@ -289,10 +289,7 @@ fn run(link: &dyn Link, state: State) {
     match state {
         State::Spins => {
             let busy_poll = Some(MAX_SPIN);
-            let properties = Properties {
-                busy_poll,
-                ..Properties::default()
-            };
+            let properties = Properties { busy_poll, ..Properties::default() };
             link.apply(&properties).unwrap();
         }
         State::Watches => {

@@ -32,10 +32,7 @@ fn ends(options: &str) -> Ends {
 }
 
 fn set(link: &dyn Link, pages: Pages) -> std::io::Result<()> {
-    link.apply(&Properties {
-        pages: Some(pages),
-        ..Properties::default()
-    })
+    link.apply(&Properties { pages: Some(pages), ..Properties::default() })
 }
 
 /// Each runs in a process of its own, whose memory and threads nobody else uses.
@@ -43,12 +40,7 @@ fn set(link: &dyn Link, pages: Pages) -> std::io::Result<()> {
 fn pages_are_as_they_were_asked_for() {
     let _guard = guard();
     let refused = test_name(refused);
-    for test in [
-        test_name(resident),
-        test_name(give_back),
-        test_name(torn),
-        refused,
-    ] {
+    for test in [test_name(resident), test_name(give_back), test_name(torn), refused] {
         let run = rerun(test);
         let mut command = Command::new("sh");
         // Without the privilege to lock more than this.
@@ -118,9 +110,7 @@ fn give_back() {
     assert!(buffer.iter().all(|octet| *octet == 5));
     drop(ends);
     await_that(|| {
-        fs::read_dir("/proc/self/task")
-            .unwrap()
-            .all(|task| !is_keeper(&task.unwrap().path()))
+        fs::read_dir("/proc/self/task").unwrap().all(|task| !is_keeper(&task.unwrap().path()))
     });
     assert_eq!(told("Size"), 0);
 }
@@ -151,9 +141,8 @@ fn torn() {
         while Instant::now() < end {
             round += 1;
             let length = 1 + (round * 7919) as usize % 20_000;
-            let octets: Vec<u8> = (0..length)
-                .map(|at| 1 + (at as u32 ^ round) as u8 % 255)
-                .collect();
+            let octets: Vec<u8> =
+                (0..length).map(|at| 1 + (at as u32 ^ round) as u8 % 255).collect();
             client.write(&mut [IoSlice::new(&octets)]).unwrap();
             buffer.clear();
             while buffer.len() < length {
@@ -174,21 +163,12 @@ fn refused() {
         return;
     }
     let (client, _server) = ends("@");
-    let locked = Pages::Resident {
-        huge: false,
-        locked: true,
-    };
+    let locked = Pages::Resident { huge: false, locked: true };
     let error = set(&*client, locked).unwrap_err().to_string();
-    assert!(
-        error.contains("octets of shared memory cannot be locked in RAM"),
-        "{error}"
-    );
+    assert!(error.contains("octets of shared memory cannot be locked in RAM"), "{error}");
     assert!(error.contains("ulimit -l"), "{error}");
     let (client, _server) = ends("@|ring=4K&blocks=0");
-    let huge = Pages::Resident {
-        huge: true,
-        locked: false,
-    };
+    let huge = Pages::Resident { huge: true, locked: false };
     let error = set(&*client, huge).unwrap_err().to_string();
     assert!(error.contains("larger rings or blocks"), "{error}");
 }

@@ -48,9 +48,7 @@ fn greeting(blocks: u32) -> Vec<u8> {
 }
 
 fn memory(blocks: u32) -> OwnedFd {
-    Shared::create("oxorb-test", 2 * (RING + blocks) as usize)
-        .unwrap()
-        .1
+    Shared::create("oxorb-test", 2 * (RING + blocks) as usize).unwrap().1
 }
 
 fn send(to: &UnixStream, octets: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
@@ -96,9 +94,7 @@ fn descriptors() -> usize {
 fn closing() -> usize {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
-    names
-        .filter(|name| name.starts_with("oxorb-shm-refus"))
-        .count()
+    names.filter(|name| name.starts_with("oxorb-shm-refus")).count()
 }
 
 /// Each greets with files whose closing waits, in the greeting itself, behind it, or in the place of rooms. The server's
@@ -266,12 +262,8 @@ fn a_client_that_takes_its_pages_away_harms_nobody_else() {
     let client = knock(&*acceptor);
     send(&client, &greeting(BLOCKS), &[memory.as_fd()]).unwrap();
     let robbed = acceptor.accept().unwrap();
-    robbed
-        .set_read_timeout(Some(Duration::from_millis(1)))
-        .unwrap();
-    robbed
-        .set_write_timeout(Some(Duration::from_millis(1)))
-        .unwrap();
+    robbed.set_read_timeout(Some(Duration::from_millis(1))).unwrap();
+    robbed.set_write_timeout(Some(Duration::from_millis(1))).unwrap();
     let address = Shm.own_address(acceptor.endpoint());
     let Start::Done(honest) = Shm.start(&address).unwrap() else {
         panic!("nobody else waits there");
@@ -297,9 +289,7 @@ fn a_client_that_takes_its_pages_away_harms_nobody_else() {
             for slice in [&payload[..], &payload[..100]] {
                 written += usize::from(robbed.write(&mut [IoSlice::new(slice)]).is_ok());
             }
-            honest
-                .write(&mut [IoSlice::new(&payload[..50_000])])
-                .unwrap();
+            honest.write(&mut [IoSlice::new(&payload[..50_000])]).unwrap();
             while buffer.len() < 50_000 {
                 let left = 50_000 - buffer.len();
                 assert_ne!(server.read(&mut buffer, left).unwrap(), 0);

@@ -107,17 +107,13 @@ fn many_connections_are_watched_by_a_poller_that_others_watch_in_turn() {
         assert_eq!(told(), Some(Token(number as u64)));
         // This end raises it for what it leaves.
         assert_eq!(server.read_now(&mut Vec::new(), 1).unwrap(), 1);
-        pollers[0]
-            .rearm(server.poll_fd().unwrap(), Token(number as u64))
-            .unwrap();
+        pollers[0].rearm(server.poll_fd().unwrap(), Token(number as u64)).unwrap();
         assert!(poll::readable(pollers[3].as_fd(), Some(LATE)).unwrap());
         assert_eq!(told(), Some(Token(number as u64)));
         assert_eq!(server.read_now(&mut Vec::new(), 9).unwrap(), 1);
         let again = server.read_now(&mut Vec::new(), 9).unwrap_err();
         assert_eq!(again.kind(), std::io::ErrorKind::WouldBlock);
-        pollers[0]
-            .rearm(server.poll_fd().unwrap(), Token(number as u64))
-            .unwrap();
+        pollers[0].rearm(server.poll_fd().unwrap(), Token(number as u64)).unwrap();
         assert_eq!(pollers[0].wait_one(Some(Duration::ZERO)).unwrap(), None);
     }
 }

@@ -22,11 +22,7 @@ pub(super) fn copy_in(words: &[AtomicU64], skip: usize, octets: &[u8]) -> bool {
     // only kind of value that is ever seen there; they are interior-mutable, so writing them through a
     // shared reference is allowed. The octets are borrowed, and lie elsewhere.
     unsafe {
-        copy(
-            octets.as_ptr(),
-            words.as_ptr().cast::<u8>().add(skip).cast_mut(),
-            octets.len(),
-        );
+        copy(octets.as_ptr(), words.as_ptr().cast::<u8>().add(skip).cast_mut(), octets.len());
     }
     true
 }
@@ -39,11 +35,7 @@ pub(super) fn copy_out(words: &[AtomicU64], skip: usize, room: &mut [MaybeUninit
     }
     // SAFETY: as above, the other way round: `room` is borrowed exclusively, and has as many octets.
     unsafe {
-        copy(
-            words.as_ptr().cast::<u8>().add(skip),
-            room.as_mut_ptr().cast(),
-            room.len(),
-        );
+        copy(words.as_ptr().cast::<u8>().add(skip), room.as_mut_ptr().cast(), room.len());
     }
     true
 }
@@ -56,11 +48,7 @@ pub(super) fn copy_to(words: &[AtomicU64], skip: usize, octets: &mut [u8]) -> bo
     }
     // SAFETY: as above.
     unsafe {
-        copy(
-            words.as_ptr().cast::<u8>().add(skip),
-            octets.as_mut_ptr(),
-            octets.len(),
-        );
+        copy(words.as_ptr().cast::<u8>().add(skip), octets.as_mut_ptr(), octets.len());
     }
     true
 }

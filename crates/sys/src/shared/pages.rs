@@ -88,9 +88,7 @@ impl Shared {
 /// # Errors
 /// When the system has no addresses left.
 pub(super) fn reserve(octets: usize) -> io::Result<NonNull<u8>> {
-    let all = octets
-        .checked_add(HUGE_PAGE)
-        .ok_or(io::ErrorKind::OutOfMemory)?;
+    let all = octets.checked_add(HUGE_PAGE).ok_or(io::ErrorKind::OutOfMemory)?;
     // SAFETY: a new mapping, at an address that the system chooses: no other memory is touched.
     let base = unsafe {
         libc::mmap(

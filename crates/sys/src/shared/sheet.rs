@@ -68,8 +68,7 @@ impl Sheet {
         }
         let range = u64::from(first) << 32 | u64::from(end);
         let mine = &self.out[number];
-        mine.compare_exchange(0, range, Ordering::SeqCst, Ordering::Relaxed)
-            .ok()?;
+        mine.compare_exchange(0, range, Ordering::SeqCst, Ordering::Relaxed).ok()?;
         let part = Part {
             sheet: Arc::clone(self),
             number,
@@ -89,10 +88,7 @@ impl Sheet {
 
     /// Returns the place of octets in the memory, if they lie there.
     pub fn place_of(&self, octets: &[u8]) -> Option<usize> {
-        let place = octets
-            .as_ptr()
-            .addr()
-            .checked_sub(self.mapping.base.addr().get())?;
+        let place = octets.as_ptr().addr().checked_sub(self.mapping.base.addr().get())?;
         (place < self.mapping.octets).then_some(place)
     }
 
@@ -101,8 +97,7 @@ impl Sheet {
     /// # Errors
     /// Those of [`Shared::populate`](super::Shared::populate) and [`Shared::lock`](super::Shared::lock).
     pub fn make_resident(&self, locked: bool) -> io::Result<()> {
-        self.mapping
-            .make_resident(libc::MADV_POPULATE_WRITE, locked)
+        self.mapping.make_resident(libc::MADV_POPULATE_WRITE, locked)
     }
 }
 
@@ -203,14 +198,7 @@ impl Mapping {
         let descriptor = descriptor.as_fd().as_raw_fd();
         // SAFETY: a new mapping, at an address that the system chooses: no other memory is touched.
         let base = unsafe {
-            libc::mmap(
-                ptr::null_mut(),
-                octets,
-                protection,
-                libc::MAP_SHARED,
-                descriptor,
-                0,
-            )
+            libc::mmap(ptr::null_mut(), octets, protection, libc::MAP_SHARED, descriptor, 0)
         };
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());

@@ -172,10 +172,8 @@ impl Builder {
             None => self.cpus.clone(),
         };
         let configured = Attributes {
-            scheduling: scheduling.unwrap_or(Scheduling::Class(Schedule {
-                class: Class::Other,
-                priority: 0,
-            })),
+            scheduling: scheduling
+                .unwrap_or(Scheduling::Class(Schedule { class: Class::Other, priority: 0 })),
             cpus,
         };
         Some(registry.enter(&self.name, *purpose, configured, &self.places))
@@ -238,9 +236,7 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
 
 fn cpus_of(thread: Option<Pid>) -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(thread)?;
-    Ok((0..CpuSet::MAX_CPU)
-        .filter(|&cpu| set.is_set(cpu))
-        .collect())
+    Ok((0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect())
 }
 
 #[cfg(test)]
@@ -263,11 +259,7 @@ mod tests {
     fn a_reservation_that_cannot_be_is_refused_before_any_work() {
         let day = std::time::Duration::from_secs(24 * 3600);
         let refused = Builder::new("greedy")
-            .reserve(Reservation {
-                runtime: day * 2,
-                deadline: day,
-                period: day,
-            })
+            .reserve(Reservation { runtime: day * 2, deadline: day, period: day })
             .spawn(|| panic!("must not run"));
         let inner = refused.unwrap_err().into_inner().unwrap();
         assert!(inner.is::<ReservationError>(), "{inner}");
@@ -276,9 +268,7 @@ mod tests {
     #[test]
     fn a_processor_that_is_not_there_is_refused_before_any_work() {
         for cpu in [CpuSet::MAX_CPU - 1, CpuSet::MAX_CPU, usize::MAX] {
-            let refused = Builder::new("lost")
-                .cpu(cpu)
-                .spawn(|| panic!("must not run"));
+            let refused = Builder::new("lost").cpu(cpu).spawn(|| panic!("must not run"));
             assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::InvalidInput);
         }
     }

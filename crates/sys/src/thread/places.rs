@@ -35,10 +35,7 @@ impl Places {
     /// Adds a place.
     pub fn add(self: &Arc<Self>, name: String) -> Place {
         *self.lock().entry(name.clone()).or_default() += 1;
-        Place {
-            places: Arc::clone(self),
-            name,
-        }
+        Place { places: Arc::clone(self), name }
     }
 
     /// Returns the names in alphabetical order, and how many places have each.

@@ -147,17 +147,10 @@ impl Registry {
         if configured.cpus.is_empty() {
             configured.cpus = cpus_of(None).unwrap_or_default();
         }
-        let entry = Entry {
-            name: name.to_owned(),
-            purpose,
-            configured,
-            places: Arc::clone(places),
-        };
+        let entry =
+            Entry { name: name.to_owned(), purpose, configured, places: Arc::clone(places) };
         self.lock().insert(id, entry);
-        Entered {
-            registry: Arc::clone(self),
-            id,
-        }
+        Entered { registry: Arc::clone(self), id }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<i32, Entry>> {
@@ -175,19 +168,8 @@ impl fmt::Display for Listed {
     /// Writes one line: name, purpose, scheduling and processors; what was configured where the kernel reports something else;
     /// the places at which it waits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Listed {
-            name,
-            purpose,
-            configured,
-            actual,
-            waits_at,
-            ..
-        } = self;
-        write!(
-            f,
-            "{name}: {purpose:?}, {} on {:?}",
-            actual.scheduling, actual.cpus
-        )?;
+        let Listed { name, purpose, configured, actual, waits_at, .. } = self;
+        write!(f, "{name}: {purpose:?}, {} on {:?}", actual.scheduling, actual.cpus)?;
         if actual.scheduling != configured.scheduling {
             write!(f, ", configured {}", configured.scheduling)?;
         }

@@ -6,7 +6,4 @@ use oxorb_conformance::transport;
 
 use crate::common;
 
-transport!(tls, || (
-    Arc::new(common::Eager(common::both_sides())),
-    "127.0.0.1:0"
-));
+transport!(tls, || (Arc::new(common::Eager(common::both_sides())), "127.0.0.1:0"));

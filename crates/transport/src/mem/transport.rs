@@ -119,11 +119,7 @@ impl Transport for Memory {
                 text if text.chars().all(in_name) => text,
                 _ => return Err(name.error("a place has letters, digits, dots, - and _ only")),
             };
-            endpoints.push(Endpoint {
-                version,
-                place: place.to_owned(),
-                ..model.clone()
-            });
+            endpoints.push(Endpoint { version, place: place.to_owned(), ..model.clone() });
         }
         Ok(endpoints)
     }
@@ -154,18 +150,9 @@ impl Transport for Memory {
                 advice: Some("somebody in this process listens there: choose another name"),
             });
         }
-        let place = Arc::new(Place {
-            queue: Mutex::default(),
-            changed: Condvar::new(),
-        });
-        places
-            .open
-            .insert(endpoint.place.clone(), Arc::downgrade(&place));
-        Ok(Box::new(MemAcceptor {
-            memory: self.clone(),
-            place,
-            endpoint,
-        }))
+        let place = Arc::new(Place { queue: Mutex::default(), changed: Condvar::new() });
+        places.open.insert(endpoint.place.clone(), Arc::downgrade(&place));
+        Ok(Box::new(MemAcceptor { memory: self.clone(), place, endpoint }))
     }
 
     fn published(&self, at: &Endpoint, _rules: &[Publish]) -> io::Result<Vec<Address>> {
@@ -232,11 +219,7 @@ impl Acceptor for MemAcceptor {
             if queue.closed {
                 return Err(io::ErrorKind::NotConnected.into());
             }
-            queue = self
-                .place
-                .changed
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
+            queue = self.place.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

@@ -68,11 +68,7 @@ impl TcpAcceptor {
         let candidates = candidates(&place).map_err(|error| failed(named(), error))?;
         let mut first_failure = None;
         for (address, dual_stack) in candidates {
-            let how = Listen {
-                reuse_address: place.reuse_address,
-                dual_stack,
-                backlog: BACKLOG,
-            };
+            let how = Listen { reuse_address: place.reuse_address, dual_stack, backlog: BACKLOG };
             match open(address, how).and_then(|socket| Self::new(socket, endpoint)) {
                 Ok(acceptor) => return Ok(acceptor),
                 Err(error) => {
@@ -87,11 +83,7 @@ impl TcpAcceptor {
         let port = socket::local_address(&socket)?.port();
         Ok(Self {
             socket,
-            endpoint: Place {
-                port,
-                ..Place::of(endpoint)
-            }
-            .endpoint(endpoint),
+            endpoint: Place { port, ..Place::of(endpoint) }.endpoint(endpoint),
             closed: AtomicBool::new(false),
             late: Mutex::default(),
         })

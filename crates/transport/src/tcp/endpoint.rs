@@ -63,13 +63,7 @@ pub struct Place {
 impl Place {
     /// A place with nothing special about it.
     pub fn new(host: impl Into<String>, port: u16) -> Self {
-        Self {
-            host: host.into(),
-            port,
-            port_span: 1,
-            publish: None,
-            reuse_address: true,
-        }
+        Self { host: host.into(), port, port_span: 1, publish: None, reuse_address: true }
     }
 
     /// Reads the part of TCP out of an endpoint that TCP made. One that it did not make is taken
@@ -186,10 +180,7 @@ pub(super) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
         if let Some(port) = port {
             place.port = number(port, PORT)?;
         }
-        endpoints.push(Endpoint {
-            version,
-            ..checked_span(place, one)?.endpoint(&like)
-        });
+        endpoints.push(Endpoint { version, ..checked_span(place, one)?.endpoint(&like) });
     }
     Ok(endpoints)
 }

@@ -83,11 +83,7 @@ fn errors_point_at_the_place() {
     refused("iiop://h:1/portspan=0", "0", "1 to 65535");
     refused("iiop://h:65535/portspan=2", "h:65535", "beyond port 65535");
     refused("iiop://h:1/reuse_addr=yes", "yes", "0 or 1");
-    refused(
-        "iiop://h:1/hostname_in_ior=",
-        "hostname_in_ior",
-        "needs a host",
-    );
+    refused("iiop://h:1/hostname_in_ior=", "hostname_in_ior", "needs a host");
     refused("iiop://h:1/colour=red", "colour", "the options are");
     refused("giop:tcp:host", "host", "separated by a colon");
     refused("giop:tcp::9-5", "9-5", "upwards");

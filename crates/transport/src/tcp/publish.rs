@@ -117,10 +117,7 @@ pub(super) fn published(place: &Place, rules: &[Publish]) -> io::Result<Vec<Addr
     let found = |wanted: fn(&IpAddr) -> bool| -> io::Result<Vec<Address>> {
         let hosts = published_hosts(place)?.into_iter();
         let fits = |host: &String| host.parse().map_or(true, |address| wanted(&address));
-        Ok(hosts
-            .filter(fits)
-            .map(|host| address(&host, place.port))
-            .collect())
+        Ok(hosts.filter(fits).map(|host| address(&host, place.port)).collect())
     };
     if rules.is_empty() || place.publish.is_some() {
         return found(|_| true);
@@ -165,11 +162,7 @@ fn reachable(
         .collect();
     hosts.sort_by_key(|address| {
         let self_assigned = matches!(address, IpAddr::V4(address) if address.is_link_local());
-        (
-            self_assigned,
-            Reverse(preferred.contains(address)),
-            address.is_ipv6(),
-        )
+        (self_assigned, Reverse(preferred.contains(address)), address.is_ipv6())
     });
     let mut seen = Vec::new();
     hosts.retain(|address| {
@@ -233,15 +226,8 @@ mod tests {
 
     #[test]
     fn one_family_only() {
-        assert_eq!(
-            chosen(HOST, &["192.168.1.7"], (false, true)),
-            ["2001:db8::7"]
-        );
-        assert!(
-            chosen(HOST, &[], (true, false))
-                .iter()
-                .all(|host| !host.contains(':'))
-        );
+        assert_eq!(chosen(HOST, &["192.168.1.7"], (false, true)), ["2001:db8::7"]);
+        assert!(chosen(HOST, &[], (true, false)).iter().all(|host| !host.contains(':')));
     }
 
     #[test]
@@ -256,10 +242,7 @@ mod tests {
         let hosts = |text| published_hosts(&place(text)).unwrap();
         assert_eq!(hosts("localhost:1"), ["localhost"]);
         assert_eq!(hosts("[::1]:1"), ["::1"]);
-        assert_eq!(
-            hosts(":1/hostname_in_ior=gateway.example"),
-            ["gateway.example"]
-        );
+        assert_eq!(hosts(":1/hostname_in_ior=gateway.example"), ["gateway.example"]);
     }
 
     #[test]
@@ -272,19 +255,13 @@ mod tests {
             [pair("gateway", 4000), pair("gateway", 1)]
         );
         assert_eq!(by("ipv4").unwrap(), [pair("10.0.0.1", 4000)]);
-        assert_eq!(
-            by("ipv6").unwrap_err().kind(),
-            io::ErrorKind::AddrNotAvailable
-        );
+        assert_eq!(by("ipv6").unwrap_err().kind(), io::ErrorKind::AddrNotAvailable);
         assert_eq!(
             by("[2001:db8::1]:9, addr").unwrap(),
             [pair("2001:db8::1", 9), pair("10.0.0.1", 4000)]
         );
         let own = by("hostname").unwrap();
-        assert!(
-            own[0].place().len() > 5 && own[0].place().ends_with(":4000"),
-            "{own:?}"
-        );
+        assert!(own[0].place().len() > 5 && own[0].place().ends_with(":4000"), "{own:?}");
     }
 
     #[test]
@@ -300,10 +277,7 @@ mod tests {
             let hosts = published_hosts(&place(text)).unwrap();
             assert!(!hosts.is_empty());
             for host in hosts {
-                assert!(
-                    !host.parse::<IpAddr>().unwrap().is_unspecified(),
-                    "{text}: {host}"
-                );
+                assert!(!host.parse::<IpAddr>().unwrap().is_unspecified(), "{text}: {host}");
             }
         }
     }

@@ -110,11 +110,7 @@ impl Transport for Tcp {
             0 => 0,
             _ => u16::try_from(last + number).ok()?,
         };
-        let next = Place {
-            port,
-            port_span: 1,
-            ..place
-        };
+        let next = Place { port, port_span: 1, ..place };
         Some(next.endpoint(at))
     }
 
@@ -137,10 +133,7 @@ impl Transport for Tcp {
             let found = (asked.as_str(), port).to_socket_addrs()?;
             Ok(found.map(of_socket).collect())
         };
-        Ok(Resolve::LookUp {
-            name,
-            run: Box::new(run),
-        })
+        Ok(Resolve::LookUp { name, run: Box::new(run) })
     }
 
     fn listen_point(&self, address: &Address) -> Option<(String, u16)> {

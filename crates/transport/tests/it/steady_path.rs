@@ -54,19 +54,12 @@ fn run(around: impl Fn(&'static str, &mut dyn FnMut()) + Sync) {
 #[test]
 fn a_ping_is_one_write_and_one_read_on_each_side() {
     let _guard = watchdog(LIMIT);
-    let trace = syscalls::traced(
-        test_name(a_ping_is_one_write_and_one_read_on_each_side),
-        || {
-            run(|name, work| syscalls::section(name, work));
-        },
-    );
+    let trace = syscalls::traced(test_name(a_ping_is_one_write_and_one_read_on_each_side), || {
+        run(|name, work| syscalls::section(name, work));
+    });
     if let Some(trace) = trace {
         for side in ["client", "server"] {
-            assert_eq!(
-                trace.section(side).own,
-                [("recvfrom", PINGS), ("sendto", PINGS)],
-                "{side}"
-            );
+            assert_eq!(trace.section(side).own, [("recvfrom", PINGS), ("sendto", PINGS)], "{side}");
         }
     }
 }
@@ -78,9 +71,7 @@ fn several_slices_are_one_write_and_timeouts_cost_only_when_changed() {
     let trace = syscalls::traced(name, || {
         let (client, _server) = pair();
         syscalls::section("gathered", || {
-            client
-                .write(&mut [b"GI", b"OP"].map(|part| IoSlice::new(part)))
-                .unwrap();
+            client.write(&mut [b"GI", b"OP"].map(|part| IoSlice::new(part))).unwrap();
         });
         syscalls::section("as it was", || client.set_read_timeout(None).unwrap());
         syscalls::section("changed", || {
@@ -115,9 +106,7 @@ fn a_ping_allocates_nothing() {
 fn a_write_in_parts_allocates_nothing() {
     let _guard = watchdog(LIMIT);
     let (client, server) = pair();
-    client
-        .set_write_timeout(Some(Duration::from_millis(50)))
-        .unwrap();
+    client.set_write_timeout(Some(Duration::from_millis(50))).unwrap();
     let octets = vec![7; 32 << 20];
     let mut slices = [IoSlice::new(&octets), IoSlice::new(&octets)];
     let (result, made) = allocations(|| client.write(&mut slices));

@@ -15,9 +15,7 @@ pub(crate) struct CollisionRadar {
 
 impl CollisionRadar {
     pub(crate) fn new() -> Self {
-        CollisionRadar {
-            cached: Cached::new(),
-        }
+        CollisionRadar { cached: Cached::new() }
     }
 }
 
@@ -44,8 +42,5 @@ impl avionics::SensorExecutor for CollisionRadar {
 /// Somebody who circles the other way round.
 fn nearest_obstacle() -> Position {
     let angle = (clock::now() as f64 / 45e9).fract() * std::f64::consts::TAU;
-    Position {
-        latitude: 48.1372 + angle.cos() / 10.0,
-        longitude: 11.5756 + angle.sin() / 10.0,
-    }
+    Position { latitude: 48.1372 + angle.cos() / 10.0, longitude: 11.5756 + angle.sin() / 10.0 }
 }

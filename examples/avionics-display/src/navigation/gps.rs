@@ -15,9 +15,7 @@ pub(crate) struct Gps {
 
 impl Gps {
     pub(crate) fn new() -> Self {
-        Gps {
-            cached: Cached::new(),
-        }
+        Gps { cached: Cached::new() }
     }
 }
 
@@ -44,8 +42,5 @@ impl avionics::SensorExecutor for Gps {
 /// Circles above Munich, one round in a minute.
 fn own_position() -> Position {
     let angle = (clock::now() as f64 / 60e9).fract() * std::f64::consts::TAU;
-    Position {
-        latitude: 48.1372 + angle.sin() / 10.0,
-        longitude: 11.5756 + angle.cos() / 10.0,
-    }
+    Position { latitude: 48.1372 + angle.sin() / 10.0, longitude: 11.5756 + angle.cos() / 10.0 }
 }

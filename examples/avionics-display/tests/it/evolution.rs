@@ -29,10 +29,7 @@ impl Difference {
             }
         }
         let kept = common[after.len()];
-        Difference {
-            removed: before.len() - kept,
-            added: after.len() - kept,
-        }
+        Difference { removed: before.len() - kept, added: after.len() - kept }
     }
 }
 
@@ -61,20 +58,13 @@ fn files(folder: &str) -> Vec<String> {
 /// Sources of the state without the collision subsystem.
 fn existing() -> Vec<String> {
     let all = files("idl").into_iter().chain(files("src"));
-    all.filter(|file| !file.starts_with("src/collision/"))
-        .collect()
+    all.filter(|file| !file.starts_with("src/collision/")).collect()
 }
 
 #[test]
 fn lines_are_counted_as_a_person_would() {
     let difference = Difference::between("a\nb\nc\nd", "a\nx\nc\nd\ne");
-    assert_eq!(
-        difference,
-        Difference {
-            removed: 1,
-            added: 2
-        }
-    );
+    assert_eq!(difference, Difference { removed: 1, added: 2 });
     assert_eq!(Difference::between("a\n", "a\n"), Difference::default());
 }
 
@@ -83,19 +73,12 @@ fn plans_and_resources_only_grow_and_the_readme_says_by_how_much() {
     let readme = read("README.md");
     for (what, before, after) in [
         ("plan", "navigation.toml", "with-warning.toml"),
-        (
-            "real-time resources",
-            "navigation.rt.toml",
-            "with-warning.rt.toml",
-        ),
+        ("real-time resources", "navigation.rt.toml", "with-warning.rt.toml"),
     ] {
         let before = read(&format!("plans/{before}"));
         let after = read(&format!("plans/{after}"));
         let Difference { removed, added } = Difference::between(&before, &after);
-        assert_eq!(
-            removed, 0,
-            "lines of the {what} that were changed or removed"
-        );
+        assert_eq!(removed, 0, "lines of the {what} that were changed or removed");
         assert!(added > 0);
         let row = format!("| {what} | 1 | 0 | {added} |");
         assert!(readme.contains(&row), "the README lacks {row}");
@@ -110,17 +93,13 @@ fn no_line_of_an_existing_component_or_of_the_server_knows_the_new_subsystem() {
     let mut knowing = Vec::new();
     for file in existing() {
         let text = read(&file).to_lowercase();
-        let lines = text
-            .lines()
-            .filter(|line| words.iter().any(|word| line.contains(word)));
+        let lines = text.lines().filter(|line| words.iter().any(|word| line.contains(word)));
         knowing.extend(lines.map(|line| format!("{file}: {}", line.trim())));
     }
     // The list of what the executable links in, and of the plans that it carries along.
     knowing.retain(|line| !line.starts_with("src/plans.rs: "));
-    let linked = [
-        "src/lib.rs: mod collision;",
-        "src/lib.rs: collision::implementations(navigation)",
-    ];
+    let linked =
+        ["src/lib.rs: mod collision;", "src/lib.rs: collision::implementations(navigation)"];
     assert_eq!(knowing, linked);
 
     let (code, new) = (existing().len(), files("src/collision").len());
@@ -129,10 +108,7 @@ fn no_line_of_an_existing_component_or_of_the_server_knows_the_new_subsystem() {
     assert!(readme.contains(&row), "the README lacks {row}");
     let files = files("src/collision").into_iter();
     let lines = files.map(|file| read(&file).lines().count());
-    let row = format!(
-        "| {new} new files of components | | | {} |",
-        lines.sum::<usize>()
-    );
+    let row = format!("| {new} new files of components | | | {} |", lines.sum::<usize>());
     assert!(readme.contains(&row), "the README lacks {row}");
 }
 

@@ -14,9 +14,14 @@ const WARNING: &str = "warning: tick=";
 
 fn run(plan: &str, resources: Option<&str>) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_avionics-display"));
-    command
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/plans"))
-        .args(["--plan", plan, "--node", "cockpit", "--process", "main"]);
+    command.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/plans")).args([
+        "--plan",
+        plan,
+        "--node",
+        "cockpit",
+        "--process",
+        "main",
+    ]);
     if let Some(resources) = resources {
         command.args(["--rt", resources]);
     }
@@ -31,9 +36,7 @@ fn is_updated(server: &mut Process, display: &str) {
         let line = server.wait_for_line(display, LIMIT);
         let value = |key: &str| -> String {
             let value = line.split(' ').find_map(|pair| pair.strip_prefix(key));
-            value
-                .unwrap_or_else(|| panic!("no {key} in {line}"))
-                .to_owned()
+            value.unwrap_or_else(|| panic!("no {key} in {line}")).to_owned()
         };
         let latitude: f64 = value("latitude=").parse().unwrap();
         assert!((48.0..48.3).contains(&latitude), "{line}");
@@ -45,10 +48,7 @@ fn is_updated(server: &mut Process, display: &str) {
 #[test]
 fn the_navigation_display_is_updated_in_an_ordinary_and_in_a_real_time_server() {
     is_updated(&mut run("navigation.toml", None), NAVIGATION);
-    is_updated(
-        &mut run("navigation.toml", Some("navigation.rt.toml")),
-        NAVIGATION,
-    );
+    is_updated(&mut run("navigation.toml", Some("navigation.rt.toml")), NAVIGATION);
 }
 
 #[test]

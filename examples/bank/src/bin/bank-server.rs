@@ -12,32 +12,20 @@ struct Teller {
 
 impl Account for Teller {
     fn balance(&self) -> oxorb::Result<i64> {
-        Ok(*self
-            .balance
-            .lock()
-            .expect("nobody panics with the balance in hand"))
+        Ok(*self.balance.lock().expect("nobody panics with the balance in hand"))
     }
 
     fn deposit(&self, amount: u32) -> oxorb::Result<i64> {
-        let mut balance = self
-            .balance
-            .lock()
-            .expect("nobody panics with the balance in hand");
+        let mut balance = self.balance.lock().expect("nobody panics with the balance in hand");
         *balance += i64::from(amount);
         Ok(*balance)
     }
 
     fn withdraw(&self, amount: u32) -> Result<i64, WithdrawError> {
-        let mut balance = self
-            .balance
-            .lock()
-            .expect("nobody panics with the balance in hand");
+        let mut balance = self.balance.lock().expect("nobody panics with the balance in hand");
         let left = *balance - i64::from(amount);
         if left < 0 {
-            return Err(Overdrawn {
-                missing: left.unsigned_abs(),
-            }
-            .into());
+            return Err(Overdrawn { missing: left.unsigned_abs() }.into());
         }
         *balance = left;
         Ok(left)
@@ -54,9 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ..Policies::default()
         },
     )?;
-    let teller = Teller {
-        balance: Mutex::new(100),
-    };
+    let teller = Teller { balance: Mutex::new(100) };
     let account: AccountRef = accounts.activate_with_id("savings", teller)?;
     orb.bind("Account", &account);
     orb.shutdown_on_signal()?;

@@ -27,9 +27,8 @@ impl Gauge for Thermometer {
 }
 
 fn orb(lines: &Serial, listen: &str) -> Orb {
-    let orb = Orb::builder()
-        .protocol(giop_over(lines).unwrap())
-        .protocol(checksum_over(lines).unwrap());
+    let orb =
+        Orb::builder().protocol(giop_over(lines).unwrap()).protocol(checksum_over(lines).unwrap());
     match listen {
         "" => orb.build().unwrap(),
         listen => orb.listen(listen).build().unwrap(),
@@ -52,12 +51,7 @@ fn an_object_is_published_and_called_under_all_protocols_at_once() {
         for count in [0, 3, 100_000] {
             let samples = gauge.latest(count).unwrap();
             assert_eq!(samples.len(), count as usize, "tag {tag:#x}");
-            assert!(
-                samples
-                    .iter()
-                    .zip(0..)
-                    .all(|(one, at)| *one == f64::from(at))
-            );
+            assert!(samples.iter().zip(0..).all(|(one, at)| *one == f64::from(at)));
         }
         gauge.calibrate(0.5).unwrap();
     }

@@ -11,10 +11,8 @@ use rustix::process::{Pid, Signal, kill_process};
 /// Long enough for any machine; nothing waits for it unless something is wrong.
 const LIMIT: Duration = Duration::from_secs(60);
 
-const PLAN: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../crates/deploy/tests/plans/avionics.toml"
-);
+const PLAN: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../crates/deploy/tests/plans/avionics.toml");
 
 /// The library that was built with this test: beside it, or one folder above.
 fn library() -> PathBuf {
@@ -37,21 +35,9 @@ fn host() {
         return;
     }
     let artifact = Artifact::open(&library(), &Demands::default()).unwrap();
-    let arguments = [
-        "host",
-        "--plan",
-        PLAN,
-        "--node",
-        "cockpit",
-        "--process",
-        "main",
-    ];
+    let arguments = ["host", "--plan", PLAN, "--node", "cockpit", "--process", "main"];
     let orb = ["-ORBListenEndpoints", "iiop://127.0.0.1:0"];
-    let arguments: Vec<String> = arguments
-        .iter()
-        .chain(&orb)
-        .map(ToString::to_string)
-        .collect();
+    let arguments: Vec<String> = arguments.iter().chain(&orb).map(ToString::to_string).collect();
     assert_eq!(artifact.run(&arguments), Ok(0));
 }
 
@@ -80,10 +66,7 @@ fn a_library_says_what_it_is() {
     for fact in [Fact::Version, Fact::Compiler, Fact::Target, Fact::Profile] {
         assert_eq!(Some(artifact.fact(fact).as_str()), fact.of_this_program());
     }
-    assert_eq!(
-        artifact.fact(Fact::Interfaces),
-        avionics::avionics_interfaces::HASH
-    );
+    assert_eq!(artifact.fact(Fact::Interfaces), avionics::avionics_interfaces::HASH);
 }
 
 fn refused(library: &Path, demands: &Demands) -> ArtifactError {
@@ -95,10 +78,7 @@ fn refused(library: &Path, demands: &Demands) -> ArtifactError {
 
 #[test]
 fn other_interfaces_are_refused() {
-    let demands = |hash: &str| Demands {
-        interfaces: Some(hash.to_owned()),
-        ..Demands::default()
-    };
+    let demands = |hash: &str| Demands { interfaces: Some(hash.to_owned()), ..Demands::default() };
     assert!(Artifact::open(&library(), &demands(avionics::avionics_interfaces::HASH)).is_ok());
     let error = refused(&library(), &demands("0123456789abcdef")).to_string();
     assert!(
@@ -124,22 +104,10 @@ impl Folder {
         std::fs::write(&file, source).unwrap();
         let library = self.0.join(format!("lib{name}.so"));
         let mut compile = Command::new("rustc");
-        compile.args([
-            "--edition",
-            "2024",
-            "--crate-type",
-            "cdylib",
-            "-C",
-            "opt-level=0",
-            "-o",
-        ]);
+        compile.args(["--edition", "2024", "--crate-type", "cdylib", "-C", "opt-level=0", "-o"]);
         compile.arg(&library).arg(&file);
         let run = compile.output().expect("rustc compiled this test");
-        assert!(
-            run.status.success(),
-            "{}",
-            String::from_utf8_lossy(&run.stderr)
-        );
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
         library
     }
 }
@@ -196,10 +164,7 @@ fn another_version_or_compiler_is_refused_before_it_is_called() {
     let [version, compiler, target, profile] = own();
     let written = record("OxORB-a1", SIZE, [version, compiler, target, profile, "h"]);
     let good = folder.library("good", &written);
-    assert!(
-        Artifact::open(&good, &Demands::default()).is_ok(),
-        "the record is as it should be"
-    );
+    assert!(Artifact::open(&good, &Demands::default()).is_ok(), "the record is as it should be");
 
     let written = record("OxORB-a1", SIZE, ["0.0.9", compiler, target, profile, "h"]);
     let error = refused(&folder.library("old", &written), &Demands::default()).to_string();
@@ -209,11 +174,7 @@ fn another_version_or_compiler_is_refused_before_it_is_called() {
         "{error}"
     );
 
-    let written = record(
-        "OxORB-a1",
-        SIZE,
-        [version, "rustc 1.0.0", target, "fast", "h"],
-    );
+    let written = record("OxORB-a1", SIZE, [version, "rustc 1.0.0", target, "fast", "h"]);
     let other = folder.library("other", &written);
     let error = refused(&other, &Demands::default());
     let Reason::Different(different) = &error.why else {
@@ -221,10 +182,7 @@ fn another_version_or_compiler_is_refused_before_it_is_called() {
     };
     let facts: Vec<Fact> = different.iter().map(|one| one.fact).collect();
     assert_eq!(facts, [Fact::Compiler, Fact::Profile]);
-    let demands = Demands {
-        accepted: vec![Fact::Compiler, Fact::Profile],
-        ..Demands::default()
-    };
+    let demands = Demands { accepted: vec![Fact::Compiler, Fact::Profile], ..Demands::default() };
     assert!(Artifact::open(&other, &demands).is_ok());
 }
 
@@ -247,10 +205,7 @@ fn what_is_no_library_of_components_is_refused() {
     let error = told(&folder.0.join("libnowhere.so"));
     assert!(error.contains("the system does not load it"), "{error}");
 
-    let bare = folder.library(
-        "bare",
-        "#[unsafe(no_mangle)] pub extern \"C\" fn another() {}",
-    );
+    let bare = folder.library("bare", "#[unsafe(no_mangle)] pub extern \"C\" fn another() {}");
     let error = told(&bare);
     assert!(
         error.contains("it does not export the symbol oxorb_artifact") && error.contains("export!"),

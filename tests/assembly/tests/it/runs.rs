@@ -75,12 +75,7 @@ fn each_instance_is_activated_at_the_priority_of_its_container() {
     }
     let mut command = Command::new(env!("CARGO_BIN_EXE_collision"));
     command.args(["-ORBListenEndpoints", "iiop://127.0.0.1:0"]);
-    command.args([
-        "-ORBSchedPolicy",
-        "SCHED_FIFO",
-        "-ORBPriorityMapping",
-        "direct",
-    ]);
+    command.args(["-ORBSchedPolicy", "SCHED_FIFO", "-ORBPriorityMapping", "direct"]);
     let mut display = Process::spawn(command);
     display.wait_for_line("navigation", LIMIT);
     display.wait_for_line("warning", LIMIT);

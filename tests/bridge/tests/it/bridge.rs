@@ -51,11 +51,7 @@ impl Part for Counting {
     fn fail(&self, when: i64) -> Result<(), FailError> {
         match when {
             0 => Err(oxorb::SystemException::no_resources(7, CompletionStatus::Maybe).into()),
-            when => Err(Broken {
-                when,
-                why: "it is old".into(),
-            }
-            .into()),
+            when => Err(Broken { when, why: "it is old".into() }.into()),
         }
     }
 
@@ -86,10 +82,7 @@ impl Part for Counting {
 
     fn another(&self) -> oxorb::Result<Option<PartRef>> {
         let orb = self.orb();
-        let more = Counting {
-            orb: Mutex::new(Some(orb.clone())),
-            ..Counting::default()
-        };
+        let more = Counting { orb: Mutex::new(Some(orb.clone())), ..Counting::default() };
         Ok(Some(orb.root_poa().activate(more).unwrap()))
     }
 }
@@ -109,10 +102,7 @@ fn listening(endpoint: &str) -> Builder {
 
 fn serve(builder: Builder) -> (Orb, PartRef) {
     let orb = builder.build().unwrap();
-    let servant = Counting {
-        orb: Mutex::new(Some(orb.clone())),
-        ..Counting::default()
-    };
+    let servant = Counting { orb: Mutex::new(Some(orb.clone())), ..Counting::default() };
     let part = orb.root_poa().activate(servant).unwrap();
     (orb, part)
 }
@@ -136,13 +126,7 @@ fn chain(before: &str, server: Builder, client: Builder, interfaces: Interfaces)
     let mut ior = here.reference().ior().clone();
     ior.profiles.truncate(1);
     let part = client.resolve(&ior.to_string()).unwrap();
-    Chain {
-        server,
-        middle,
-        bridge,
-        client,
-        part,
-    }
+    Chain { server, middle, bridge, client, part }
 }
 
 impl Chain {
@@ -170,10 +154,7 @@ fn use_it(part: &PartRef) {
     match part.fail(0) {
         Err(FailError::System(system)) => {
             assert_eq!(system.kind, SystemExceptionKind::NoResources);
-            assert_eq!(
-                (system.minor, system.completed),
-                (7, CompletionStatus::Maybe)
-            );
+            assert_eq!((system.minor, system.completed), (7, CompletionStatus::Maybe));
         }
         other => panic!("{other:?}"),
     }
@@ -196,20 +177,11 @@ fn requests_go_on_from_each_protocol_to_each_unread() {
     let names = ["iiop://127.0.0.1:0", "uiop://", "shm://"];
     for before in names {
         for behind in names {
-            let chain = chain(
-                before,
-                listening(behind),
-                Orb::builder(),
-                Interfaces::default(),
-            );
+            let chain = chain(before, listening(behind), Orb::builder(), Interfaces::default());
             use_it(&chain.part);
             let counted = chain.bridge.statistics();
             assert!(counted.answered > 5 && counted.oneways == 10, "{counted:?}");
-            assert_eq!(
-                (counted.failed, counted.rewritten),
-                (1, 0),
-                "{before} {behind}"
-            );
+            assert_eq!((counted.failed, counted.rewritten), (1, 0), "{before} {behind}");
             chain.end();
         }
     }
@@ -219,12 +191,7 @@ fn requests_go_on_from_each_protocol_to_each_unread() {
 fn values_that_lie_elsewhere_are_read_and_written_anew_where_types_are_known() {
     let _guard = watchdog(LONG);
     let light = "giop-lite-rt+tcp://127.0.0.1:0";
-    for (before, behind) in [
-        (light, TCP),
-        (TCP, light),
-        (light, light),
-        (light, "shm://"),
-    ] {
+    for (before, behind) in [(light, TCP), (TCP, light), (light, light), (light, "shm://")] {
         let chain = chain(before, listening(behind), Orb::builder(), parts());
         use_it(&chain.part);
         chain.end();
@@ -242,17 +209,9 @@ fn values_that_lie_elsewhere_are_read_and_written_anew_where_types_are_known() {
 fn both_byte_orders_go_on_and_come_back() {
     let _guard = watchdog(LONG);
     let orders = [ByteOrder::Big, ByteOrder::Little];
-    for (from, to) in orders
-        .into_iter()
-        .flat_map(|from| orders.map(|to| (from, to)))
-    {
+    for (from, to) in orders.into_iter().flat_map(|from| orders.map(|to| (from, to))) {
         let client = Orb::builder().byte_order(from);
-        let chain = chain(
-            "uiop://",
-            listening(TCP).byte_order(to),
-            client,
-            Interfaces::default(),
-        );
+        let chain = chain("uiop://", listening(TCP).byte_order(to), client, Interfaces::default());
         use_it(&chain.part);
         let text = "weit: \u{20ac}";
         assert_eq!(chain.part.wide(text).unwrap(), text);
@@ -272,10 +231,7 @@ fn values_that_lie_elsewhere_are_refused_where_types_are_unknown() {
         assert_eq!(refused.minor, minor::marshal::NOT_ALIKE);
         assert_eq!(refused.completed, CompletionStatus::No);
         let ran = chain.part.noted().unwrap_err();
-        assert_eq!(
-            (ran.minor, ran.completed),
-            (refused.minor, CompletionStatus::Yes)
-        );
+        assert_eq!((ran.minor, ran.completed), (refused.minor, CompletionStatus::Yes));
         chain.end();
     }
 }
@@ -283,9 +239,7 @@ fn values_that_lie_elsewhere_are_refused_where_types_are_unknown() {
 #[test]
 fn code_sets_that_differ_are_refused_by_name() {
     let _guard = watchdog(LONG);
-    let server = listening(TCP)
-        .native_chars(CharSet::Iso8859_1)
-        .prefer_utf8(false);
+    let server = listening(TCP).native_chars(CharSet::Iso8859_1).prefer_utf8(false);
     let client = Orb::builder();
     let chain = chain(TCP, server, client, Interfaces::default());
     // The bridge agrees with the server on what the server has, and with its client on what both have.
@@ -299,16 +253,9 @@ fn code_sets_that_differ_are_refused_by_name() {
 #[test]
 fn priorities_and_time_limits_go_on() {
     let _guard = watchdog(LONG);
-    let chain = chain(
-        "uiop://",
-        listening(TCP),
-        Orb::builder(),
-        Interfaces::default(),
-    );
+    let chain = chain("uiop://", listening(TCP), Orb::builder(), Interfaces::default());
     let begun = Instant::now();
-    let hurried = chain
-        .part
-        .with(RelativeRoundtripTimeout(Duration::from_millis(100)));
+    let hurried = chain.part.with(RelativeRoundtripTimeout(Duration::from_millis(100)));
     let late = hurried.slow(3000).unwrap_err();
     assert_eq!(late.kind, SystemExceptionKind::Timeout);
     assert!(begun.elapsed() < Duration::from_secs(2));
@@ -353,10 +300,7 @@ fn either_side_may_restart() {
 
     server.shutdown(true).unwrap();
     let gone = part.noted().unwrap_err();
-    let kinds = [
-        SystemExceptionKind::Transient,
-        SystemExceptionKind::CommFailure,
-    ];
+    let kinds = [SystemExceptionKind::Transient, SystemExceptionKind::CommFailure];
     assert!(kinds.contains(&gone.kind), "{gone}");
     (server, _) = start_server();
     assert_eq!(part.noted().unwrap(), 0, "the server is there again");
@@ -395,10 +339,8 @@ fn references_that_pass_lead_back_through_the_bridge() {
     assert_eq!(chain.part.tell(None, "nobody").unwrap(), -1);
 
     // What comes back is what it was.
-    let all = [("one", Some(ear.clone())), ("none", None)].map(|(name, who)| Pair {
-        name: name.into(),
-        who,
-    });
+    let all = [("one", Some(ear.clone())), ("none", None)]
+        .map(|(name, who)| Pair { name: name.into(), who });
     let back = chain.part.listeners(&all).unwrap();
     assert_eq!(back[0].who.as_ref().unwrap().to_ior(), ear.to_ior());
     assert!(back[1].who.is_none());
@@ -414,11 +356,7 @@ fn references_that_pass_lead_back_through_the_bridge() {
     }
     assert_eq!(another.tell(Some(&ear), "ear").unwrap(), 3);
     let counted = chain.bridge.statistics();
-    assert_eq!(
-        (counted.rewritten, counted.references),
-        (5, 2),
-        "{counted:?}"
-    );
+    assert_eq!((counted.rewritten, counted.references), (5, 2), "{counted:?}");
     // Operations without references are not read.
     assert!(counted.answered > counted.rewritten - 1);
     chain.end();
@@ -427,20 +365,10 @@ fn references_that_pass_lead_back_through_the_bridge() {
 #[test]
 fn without_types_references_lead_past_the_bridge() {
     let _guard = watchdog(LONG);
-    let chain = chain(
-        "uiop://",
-        listening(TCP),
-        listening(TCP),
-        Interfaces::default(),
-    );
+    let chain = chain("uiop://", listening(TCP), listening(TCP), Interfaces::default());
     let ear: ListenerRef = chain.client.root_poa().activate(Ear).unwrap();
-    let back = chain
-        .part
-        .listeners(&[Pair {
-            name: "one".into(),
-            who: Some(ear.clone()),
-        }])
-        .unwrap();
+    let back =
+        chain.part.listeners(&[Pair { name: "one".into(), who: Some(ear.clone()) }]).unwrap();
     assert_eq!(back[0].who.as_ref().unwrap().to_ior(), ear.to_ior());
     assert_eq!(chain.part.tell(Some(&ear), "direct").unwrap(), 6);
     assert_eq!(chain.bridge.statistics().rewritten, 0);
@@ -456,10 +384,7 @@ fn a_target_that_leads_to_the_bridge_itself_is_an_exception() {
     // A target that forwards every request to the object of the bridge that stands for it.
     let here: Arc<Mutex<Option<oxorb::Ref>>> = Arc::default();
     let forwards = Forwards(here.clone());
-    let target = server
-        .root_poa()
-        .activate_servant(Arc::new(forwards))
-        .unwrap();
+    let target = server.root_poa().activate_servant(Arc::new(forwards)).unwrap();
     let object = bridge.open("Part", &target.ior().to_string()).unwrap();
     *here.lock().unwrap() = Some(object.reference().clone());
     let client = Orb::builder().build().unwrap();
@@ -488,12 +413,7 @@ impl oxorb::Servant for Forwards {
 #[test]
 fn many_clients_at_once_lose_nothing() {
     let _guard = watchdog(LONG);
-    let chain = chain(
-        "shm://",
-        listening(TCP),
-        Orb::builder(),
-        Interfaces::default(),
-    );
+    let chain = chain("shm://", listening(TCP), Orb::builder(), Interfaces::default());
     let part = Arc::new(chain.part.clone());
     let threads: Vec<_> = (0..8)
         .map(|number| {

@@ -46,15 +46,9 @@ fn a_request_that_is_passed_on_allocates_nothing() {
     if !alone(a_request_that_is_passed_on_allocates_nothing) {
         return;
     }
-    for (before, behind) in [
-        ("uiop://", "iiop://127.0.0.1:0"),
-        ("iiop://127.0.0.1:0", "shm://"),
-    ] {
+    for (before, behind) in [("uiop://", "iiop://127.0.0.1:0"), ("iiop://127.0.0.1:0", "shm://")] {
         let server = Orb::builder().listen(behind).build().unwrap();
-        let target = server
-            .root_poa()
-            .activate_servant(Arc::new(Doubles))
-            .unwrap();
+        let target = server.root_poa().activate_servant(Arc::new(Doubles)).unwrap();
         let middle = Orb::builder().listen(before).build().unwrap();
         let bridge = Bridge::new(&middle, Interfaces::default()).unwrap();
         let here = bridge.open("Doubles", &target.ior().to_string()).unwrap();

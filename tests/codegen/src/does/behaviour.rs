@@ -32,10 +32,7 @@ impl behaviour::ColouredOperations for Circle {
 
     fn set_colour(&mut self, value: &str) -> Result<(), coloured::SetColourError> {
         if value.is_empty() {
-            return Err(Refused {
-                why: "no colour".into(),
-            }
-            .into());
+            return Err(Refused { why: "no colour".into() }.into());
         }
         self.paint = value.into();
         Ok(())
@@ -49,23 +46,14 @@ impl behaviour::ColouredOperations for Circle {
 
 impl behaviour::CircleFactory for Circle {
     fn unit() -> oxorb::Result<Value<Circle>> {
-        Ok(Value::new(Circle {
-            radius: 1.0,
-            paint: "black".into(),
-        }))
+        Ok(Value::new(Circle { radius: 1.0, paint: "black".into() }))
     }
 
     fn of_radius(radius: f64, paint: &str) -> Result<Value<Circle>, circle::OfRadiusError> {
         if radius < 0.0 {
-            return Err(Refused {
-                why: "less than nothing".into(),
-            }
-            .into());
+            return Err(Refused { why: "less than nothing".into() }.into());
         }
-        Ok(Value::new(Circle {
-            radius,
-            paint: paint.into(),
-        }))
+        Ok(Value::new(Circle { radius, paint: paint.into() }))
     }
 }
 
@@ -143,17 +131,11 @@ impl behaviour::ListOperations for List {
 
     fn find(&self, what: i32, how: Order) -> Result<Found, FindError> {
         if self.head == what {
-            return Ok(Found {
-                at: self.tail.clone(),
-                index: 0,
-            });
+            return Ok(Found { at: self.tail.clone(), index: 0 });
         }
         let tail = self.tail.get().ok_or(Missing { what })?;
         let found = tail.find(what, how)?;
-        Ok(Found {
-            index: found.index + 1,
-            ..found
-        })
+        Ok(Found { index: found.index + 1, ..found })
     }
 
     fn watch(

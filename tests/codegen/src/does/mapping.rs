@@ -13,10 +13,7 @@ impl mapping::PurseOperations for Purse {
     fn spend(&mut self, amount: u32) -> Result<(), mapping::purse::SpendError> {
         let left = self.cents - i64::from(amount);
         if left < 0 {
-            return Err(Overdrawn {
-                missing: left.unsigned_abs(),
-            }
-            .into());
+            return Err(Overdrawn { missing: left.unsigned_abs() }.into());
         }
         self.cents = left;
         Ok(())
@@ -49,10 +46,7 @@ impl mapping::TicketFactory for Ticket {
         if station.is_empty() {
             return Err(Frozen {}.into());
         }
-        Ok(Value::new(Ticket {
-            station: station.into(),
-            way: *way,
-        }))
+        Ok(Value::new(Ticket { station: station.into(), way: *way }))
     }
 }
 

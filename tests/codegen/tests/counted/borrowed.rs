@@ -118,17 +118,8 @@ fn note(number: i64) -> Note {
             1 => Choice::Where(Place { x: 0.0, y: 9.0 }),
             _ => Choice::Names(vec!["x".into(), "y".into()]),
         },
-        one: Flat {
-            cells: [[1, 2, 3], [4, 5, 6]],
-            last: 9,
-        },
-        flats: vec![
-            Flat {
-                cells: [[0; 3]; 2],
-                last: 1,
-            };
-            2
-        ],
+        one: Flat { cells: [[1, 2, 3], [4, 5, 6]], last: 9 },
+        flats: vec![Flat { cells: [[0; 3]; 2], last: 1 }; 2],
         more: (number % 2 == 0).then(|| "more".into()),
         roots: Some(tree(3)),
         code: "LOWI".into(),
@@ -154,18 +145,11 @@ fn tree(depth: usize) -> Tree {
 }
 
 fn orb(configure: impl FnOnce(&mut oxorb::Options)) -> Orb {
-    Orb::builder()
-        .listen("iiop://127.0.0.1:0")
-        .configure(configure)
-        .build()
-        .unwrap()
+    Orb::builder().listen("iiop://127.0.0.1:0").configure(configure).build().unwrap()
 }
 
 fn elsewhere(client: &Orb, board: &BoardRef) -> BoardRef {
-    client
-        .string_to_object(&board.to_ior())
-        .unwrap()
-        .unchecked_narrow()
+    client.string_to_object(&board.to_ior()).unwrap().unchecked_narrow()
 }
 
 #[test]
@@ -189,9 +173,7 @@ fn views_hold_what_was_sent_in_either_order_from_here_and_elsewhere() {
             assert_eq!(board.total(&[0.5, 1.5]), Ok(2.0));
             assert_eq!(board.total(&[]), Ok(0.0));
             board.wide("H\u{f6}he").unwrap();
-            board
-                .pair(&sent[1].about, &sent[1].one, "text", -4)
-                .unwrap();
+            board.pair(&sent[1].about, &sent[1].one, "text", -4).unwrap();
             let said = std::mem::take(&mut *wall.said.lock().unwrap());
             let line = "Urgent [7, -8, 9] [[1, 2, 3], [4, 5, 6]] text -4";
             assert_eq!(said, ["H\u{f6}he", line]);

@@ -52,8 +52,7 @@ impl Account for Teller {
     }
 
     fn set_owner(&self, value: &str) -> Result<()> {
-        self.text_at
-            .store(value.as_ptr() as usize, Ordering::SeqCst);
+        self.text_at.store(value.as_ptr() as usize, Ordering::SeqCst);
         Ok(())
     }
 
@@ -102,28 +101,18 @@ fn a_direct_call_allocates_nothing_and_passes_what_the_caller_has() {
     let orb = orb(Collocation::Direct);
     let (teller, account) = activated(&orb);
     assert!(is_direct(&account, &teller));
-    let (sum, made) = allocations(|| {
-        (0..100)
-            .map(|n| account.withdraw(n % 100).unwrap())
-            .sum::<i64>()
-    });
+    let (sum, made) =
+        allocations(|| (0..100).map(|n| account.withdraw(n % 100).unwrap()).sum::<i64>());
     assert_eq!((sum, made.count), (4950, 0));
     // A reference that was read from text is the same object.
-    let read: AccountRef = orb
-        .string_to_object(&account.to_ior())
-        .unwrap()
-        .unchecked_narrow();
+    let read: AccountRef = orb.string_to_object(&account.to_ior()).unwrap().unchecked_narrow();
     assert!(is_direct(&read, &teller));
     orb.shutdown(true).unwrap();
 }
 
 #[test]
 fn exceptions_panics_and_ends_are_those_of_a_request() {
-    for collocation in [
-        Collocation::Direct,
-        Collocation::Marshalled,
-        Collocation::None,
-    ] {
+    for collocation in [Collocation::Direct, Collocation::Marshalled, Collocation::None] {
         let orb = orb(collocation);
         let (_, account) = activated(&orb);
         assert_eq!(account.withdraw(99).unwrap(), 99, "{collocation:?}");
@@ -135,34 +124,19 @@ fn exceptions_panics_and_ends_are_those_of_a_request() {
             panic!("a panic is UNKNOWN");
         };
         let ended = (panicked.kind, panicked.completed);
-        assert_eq!(
-            ended,
-            (SystemExceptionKind::Unknown, CompletionStatus::Maybe)
-        );
+        assert_eq!(ended, (SystemExceptionKind::Unknown, CompletionStatus::Maybe));
         // A text that cannot be sent.
         let unsent = account.set_owner("no\0text").unwrap_err();
-        assert_eq!(
-            unsent.kind,
-            SystemExceptionKind::Marshal,
-            "{collocation:?}: {unsent}"
-        );
+        assert_eq!(unsent.kind, SystemExceptionKind::Marshal, "{collocation:?}: {unsent}");
         // The running request is known to the POA.
         assert!(account.owner().is_ok());
         let id = orb.root_poa().reference_to_id(&account).unwrap();
         orb.root_poa().deactivate_id(id).unwrap();
         let gone = account.balance().unwrap_err();
-        assert_eq!(
-            gone.kind,
-            SystemExceptionKind::ObjectNotExist,
-            "{collocation:?}"
-        );
+        assert_eq!(gone.kind, SystemExceptionKind::ObjectNotExist, "{collocation:?}");
         orb.shutdown(true).unwrap();
         let ended = account.balance().unwrap_err();
-        assert_eq!(
-            ended.completed,
-            CompletionStatus::No,
-            "{collocation:?}: {ended}"
-        );
+        assert_eq!(ended.completed, CompletionStatus::No, "{collocation:?}: {ended}");
     }
 }
 
@@ -191,10 +165,7 @@ fn inherited_operations_and_references_to_bases_are_direct() {
     let savings: SavingsRef = orb.root_poa().activate(Arc::clone(&teller)).unwrap();
     let text = String::from("derived");
     savings.set_owner(&text).unwrap();
-    assert_eq!(
-        teller.text_at.load(Ordering::SeqCst),
-        text.as_ptr() as usize
-    );
+    assert_eq!(teller.text_at.load(Ordering::SeqCst), text.as_ptr() as usize);
     assert!(is_direct(&savings.into(), &teller));
     orb.shutdown(true).unwrap();
 }
@@ -219,23 +190,14 @@ fn priority(value: i16) -> Priority {
 }
 
 fn declared(value: i16) -> Option<PriorityModelPolicy> {
-    Some(PriorityModelPolicy {
-        model: PriorityModel::ServerDeclared,
-        server_priority: value,
-    })
+    Some(PriorityModelPolicy { model: PriorityModel::ServerDeclared, server_priority: value })
 }
 
 #[test]
 fn a_direct_call_runs_at_the_priority_that_its_object_declares() {
     let orb = orb(Collocation::Direct);
-    let realtime = RtPolicies {
-        priority_model: declared(77),
-        ..RtPolicies::default()
-    };
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let realtime = RtPolicies { priority_model: declared(77), ..RtPolicies::default() };
+    let policies = Policies { realtime, ..Policies::default() };
     let poa = orb.root_poa().create_poa("declared", policies).unwrap();
     let teller = Arc::new(Teller::default());
     *teller.orb.lock().unwrap() = Some(orb.clone());
@@ -251,19 +213,14 @@ fn a_direct_call_runs_at_the_priority_that_its_object_declares() {
 fn objects_on_lanes_run_on_their_lane_and_directly_within_it() {
     let orb = orb(Collocation::Direct);
     let lanes = [10, 20].map(|value| ThreadpoolLane::new(priority(value), 1));
-    let pool = orb
-        .create_threadpool(Threadpool::with_lanes(lanes))
-        .unwrap();
+    let pool = orb.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
     let activate = |name: &str, value: i16| {
         let realtime = RtPolicies {
             threadpool: Some(pool),
             priority_model: declared(value),
             ..RtPolicies::default()
         };
-        let policies = Policies {
-            realtime,
-            ..Policies::default()
-        };
+        let policies = Policies { realtime, ..Policies::default() };
         let poa = orb.root_poa().create_poa(name, policies).unwrap();
         let teller = Arc::new(Teller::default());
         *teller.orb.lock().unwrap() = Some(orb.clone());
@@ -389,24 +346,16 @@ fn outcomes(collocation: Collocation) -> Vec<(&'static str, String, bool)> {
         manager.activate().unwrap();
         poa
     };
-    let user = Policies {
-        id_assignment: IdAssignment::User,
-        ..Policies::default()
-    };
+    let user = Policies { id_assignment: IdAssignment::User, ..Policies::default() };
     let mut note = |what, account: &AccountRef, teller: &Teller| {
         let before = teller.text_at.swap(0, Ordering::SeqCst);
         let text = String::from("somebody");
-        let told = account
-            .set_owner(&text)
-            .map_err(|failed| (failed.kind, failed.completed));
+        let told = account.set_owner(&text).map_err(|failed| (failed.kind, failed.completed));
         let direct = teller.text_at.swap(before, Ordering::SeqCst) == text.as_ptr() as usize;
         let id = account.owner().map_err(|failed| failed.kind);
         outcomes.push((
             what,
-            format!(
-                "{told:?} {id:?} {:?}",
-                account.balance().map_err(|failed| failed.kind)
-            ),
+            format!("{told:?} {id:?} {:?}", account.balance().map_err(|failed| failed.kind)),
             direct,
         ));
     };
@@ -435,13 +384,7 @@ fn outcomes(collocation: Collocation) -> Vec<(&'static str, String, bool)> {
     plain.destroy(false, true).unwrap();
     note("destroyed", &account, &again);
 
-    let turns = poa(
-        "turns",
-        Policies {
-            thread: ThreadPolicy::SingleThread,
-            ..user
-        },
-    );
+    let turns = poa("turns", Policies { thread: ThreadPolicy::SingleThread, ..user });
     let one = teller();
     let account: AccountRef = turns.activate_with_id("one", Arc::clone(&one)).unwrap();
     note("one at a time", &account, &one);
@@ -455,19 +398,12 @@ fn outcomes(collocation: Collocation) -> Vec<(&'static str, String, bool)> {
         },
     );
     let one = teller();
-    standing
-        .set_servant(Maker(Arc::clone(&one)).servant())
-        .unwrap();
+    standing.set_servant(Maker(Arc::clone(&one)).servant()).unwrap();
     let account: AccountRef = standing.create_reference_with_id("any").unwrap();
     note("default servant", &account, &one);
 
-    let made = poa(
-        "made",
-        Policies {
-            request_processing: RequestProcessing::ServantManager,
-            ..user
-        },
-    );
+    let made =
+        poa("made", Policies { request_processing: RequestProcessing::ServantManager, ..user });
     let one = teller();
     made.set_servant_activator(Maker(Arc::clone(&one))).unwrap();
     let account: AccountRef = made.create_reference_with_id("made").unwrap();
@@ -480,17 +416,11 @@ fn outcomes(collocation: Collocation) -> Vec<(&'static str, String, bool)> {
 
 #[test]
 fn poas_and_managers_treat_direct_calls_as_requests() {
-    let (direct, marshalled) = (
-        outcomes(Collocation::Direct),
-        outcomes(Collocation::Marshalled),
-    );
+    let (direct, marshalled) = (outcomes(Collocation::Direct), outcomes(Collocation::Marshalled));
     for ((what, outcome, _), (_, by_message, passed)) in direct.iter().zip(&marshalled) {
         assert_eq!(outcome, by_message, "{what}");
         assert!(!passed, "{what}");
     }
     let passed: Vec<_> = direct.iter().filter(|row| row.2).map(|row| row.0).collect();
-    assert_eq!(
-        passed,
-        ["active", "active again", "another of its id", "made"]
-    );
+    assert_eq!(passed, ["active", "active again", "another of its id", "made"]);
 }

@@ -70,10 +70,7 @@ impl TallyConfined for Counter {
     fn add(&self, many: i64) -> std::result::Result<i64, tally::AddError> {
         self.at_home();
         if many < 0 {
-            return Err(Refused {
-                why: format!("{many}"),
-            }
-            .into());
+            return Err(Refused { why: format!("{many}") }.into());
         }
         // No other thread comes between the two, so nothing is lost.
         let before = self.sum.get();
@@ -162,9 +159,7 @@ fn many_callers_share_a_cell_without_a_lock() {
     let _watch = watchdog(LIMIT);
     let (server, client) = (orb(), orb());
     let (sender, dropped) = channel();
-    let tally: TallyRef = on_lane(&server)
-        .activate_confined(|| Counter::new(sender))
-        .unwrap();
+    let tally: TallyRef = on_lane(&server).activate_confined(|| Counter::new(sender)).unwrap();
     let far = elsewhere(&client, &tally);
     thread::scope(|scope| {
         for _ in 0..3 {
@@ -179,10 +174,7 @@ fn many_callers_share_a_cell_without_a_lock() {
     far.set_label("one").unwrap();
     let mut text = "two".to_owned();
     assert_eq!(far.swap(&mut text), Ok(307));
-    assert_eq!(
-        (text.as_str(), far.label().unwrap().as_str()),
-        ("one", "two")
-    );
+    assert_eq!((text.as_str(), far.label().unwrap().as_str()), ("one", "two"));
     assert_eq!(far.count(&["a".into(), "b".into()]), Ok(2));
     let refused = far.add(-1).unwrap_err();
     assert!(matches!(refused, tally::AddError::Refused(Refused { why }) if why == "-1"));
@@ -225,10 +217,7 @@ fn a_warm_request_allocates_nothing_and_takes_no_lock() {
         .configure(|options| options.worker_stay = Duration::from_secs(20))
         .build()
         .unwrap();
-    let client = Orb::builder()
-        .client_connections(ClientConnections::Private)
-        .build()
-        .unwrap();
+    let client = Orb::builder().client_connections(ClientConnections::Private).build().unwrap();
     let poa = on_lane(&server);
     let (sender, looks) = channel();
     let servant =
@@ -275,10 +264,7 @@ fn a_panic_costs_one_answer_and_a_factory_that_panics_makes_nothing() {
     let poa = on_lane(&server);
     let (sender, _dropped) = channel();
     let made = poa.activate_confined::<TallyRef, Counter>(|| panic!("on purpose"));
-    assert!(matches!(
-        made,
-        Err(PoaError::NotConfined(NotConfined::Panicked))
-    ));
+    assert!(matches!(made, Err(PoaError::NotConfined(NotConfined::Panicked))));
     let tally: TallyRef = poa.activate_confined(|| Counter::new(sender)).unwrap();
     let far = elsewhere(&client, &tally);
     for tally in [&tally, &far] {
@@ -297,9 +283,7 @@ fn where_no_one_thread_serves_activation_says_why() {
     let server = orb();
     let refused = |poa: &Poa, why: &str| {
         let (sender, _dropped) = channel();
-        let refused = poa
-            .activate_confined::<TallyRef, _>(|| Counter::new(sender))
-            .unwrap_err();
+        let refused = poa.activate_confined::<TallyRef, _>(|| Counter::new(sender)).unwrap_err();
         assert!(matches!(refused, PoaError::NotConfined(_)), "{refused}");
         assert!(refused.to_string().contains(why), "{refused}");
     };
@@ -308,28 +292,18 @@ fn where_no_one_thread_serves_activation_says_why() {
     let two = pool(Threadpool::with_lanes([ThreadpoolLane::new(at(1), 2)]));
     refused(&poa(&server, "two", policies(two, 1)), "static threads");
     let grows = pool(Threadpool::with_lanes([lane(1).dynamic_threads(1)]));
-    refused(
-        &poa(&server, "grows", policies(grows, 1)),
-        "dynamic threads",
-    );
+    refused(&poa(&server, "grows", policies(grows, 1)), "dynamic threads");
     let queue = Threadpool::with_lanes([lane(1)]).serving(oxorb::Serving::Queue);
-    refused(
-        &poa(&server, "queue", policies(pool(queue), 1)),
-        "hands requests on",
-    );
+    refused(&poa(&server, "queue", policies(pool(queue), 1)), "hands requests on");
     let lends = Threadpool::with_lanes([lane(1), lane(2)]).allow_borrowing();
     refused(&poa(&server, "lends", policies(pool(lends), 2)), "borrow");
     let lanes = pool(Threadpool::with_lanes([lane(1), lane(2)]));
     let mut propagated = policies(lanes, 1);
-    propagated.realtime.priority_model = Some(PriorityModelPolicy {
-        model: PriorityModel::ClientPropagated,
-        server_priority: 1,
-    });
+    propagated.realtime.priority_model =
+        Some(PriorityModelPolicy { model: PriorityModel::ClientPropagated, server_priority: 1 });
     refused(&poa(&server, "propagated", propagated), "several lanes");
-    let single = Policies {
-        thread: ThreadPolicy::SingleThread,
-        ..policies(pool(Threadpool::new(1)), 1)
-    };
+    let single =
+        Policies { thread: ThreadPolicy::SingleThread, ..policies(pool(Threadpool::new(1)), 1) };
     refused(&poa(&server, "single", single), "thread policy");
     // A servant of one lane is none of another.
     let low = poa(&server, "low", policies(lanes, 1));
@@ -411,12 +385,7 @@ fn what_comes_by_other_threads_waits_for_the_lane_and_not_for_ever() {
     let (opens, open) = channel();
     let gate = poa
         .confine_servant(move || {
-            Rc::new(Gate {
-                entered,
-                open,
-                served: Rc::default(),
-                home: thread::current().id(),
-            })
+            Rc::new(Gate { entered, open, served: Rc::default(), home: thread::current().id() })
         })
         .unwrap();
     let object = oxorb::ObjectRef::from_ref(poa.activate_servant(Arc::clone(&gate)).unwrap());
@@ -435,10 +404,7 @@ fn what_comes_by_other_threads_waits_for_the_lane_and_not_for_ever() {
         // The lane's thread is busy: a servant is not made in time, and a request that another thread has waits in vain.
         let begun = Instant::now();
         let late = poa.confine_servant(|| panic!("never called, or in vain"));
-        assert!(matches!(
-            late,
-            Err(PoaError::NotConfined(NotConfined::Busy))
-        ));
+        assert!(matches!(late, Err(PoaError::NotConfined(NotConfined::Busy))));
         assert!(begun.elapsed() >= Duration::from_millis(300));
         opens.send(()).unwrap();
         assert_eq!(holding.join().unwrap(), Ok(1));
@@ -491,16 +457,11 @@ fn requests_that_a_takeover_thread_reads_are_served_by_the_lanes_thread() {
             .build()
             .unwrap();
         let (sender, _dropped) = channel();
-        let tally: TallyRef = on_lane(&server)
-            .activate_confined(|| Counter::new(sender))
-            .unwrap();
+        let tally: TallyRef = on_lane(&server).activate_confined(|| Counter::new(sender)).unwrap();
         let far = elsewhere(&client, &tally);
         let (entered, held) = channel();
         let (opens, open) = channel();
-        let slow = Slow {
-            entered: Mutex::new(entered),
-            open: Mutex::new(open),
-        };
+        let slow = Slow { entered: Mutex::new(entered), open: Mutex::new(open) };
         let slow = client.root_poa().activate_servant(Arc::new(slow)).unwrap();
         let slow = TallyRef::from_ref(slow);
         // Both over the one connection that all threads of the client share.
@@ -539,39 +500,25 @@ fn reply_handlers_of_a_lane_run_in_it_by_option() {
             .unwrap();
         let other = orb();
         let (sender, _dropped) = channel();
-        let tally: TallyRef = on_lane(&other)
-            .activate_confined(|| Counter::new(sender))
-            .unwrap();
+        let tally: TallyRef = on_lane(&other).activate_confined(|| Counter::new(sender)).unwrap();
         let tally = elsewhere(&server, &tally);
         let (told, seen) = channel();
         let orb = server.clone();
         let servant = on_lane(&server);
-        let caller = servant
-            .confine_servant(move || {
-                Rc::new(Calls {
-                    orb,
-                    other: tally,
-                    told,
-                })
-            })
-            .unwrap();
+        let caller =
+            servant.confine_servant(move || Rc::new(Calls { orb, other: tally, told })).unwrap();
         let object = servant.activate_servant(caller).unwrap();
         static CALL: oxorb::__gen::Op = oxorb::__gen::Op::twoway("call");
         let begun: Result<()> = object.invoke(&CALL, |_| Ok(()), |_| Ok(()));
         begun.unwrap();
         let (lane, home, sum, priority) = seen.recv_timeout(LIMIT).unwrap();
         assert_eq!(sum, 9);
-        assert_eq!(
-            priority,
-            Some(at(5)),
-            "that of the call, which is the lane's"
-        );
+        assert_eq!(priority, Some(at(5)), "that of the call, which is the lane's");
         assert_eq!(home, threads == CallbackThreads::Lane);
         assert_eq!(lane, home);
         let listed = server.threads();
-        let callbacks = listed
-            .iter()
-            .any(|thread| thread.purpose == oxorb::ThreadPurpose::Callbacks);
+        let callbacks =
+            listed.iter().any(|thread| thread.purpose == oxorb::ThreadPurpose::Callbacks);
         assert_eq!(callbacks, threads == CallbackThreads::Shared, "{listed:?}");
         server.shutdown(true).unwrap();
         other.shutdown(true).unwrap();
@@ -625,8 +572,7 @@ impl ConfinedServant for Starts {
         let begun = self.orb.spawn_here(async move {
             let added = other.add_async(5).await.unwrap();
             sum.set(sum.get() + added);
-            orb.sleep_until(Instant::now() + Duration::from_millis(20))
-                .await;
+            orb.sleep_until(Instant::now() + Duration::from_millis(20)).await;
             sum.set(sum.get() + 100);
             done.send((thread::current().id(), sum.get())).unwrap();
         });
@@ -640,9 +586,7 @@ fn tasks_and_timers_of_a_lane_stay_in_its_thread() {
     let _watch = watchdog(LIMIT);
     let (server, other) = (orb(), orb());
     let (sender, _dropped) = channel();
-    let tally: TallyRef = on_lane(&other)
-        .activate_confined(|| Counter::new(sender))
-        .unwrap();
+    let tally: TallyRef = on_lane(&other).activate_confined(|| Counter::new(sender)).unwrap();
     let tally = elsewhere(&server, &tally);
     let (done, ended) = channel();
     let (told, home) = channel();
@@ -651,13 +595,7 @@ fn tasks_and_timers_of_a_lane_stay_in_its_thread() {
     let servant = poa.confine_servant(move || {
         let home = thread::current().id();
         told.send(home).unwrap();
-        Rc::new(Starts {
-            orb,
-            other: tally,
-            sum: Rc::default(),
-            done,
-            home,
-        })
+        Rc::new(Starts { orb, other: tally, sum: Rc::default(), done, home })
     });
     let object = poa.activate_servant(servant.unwrap()).unwrap();
     let object = oxorb::ObjectRef::from_ref(object);

@@ -142,10 +142,7 @@ impl Peer for Echo {
     fn tell(&self, a: &str, b: &Named) {
         assert!(!self.raises.load(Ordering::SeqCst), "as the test wants it");
         self.saw(a);
-        self.heard
-            .lock()
-            .unwrap()
-            .push(format!("{a} {:?} {}", b.tags, b.name));
+        self.heard.lock().unwrap().push(format!("{a} {:?} {}", b.tags, b.name));
     }
 }
 
@@ -156,11 +153,7 @@ struct Bench {
     peers: Vec<PeerRef>,
 }
 
-const WAYS: [Collocation; 3] = [
-    Collocation::Direct,
-    Collocation::Marshalled,
-    Collocation::None,
-];
+const WAYS: [Collocation; 3] = [Collocation::Direct, Collocation::Marshalled, Collocation::None];
 
 impl Bench {
     fn new() -> Bench {
@@ -176,11 +169,7 @@ impl Bench {
             let echo = Arc::clone(&echo);
             orb.root_poa().activate(echo).unwrap()
         });
-        Bench {
-            peers: peers.collect(),
-            orbs: orbs.into(),
-            echo,
-        }
+        Bench { peers: peers.collect(), orbs: orbs.into(), echo }
     }
 
     /// Whatever a call comes to is the same on all ways.
@@ -242,11 +231,7 @@ fn deep(peer: &PeerRef, choice: Choice) -> Deep {
         corners: [Point { x: 3, y: 4.0 }; 3],
         said: BTreeMap::from([(1, "one".into()), (-2, "two".into())]),
         bits: Packed { low: 7, high: 511 },
-        worth: "19.90"
-            .parse::<oxorb::Decimal>()
-            .unwrap()
-            .try_into()
-            .unwrap(),
+        worth: "19.90".parse::<oxorb::Decimal>().unwrap().try_into().unwrap(),
         others: vec![Some(peer.clone()), None],
         remark: Some("remark".into()),
     }
@@ -304,20 +289,10 @@ fn values_of_every_type_come_back_as_by_a_message() {
         let mut b = vec![Colour::Red];
         (peer.give_colours(&[Colour::Green, Colour::Red], &mut b), b)
     });
+    bench.same(|peer| peer.anything(&Any::new("text".to_owned())).unwrap().get::<String>());
     bench.same(|peer| {
-        peer.anything(&Any::new("text".to_owned()))
-            .unwrap()
-            .get::<String>()
-    });
-    bench.same(|peer| {
-        let leaf = Tree {
-            name: "leaf".into(),
-            below: Vec::new(),
-        };
-        peer.give_tree(&Tree {
-            name: "root".into(),
-            below: vec![leaf.clone(), leaf],
-        })
+        let leaf = Tree { name: "leaf".into(), below: Vec::new() };
+        peer.give_tree(&Tree { name: "root".into(), below: vec![leaf.clone(), leaf] })
     });
     bench.end();
 }
@@ -329,10 +304,7 @@ fn what_cannot_be_sent_fails_as_by_a_message_and_leaves_everything_as_it_was() {
         let mut b = "old".to_owned();
         (peer.give_code("12345", &mut b), b)
     });
-    assert!(
-        text.contains("Marshal") || text.contains("MARSHAL"),
-        "{text}"
-    );
+    assert!(text.contains("Marshal") || text.contains("MARSHAL"), "{text}");
     bench.same(|peer| peer.give_code("a\0", &mut String::new()));
     bench.same(|peer| peer.give_code("a", &mut "b\0".to_owned()));
     bench.same(|peer| peer.letter('€', &mut 'a'));
@@ -393,19 +365,13 @@ fn exceptions_carry_what_a_message_carries_and_inouts_stay() {
     bench.echo.raises.store(true, Ordering::SeqCst);
     let raise = |why: &str, choice: Choice| {
         let why = why.to_owned();
-        *bench.echo.refused.lock().unwrap() = Some(Refused {
-            why,
-            choose: choice,
-        });
+        *bench.echo.refused.lock().unwrap() = Some(Refused { why, choose: choice });
     };
     for (why, choice) in [
         ("ä", Choice::Text("because".into())),
         ("values", Choice::At(Point { x: 1, y: 1.0 })),
         ("unsendable \0", Choice::Text(String::new())),
-        (
-            "unsendable",
-            Choice::several(vec![named("1"), named("2"), named("3")]),
-        ),
+        ("unsendable", Choice::several(vec![named("1"), named("2"), named("3")])),
     ] {
         raise(why, choice);
         let raised = bench.same(|peer| {
@@ -415,11 +381,7 @@ fn exceptions_carry_what_a_message_carries_and_inouts_stay() {
             (done, b)
         });
         assert!(raised.contains("\"old\""), "{raised}");
-        assert_eq!(
-            raised.contains("MARSHAL"),
-            why.contains("unsendable"),
-            "{raised}"
-        );
+        assert_eq!(raised.contains("MARSHAL"), why.contains("unsendable"), "{raised}");
     }
     bench.end();
 }
@@ -429,8 +391,7 @@ fn values_are_not_copied_on_their_way_to_the_servant_unless_a_copy_is_what_they_
     let bench = Bench::new();
     let peer = bench.direct();
     let a = deep(peer, Choice::Text("a".into()));
-    peer.whole(&a, &mut deep(peer, Choice::Text("b".into())))
-        .unwrap();
+    peer.whole(&a, &mut deep(peer, Choice::Text("b".into()))).unwrap();
     assert!(bench.saw(&a));
     let few = [named("a")];
     peer.give_few(&few, &mut Vec::new()).unwrap();
@@ -445,16 +406,12 @@ fn values_are_not_copied_on_their_way_to_the_servant_unless_a_copy_is_what_they_
     let any = Any::new(1_i32);
     peer.anything(&any).unwrap();
     assert!(!bench.saw(&any));
-    let tree = Tree {
-        name: "tree".into(),
-        below: Vec::new(),
-    };
+    let tree = Tree { name: "tree".into(), below: Vec::new() };
     peer.give_tree(&tree).unwrap();
     assert!(!bench.saw(&tree));
     // One value that cannot pass sends the whole call the marshalled way.
     let elsewhere = deep(&bench.peers[1], Choice::Text("of another ORB".into()));
-    peer.whole(&elsewhere, &mut deep(peer, Choice::Text("b".into())))
-        .unwrap();
+    peer.whole(&elsewhere, &mut deep(peer, Choice::Text("b".into()))).unwrap();
     assert!(!bench.saw(&elsewhere));
     bench.end();
 }
@@ -465,9 +422,7 @@ fn references_come_without_policies_and_belong_to_the_orb_that_received_them() {
     let hurried = std::time::Duration::from_secs(7);
     for (peer, orb) in bench.peers.iter().zip(&bench.orbs) {
         let usual = peer.reference().timeout();
-        let (back, _) = peer
-            .self_(Some(&peer.with_timeout(hurried)), &mut None)
-            .unwrap();
+        let (back, _) = peer.self_(Some(&peer.with_timeout(hurried)), &mut None).unwrap();
         assert_eq!(back.unwrap().reference().timeout(), usual);
         bench.echo.spoils.store(true, Ordering::SeqCst);
         let (back, _) = peer.self_(Some(peer), &mut None).unwrap();
@@ -478,10 +433,7 @@ fn references_come_without_policies_and_belong_to_the_orb_that_received_them() {
             let mut kept = None;
             let (back, _) = peer.self_(Some(other), &mut kept).unwrap();
             for one in [back.unwrap(), kept.unwrap()] {
-                let own: PeerRef = orb
-                    .string_to_object(&one.to_ior())
-                    .unwrap()
-                    .unchecked_narrow();
+                let own: PeerRef = orb.string_to_object(&one.to_ior()).unwrap().unchecked_narrow();
                 assert_eq!(one, own);
                 assert!(one.give_colours(&[], &mut Vec::new()).is_ok());
             }
@@ -539,8 +491,7 @@ fn a_direct_call_allocates_for_its_values_only_and_takes_no_lock() {
         for n in 0..times {
             peer.plain(n, point).unwrap();
             peer.letter('c', letter).unwrap();
-            peer.give_packed(&Packed { low: 1, high: 1 }, packed)
-                .unwrap();
+            peer.give_packed(&Packed { low: 1, high: 1 }, packed).unwrap();
         }
     };
     call(1, &mut point, &mut letter, &mut packed);
@@ -553,10 +504,7 @@ fn a_direct_call_allocates_for_its_values_only_and_takes_no_lock() {
     assert_eq!(made.count, 1, "the sequence of references");
     let mut kept = vec![Colour::Red];
     let (_, made) = allocations(|| peer.give_colours(&colours, &mut kept).unwrap());
-    assert_eq!(
-        made.count, 3,
-        "the copies of the caller and of the servant, and the result"
-    );
+    assert_eq!(made.count, 3, "the copies of the caller and of the servant, and the result");
     assert_eq!(lock::taken().unwrap() - before, 0);
     bench.end();
 }

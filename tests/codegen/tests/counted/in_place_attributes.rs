@@ -29,10 +29,7 @@ struct Servant {
 
 impl Servant {
     fn new() -> Self {
-        Self {
-            picture: (0..OCTETS).map(|at| (at % 251) as u8).collect(),
-            set: Mutex::default(),
-        }
+        Self { picture: (0..OCTETS).map(|at| (at % 251) as u8).collect(), set: Mutex::default() }
     }
 
     fn keep(&self, value: &Octets<'_>) {
@@ -94,12 +91,7 @@ impl Told {
     fn came(&self, what: &str, octets: &Octets<'_>) -> Result<()> {
         let mut last = [0];
         octets.copy_to(octets.len() - 1, &mut last);
-        self.note(format!(
-            "{what} {} {} {}",
-            octets.len(),
-            last[0],
-            octets.is_leased()
-        ))
+        self.note(format!("{what} {} {} {}", octets.len(), last[0], octets.is_leased()))
     }
 
     fn failed(&self, holder: &Link<ExceptionHolder>) -> Result<()> {
@@ -183,13 +175,7 @@ fn setting(endpoint: &str) -> Setting {
     let servant = Arc::new(Servant::new());
     let local: AlbumRef = server.root_poa().activate(Arc::clone(&servant)).unwrap();
     let album = client.resolve(&local.to_ior()).unwrap();
-    Setting {
-        server,
-        client,
-        servant,
-        album,
-        _turn: turn,
-    }
+    Setting { server, client, servant, album, _turn: turn }
 }
 
 impl Setting {
@@ -212,10 +198,7 @@ fn copies(work: impl FnOnce()) -> u64 {
     work();
     let copied = oxorb_sys::shared::copied() - before;
     let payloads = copied / OCTETS as u64;
-    assert!(
-        copied - payloads * OCTETS as u64 <= HEADS,
-        "{copied} octets"
-    );
+    assert!(copied - payloads * OCTETS as u64 <= HEADS, "{copied} octets");
     payloads
 }
 
@@ -224,10 +207,7 @@ const LAST: u8 = ((OCTETS - 1) % 251) as u8;
 fn assert_picture(image: &Octets<'_>, leased: bool) {
     let mut at = 0;
     image.for_each_chunk::<1000>(|chunk| {
-        let right = chunk
-            .iter()
-            .zip(at..)
-            .all(|(octet, at)| *octet == (at % 251) as u8);
+        let right = chunk.iter().zip(at..).all(|(octet, at)| *octet == (at % 251) as u8);
         assert!(right, "from {at} on");
         at += chunk.len();
     });
@@ -258,18 +238,12 @@ fn attributes_are_read_and_set_where_the_other_side_wrote_them() {
     // Without the annotation, or with FALSE, both sides copy.
     assert_eq!(copies(|| album.set_plain(&image).unwrap()), 2);
     assert_eq!(copies(|| album.set_unmarked(&image).unwrap()), 2);
-    assert_eq!(
-        copies(|| assert_eq!(album.plain().unwrap().len(), OCTETS)),
-        2
-    );
+    assert_eq!(copies(|| assert_eq!(album.plain().unwrap().len(), OCTETS)), 2);
     assert!(!setting.set().2);
     // A client that copies has results of its own.
     let copying = album.with(LargePayloads::Copied);
     copying.picture().unwrap();
-    assert_eq!(
-        copies(|| assert_picture(&copying.picture().unwrap(), false)),
-        2
-    );
+    assert_eq!(copies(|| assert_picture(&copying.picture().unwrap(), false)), 2);
     assert_picture(&copying.picture_async().wait().unwrap(), false);
     let (_, _, again) = copying.read(30_000).unwrap();
     assert!(!again.is_leased());
@@ -309,10 +283,7 @@ fn a_reply_handler_reads_where_the_server_wrote() {
     assert_eq!(get, 1, "by the server alone");
     album.sendc_read(to(), 30_000);
     let last = (29_999 % 251) as u8;
-    assert_eq!(
-        told.recv().unwrap(),
-        format!("read name 30000 false 30000 {last} true")
-    );
+    assert_eq!(told.recv().unwrap(), format!("read name 30000 false 30000 {last} true"));
     album.sendc_get_plain(to());
     assert_eq!(told.recv().unwrap(), format!("plain {OCTETS} {LAST} false"));
     let image = vec![8; OCTETS];
@@ -326,10 +297,7 @@ fn a_reply_handler_reads_where_the_server_wrote() {
     assert!(setting.set().2);
     // A client that copies has its handlers copy.
     album.with(LargePayloads::Copied).sendc_get_picture(to());
-    assert_eq!(
-        told.recv().unwrap(),
-        format!("picture {OCTETS} {LAST} false")
-    );
+    assert_eq!(told.recv().unwrap(), format!("picture {OCTETS} {LAST} false"));
 }
 
 /// A handler that keeps nothing gives back each block, and one that is an object is called with the octets.
@@ -351,14 +319,9 @@ fn reply_handlers_of_all_kinds_get_the_octets() {
             assert_eq!(told.recv().unwrap(), picture, "{endpoint}");
         }
         let object: AmiAlbumHandlerRef = setting.client.root_poa().activate(handler).unwrap();
-        setting
-            .album
-            .sendc_get_picture(ReplyTo::Object(object.clone()));
+        setting.album.sendc_get_picture(ReplyTo::Object(object.clone()));
         let text = told.recv().unwrap();
-        assert!(
-            text.starts_with(&format!("picture {OCTETS} {LAST} ")),
-            "{text}"
-        );
+        assert!(text.starts_with(&format!("picture {OCTETS} {LAST} ")), "{text}");
         // What fails goes there, too.
         let nobody = setting.client.string_to_object("corbaloc::127.0.0.1:1/x");
         let nobody = AlbumRef::from_ref(nobody.unwrap().reference().clone());

@@ -73,10 +73,7 @@ fn copies(work: impl FnOnce()) -> u64 {
     work();
     let copied = oxorb_sys::shared::copied() - before;
     let payloads = copied / OCTETS as u64;
-    assert!(
-        copied - payloads * OCTETS as u64 <= HEADS,
-        "{copied} octets"
-    );
+    assert!(copied - payloads * OCTETS as u64 <= HEADS, "{copied} octets");
     payloads
 }
 
@@ -132,11 +129,7 @@ fn a_request_without_a_stub_is_sent_from_a_room() {
         // Octets are octets only, and no more than the type allows.
         let nine = TypeCode::bounded_sequence(TypeCode::OCTET, 9);
         let longs = TypeCode::sequence(TypeCode::LONG);
-        for (ty, part) in [
-            (nine, "bound of 9"),
-            (longs, "octets"),
-            (TypeCode::LONG, "octets"),
-        ] {
+        for (ty, part) in [(nine, "bound of 9"), (longs, "octets"), (TypeCode::LONG, "octets")] {
             let mut wrong = Request::new(store.reference(), "keep").unwrap();
             wrong.add_octets("image", ty, vec![1; 10]);
             let error: Exception = wrong.invoke().unwrap_err();

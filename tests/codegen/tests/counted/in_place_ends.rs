@@ -68,11 +68,7 @@ fn servant() -> (Servant, Receiver<()>, SyncSender<()>, Receiver<Vec<u8>>) {
     let (begin, begun) = sync_channel(9);
     let (go_on, went_on) = sync_channel(9);
     let (held, hold) = sync_channel(9);
-    let servant = Servant {
-        begun: begin,
-        go_on: Mutex::new(went_on),
-        held,
-    };
+    let servant = Servant { begun: begin, go_on: Mutex::new(went_on), held };
     (servant, begun, go_on, hold)
 }
 
@@ -86,14 +82,7 @@ fn setting(connections: &str) -> Setting {
     let (servant, begun, go_on, held) = servant();
     let local: HolderRef = server.root_poa().activate(servant).unwrap();
     let source = client.resolve(&local.to_ior()).unwrap();
-    Setting {
-        server,
-        client,
-        source,
-        begun,
-        go_on,
-        held,
-    }
+    Setting { server, client, source, begun, go_on, held }
 }
 
 impl Setting {
@@ -163,12 +152,8 @@ fn calls_that_end_while_octets_are_lent_leave_nothing() {
         leaves_nothing("a time-out", first, || timed_out(setting(connections)));
         leaves_nothing("a cancel", first, || cancelled(setting(connections)));
         leaves_nothing("a late reply", first, || late(setting(connections)));
-        leaves_nothing("an end of the client", first, || {
-            client_ends(setting(connections))
-        });
-        leaves_nothing("an end of the server", first, || {
-            server_ends(setting(connections))
-        });
+        leaves_nothing("an end of the client", first, || client_ends(setting(connections)));
+        leaves_nothing("an end of the server", first, || server_ends(setting(connections)));
         leaves_nothing("a killed server", first, || server_killed(connections));
     }
     leaves_nothing("a killed client", first, client_killed);
@@ -256,10 +241,7 @@ fn server_ends(setting: Setting) {
 }
 
 fn is_lost(kind: SystemExceptionKind) -> bool {
-    matches!(
-        kind,
-        SystemExceptionKind::CommFailure | SystemExceptionKind::Transient
-    )
+    matches!(kind, SystemExceptionKind::CommFailure | SystemExceptionKind::Transient)
 }
 
 /// The client reads what a server wrote that is dead, and is told of that with its call.

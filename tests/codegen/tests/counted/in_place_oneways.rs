@@ -79,11 +79,7 @@ fn a_oneway_is_read_where_the_client_wrote_it() {
         };
         store.tell(room(&store, 1)).unwrap();
         assert!(is(&next(&told), 1), "{endpoint}");
-        for scope in [
-            SyncScope::WithTransport,
-            SyncScope::WithServer,
-            SyncScope::WithTarget,
-        ] {
+        for scope in [SyncScope::WithTransport, SyncScope::WithServer, SyncScope::WithTarget] {
             let store = store.with(scope);
             let mut image = None;
             let copied = copies(|| {

@@ -71,22 +71,14 @@ fn setting(endpoint: &str, orb: Option<&str>, poa: Option<LargePayloads>) -> Set
         server = server.setting("LargePayloads", mode);
     }
     let server = server.build().unwrap();
-    let policies = Policies {
-        large_payloads: poa,
-        ..Policies::default()
-    };
+    let policies = Policies { large_payloads: poa, ..Policies::default() };
     let root = server.root_poa();
     let poa = root.new_poa("stores").policies(policies);
     let poa = poa.manager(root.manager().clone()).create().unwrap();
     let local: StoreRef = poa.activate(Servant).unwrap();
     let client = Orb::builder().build().unwrap();
     let store: StoreRef = client.resolve(&local.to_ior()).unwrap();
-    Setting {
-        server,
-        client,
-        store,
-        _turn: turn,
-    }
+    Setting { server, client, store, _turn: turn }
 }
 
 impl Drop for Setting {
@@ -112,10 +104,7 @@ fn copied(work: impl FnOnce() -> i64) -> (i64, u64) {
     let result = work();
     let copied = oxorb_sys::shared::copied() - before;
     let payloads = copied / OCTETS as u64;
-    assert!(
-        copied - payloads * OCTETS as u64 <= HEADS,
-        "{copied} octets"
-    );
+    assert!(copied - payloads * OCTETS as u64 <= HEADS, "{copied} octets");
     (result, payloads)
 }
 
@@ -134,42 +123,22 @@ impl Setting {
         });
         assert_eq!(first, second);
         assert_eq!(first % 1_000_000, OCTETS as i64 + 7);
-        Counts {
-            sent,
-            room,
-            in_place: first > 1_000_000,
-        }
+        Counts { sent, room, in_place: first > 1_000_000 }
     }
 }
 
 fn wanted(mode: LargePayloads) -> Counts {
     let copies = u64::from(mode == LargePayloads::Copied);
-    Counts {
-        sent: 1 + copies,
-        room: copies,
-        in_place: copies == 0,
-    }
+    Counts { sent: 1 + copies, room: copies, in_place: copies == 0 }
 }
 
 #[test]
 fn each_mode_copies_as_often_at_the_orb_as_at_the_endpoint_and_the_poa() {
     for (mode, text) in MODES {
         let endpoint = format!("shm://|payloads={text}");
-        assert_eq!(
-            setting("shm://", Some(text), None).counts(),
-            wanted(mode),
-            "{text}"
-        );
-        assert_eq!(
-            setting(&endpoint, None, None).counts(),
-            wanted(mode),
-            "{text}"
-        );
-        assert_eq!(
-            setting("shm://", None, Some(mode)).counts(),
-            wanted(mode),
-            "{text}"
-        );
+        assert_eq!(setting("shm://", Some(text), None).counts(), wanted(mode), "{text}");
+        assert_eq!(setting(&endpoint, None, None).counts(), wanted(mode), "{text}");
+        assert_eq!(setting("shm://", None, Some(mode)).counts(), wanted(mode), "{text}");
     }
 }
 
@@ -197,15 +166,11 @@ fn the_poa_goes_before_the_endpoint_and_that_before_the_orb() {
 /// Each endpoint of a server has its own mode, and so do the light messagings.
 #[test]
 fn endpoints_of_one_server_differ() {
-    for (protocol, other) in [
-        ("shm", "giop-lite+shm"),
-        ("giop-lite+shm", "giop-lite-rt+shm"),
-    ] {
+    for (protocol, other) in [("shm", "giop-lite+shm"), ("giop-lite+shm", "giop-lite-rt+shm")] {
         let _turn = turn();
-        for (payloads, mode) in [
-            ("copied", LargePayloads::Copied),
-            ("in-place", LargePayloads::InPlace),
-        ] {
+        for (payloads, mode) in
+            [("copied", LargePayloads::Copied), ("in-place", LargePayloads::InPlace)]
+        {
             let server = Orb::builder()
                 .listen(&format!("{protocol}://|payloads={payloads}"))
                 .listen(&format!("{other}://|payloads=single-copy"))
@@ -220,11 +185,7 @@ fn endpoints_of_one_server_differ() {
                 put();
                 let in_place = mode != LargePayloads::Copied;
                 let sum = OCTETS as i64 + 1 + 1_000_000 * i64::from(in_place);
-                assert_eq!(
-                    copied(put),
-                    (sum, 2 - u64::from(in_place)),
-                    "{name} {mode:?}"
-                );
+                assert_eq!(copied(put), (sum, 2 - u64::from(in_place)), "{name} {mode:?}");
                 client.shutdown(true).unwrap();
             }
             server.shutdown(true).unwrap();
@@ -254,19 +215,11 @@ fn a_server_that_reads_in_place_only_refuses_large_copies() {
         refuses(&setting(endpoint, Some("in-place-only"), None));
         refuses(&setting(endpoint, None, Some(only)));
         // An object that takes copies is served, whatever the ORB says.
-        let lenient = setting(
-            endpoint,
-            Some("in-place-only"),
-            Some(LargePayloads::InPlace),
-        );
+        let lenient = setting(endpoint, Some("in-place-only"), Some(LargePayloads::InPlace));
         let sum = lenient.store.put("", (&image).into(), 0, 0.0).unwrap();
         assert_eq!(sum, OCTETS as i64 + 7);
     }
-    refuses(&setting(
-        "shm://|blocks=0&payloads=in-place-only",
-        None,
-        None,
-    ));
+    refuses(&setting("shm://|blocks=0&payloads=in-place-only", None, None));
     // Memory is shared, but another payload lies there; and all of it may be out.
     let setting = setting("shm://|blocks=256K&payloads=in-place-only", None, None);
     let counts = vec![1; 10_000];
@@ -279,10 +232,7 @@ fn a_server_that_reads_in_place_only_refuses_large_copies() {
     drop(room);
     // Within the process nothing is sent, and nothing refused.
     let local: StoreRef = setting.server.resolve(&setting.store.to_ior()).unwrap();
-    assert_eq!(
-        local.put("", (&image).into(), 0, 0.0).unwrap(),
-        OCTETS as i64 + 7
-    );
+    assert_eq!(local.put("", (&image).into(), 0, 0.0).unwrap(), OCTETS as i64 + 7);
 }
 
 #[test]
@@ -297,9 +247,7 @@ fn modes_of_other_transports_change_nothing() {
             }
         }
     }
-    let refused = Orb::builder()
-        .listen("iiop://127.0.0.1:0/payloads=copied")
-        .build();
+    let refused = Orb::builder().listen("iiop://127.0.0.1:0/payloads=copied").build();
     assert!(refused.is_err());
 }
 

@@ -141,10 +141,7 @@ impl Bench {
         });
         let client = client.build().unwrap();
         let looks = Arc::new(Mutex::new(Vec::with_capacity(10 * (WARM_UP + CALLS))));
-        let servant = || Servant {
-            looks: Arc::clone(&looks),
-            image: vec![9; OCTETS],
-        };
+        let servant = || Servant { looks: Arc::clone(&looks), image: vec![9; OCTETS] };
         let (poa, servants) = (server.root_poa(), [servant(), servant()]);
         let [first, second] = servants;
         let store: StoreRef = poa.activate(first).unwrap();
@@ -235,12 +232,7 @@ fn cost(bench: &Bench, call: impl Fn(&Bench) -> bool) -> Cost {
 
 /// The steady path, as docs/shared-memory.md has it: nothing is allocated, and no lock taken.
 fn free(copies: u64, in_place: bool) -> Cost {
-    Cost {
-        client: (0, 0),
-        server: (0, 0),
-        copies,
-        in_place,
-    }
+    Cost { client: (0, 0), server: (0, 0), copies, in_place }
 }
 
 #[test]
@@ -296,20 +288,17 @@ fn a_warm_call_with_a_room_makes_no_system_call_while_both_spin() {
 /// Threads that sleep: to wake the other one, to wait on the word and, after 5 ms, at the socket.
 #[test]
 fn a_warm_call_with_a_room_only_wakes_and_waits() {
-    let trace = syscalls::traced(
-        test_name(a_warm_call_with_a_room_only_wakes_and_waits),
-        || {
-            let _guard = watchdog(LONG);
-            let bench = Bench::new(LargePayloads::InPlace, Duration::ZERO);
-            bench.put_rooms(WARM_UP);
-            // What the first one of its kind does once is not counted.
-            bench.store.marked_false(&[]).unwrap();
-            bench.store.marked_false(&[0; BEGIN]).unwrap();
-            syscalls::section("client", || bench.put_rooms(CALLS));
-            bench.store.marked_false(&[0; END]).unwrap();
-            bench.end();
-        },
-    );
+    let trace = syscalls::traced(test_name(a_warm_call_with_a_room_only_wakes_and_waits), || {
+        let _guard = watchdog(LONG);
+        let bench = Bench::new(LargePayloads::InPlace, Duration::ZERO);
+        bench.put_rooms(WARM_UP);
+        // What the first one of its kind does once is not counted.
+        bench.store.marked_false(&[]).unwrap();
+        bench.store.marked_false(&[0; BEGIN]).unwrap();
+        syscalls::section("client", || bench.put_rooms(CALLS));
+        bench.store.marked_false(&[0; END]).unwrap();
+        bench.end();
+    });
     let Some(trace) = trace else { return };
     for side in ["client", "server"] {
         let own = &trace.section(side).own;

@@ -46,10 +46,7 @@ fn first_call(store: &StoreRef, call: impl FnOnce(&StoreRef)) -> u64 {
 
 #[test]
 fn the_first_large_request_allocates_as_often_as_a_small_one() {
-    let server = Orb::builder()
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .expect("listens");
+    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().expect("listens");
     let store: StoreRef = server.root_poa().activate(Servant).expect("activates");
     let grids = [[1; 500], [2; 500]];
     // What is made once in a process is made.
@@ -69,12 +66,8 @@ fn the_first_large_request_allocates_as_often_as_a_small_one() {
 
 #[test]
 fn elements_that_nothing_bounds_are_provided_for_by_the_first() {
-    let cells: Vec<Cell> = (0..1000)
-        .map(|value| Cell {
-            name: format!("cell number {value}"),
-            value,
-        })
-        .collect();
+    let cells: Vec<Cell> =
+        (0..1000).map(|value| Cell { name: format!("cell number {value}"), value }).collect();
     let (octets, made) = allocations(|| {
         let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
         cells.encode(&mut e).expect("encodes");

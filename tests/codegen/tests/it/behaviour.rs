@@ -18,24 +18,15 @@ use oxorb_codegen_tests::does::behaviour::{Lists, POKED};
 use oxorb_codegen_tests::values::{Tree, TreeOperations};
 
 fn circle(radius: f64) -> Circle {
-    Circle {
-        radius,
-        paint: "red".into(),
-    }
+    Circle { radius, paint: "red".into() }
 }
 
 fn ring() -> Ring {
-    Ring {
-        base: circle(2.0),
-        hole: 1.0,
-    }
+    Ring { base: circle(2.0), hole: 1.0 }
 }
 
 fn badge() -> Badge {
-    Badge {
-        base: ring(),
-        text: "OxORB".into(),
-    }
+    Badge { base: ring(), text: "OxORB".into() }
 }
 
 fn list(numbers: &[i32]) -> Link<List> {
@@ -80,13 +71,7 @@ fn what_changes_a_value_changes_it_for_this_handle_alone() {
     mine.fade(1.0).unwrap();
     let badge = mine.downcast::<Badge>().unwrap();
     assert_eq!(std::ptr::from_ref::<Badge>(&*badge), place);
-    assert_eq!(
-        badge.base.base,
-        Circle {
-            radius: 1.0,
-            paint: "green".into()
-        }
-    );
+    assert_eq!(badge.base.base, Circle { radius: 1.0, paint: "green".into() });
     drop(badge);
     match mine.set_colour("") {
         Err(coloured::SetColourError::Refused(Refused { why })) => assert_eq!(why, "no colour"),
@@ -98,11 +83,7 @@ fn what_changes_a_value_changes_it_for_this_handle_alone() {
 fn a_state_is_changed_in_place_or_copied() {
     let mut ring = Value::cyclic(|first| List {
         head: 1,
-        tail: Value::new(List {
-            head: 2,
-            tail: first,
-        })
-        .into(),
+        tail: Value::new(List { head: 2, tail: first }).into(),
     });
     let old = ring.clone();
     ring.make_mut().head = 7;
@@ -136,10 +117,7 @@ fn orbs() -> (Orb, Orb) {
 #[test]
 fn a_value_is_a_servant_of_what_it_supports() {
     let (server, client) = orbs();
-    let worker = Value::new(Worker {
-        name: "Ada".into(),
-        grade: 3,
-    });
+    let worker = Value::new(Worker { name: "Ada".into(), grade: 3 });
     let base: Value<ValueBase> = worker.upcast();
     let worker = base.downcast::<Worker>().unwrap();
     let served: ServiceRef = server.root_poa().activate(worker.clone()).unwrap();
@@ -193,9 +171,7 @@ fn recursive_types_in_every_direction() {
     let notes: Arc<dyn Watcher> = Arc::new(Notes(Mutex::default()));
     let handle: Arc<dyn std::any::Any + Send + Sync> = Arc::new(());
     let nobody = Abstract::Nil;
-    numbers
-        .watch(Some(&notes), &handle, None, None, &nobody)
-        .unwrap();
+    numbers.watch(Some(&notes), &handle, None, None, &nobody).unwrap();
     assert_eq!(*numbers.crop(&[1, 2, 3], 2).unwrap(), [1, 2]);
     assert_eq!(numbers.told(&Context::new()).unwrap(), "nobody");
     numbers.forget(1).unwrap();
@@ -207,31 +183,19 @@ fn recursive_types_in_every_direction() {
     assert_eq!(ListOperations::info(&numbers).unwrap(), numbers.tail);
     ListOperations::upcast(&numbers, &Link::null(), &TypeCode::LONG).unwrap();
     shorter.set_info(&Link::null()).unwrap();
-    assert!(matches!(
-        ListOperations::info(&shorter),
-        Err(list::InfoError::Missing(_))
-    ));
+    assert!(matches!(ListOperations::info(&shorter), Err(list::InfoError::Missing(_))));
     assert_eq!(shorter.info().id, List::INFO.id);
-    let sealed = Value::new(Sealed {
-        inside: b"key".to_vec(),
-    });
+    let sealed = Value::new(Sealed { inside: b"key".to_vec() });
     assert!(sealed.opens("key").unwrap());
     assert_eq!(Value::new(Outside { value: 4 }).twice(), Ok(8));
 }
 
 #[test]
 fn what_nobody_wrote_is_no_implement() {
-    let tree = Value::new(Tree {
-        base: String::new(),
-        children: vec![],
-        any_value: Link::null(),
-    });
+    let tree = Value::new(Tree { base: String::new(), children: vec![], any_value: Link::null() });
     let exception = tree.levels().unwrap_err();
     assert_eq!(exception.kind, SystemExceptionKind::NoImplement);
-    assert_eq!(
-        exception.minor,
-        minor::no_implement::NO_VALUE_IMPLEMENTATION
-    );
+    assert_eq!(exception.minor, minor::no_implement::NO_VALUE_IMPLEMENTATION);
     let bell = Value::new(Bell { volume: 1 });
     assert_eq!(bell.ring().unwrap_err(), exception);
     // The same over the wire.

@@ -13,9 +13,7 @@ struct Servant {
 }
 
 fn servant() -> Servant {
-    Servant {
-        clone: Mutex::new(0),
-    }
+    Servant { clone: Mutex::new(0) }
 }
 
 impl Node for Servant {
@@ -57,14 +55,7 @@ impl Node for Servant {
         let untyped = some[0].as_ref().map(NodeRef::unchecked_narrow);
         let four = Clone::clone(cells);
         *more = vec![None; some.len() + 1];
-        Ok((
-            Holder {
-                some,
-                four,
-                untyped,
-            },
-            None,
-        ))
+        Ok((Holder { some, four, untyped }, None))
     }
 }
 
@@ -81,13 +72,7 @@ fn references_in_every_container() {
         assert_eq!((none, more.len()), (None, 3));
         assert_eq!(holder.some, [me(), None]);
         assert_eq!(holder.four, [[me(), None], [None, me()]]);
-        assert!(
-            holder
-                .untyped
-                .unwrap()
-                .is_a(NodeRef::REPOSITORY_ID)
-                .unwrap()
-        );
+        assert!(holder.untyped.unwrap().is_a(NodeRef::REPOSITORY_ID).unwrap());
         assert_eq!(node.all().unwrap(), ["a", "b"]);
     }
 }
@@ -98,14 +83,7 @@ fn operations_named_like_methods_of_rust() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let node: NodeRef = orb.root_poa().activate(servant()).unwrap();
     node.set_clone(1).unwrap();
-    assert_eq!(
-        (
-            node.clone().unwrap(),
-            node.fmt().unwrap(),
-            node.eq().unwrap()
-        ),
-        (1, 2, 3)
-    );
+    assert_eq!((node.clone().unwrap(), node.fmt().unwrap(), node.eq().unwrap()), (1, 2, 3));
     node.default().unwrap();
     let same = Clone::clone(&node);
     assert!(same == node);
@@ -114,20 +92,13 @@ fn operations_named_like_methods_of_rust() {
 #[test]
 fn modules_named_like_crates() {
     let held = idl_std::Core { x: 1 };
-    let all = idl_oxorb::Decode {
-        e: vec![1],
-        d: 2,
-        put: idl_oxorb::T { held },
-    };
+    let all = idl_oxorb::Decode { e: vec![1], d: 2, put: idl_oxorb::T { held } };
     assert_eq!(all.put.held.x, 1);
 }
 
 #[test]
 fn exceptions_may_carry_references() {
-    let lost = Lost {
-        who: None,
-        what: Linked::One(None),
-    };
+    let lost = Lost { who: None, what: Linked::One(None) };
     let error = user::WideError::from(lost);
     assert!(error.to_string().contains("Lost"));
 }

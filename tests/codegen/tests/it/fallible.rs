@@ -112,11 +112,7 @@ fn raised(result: Result<()>) {
 fn scopes(bell: &BellRef, servant: &Cracked) {
     raised(bell.with(SyncScope::WithTarget).ring("here"));
     bell.with(SyncScope::WithTarget).ring("there").unwrap();
-    for scope in [
-        SyncScope::None,
-        SyncScope::WithTransport,
-        SyncScope::WithServer,
-    ] {
+    for scope in [SyncScope::None, SyncScope::WithTransport, SyncScope::WithServer] {
         bell.with(scope).ring("here").unwrap();
     }
     bell.with(SyncScope::WithTarget).hush().unwrap();

@@ -20,10 +20,7 @@ impl included::Base for Host {
 impl Hello for Host {
     fn greet(&self, words: &Greeting, via: Option<&ForwardRef>) -> Result<Greetings, GreetError> {
         if words.feeling == Mood::Sad {
-            return Err(Shy {
-                excuse: words.text.clone(),
-            }
-            .into());
+            return Err(Shy { excuse: words.text.clone() }.into());
         }
         // Around the corner and back.
         let back = via.map(ForwardRef::back).transpose()?.flatten();
@@ -43,55 +40,31 @@ impl Forward for Host {
 #[test]
 fn calls_across_interfaces_of_one_file() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let host = std::sync::Arc::new(Host {
-        itself: Default::default(),
-    });
+    let host = std::sync::Arc::new(Host { itself: Default::default() });
     // One servant, two interfaces: the type of the reference says which.
-    let hello: HelloRef = orb
-        .root_poa()
-        .activate(std::sync::Arc::clone(&host))
-        .unwrap();
-    let forward: ForwardRef = orb
-        .root_poa()
-        .activate(std::sync::Arc::clone(&host))
-        .unwrap_or_else(|_| {
-            let poa = orb
-                .root_poa()
-                .create_poa("forward", Default::default())
-                .unwrap();
+    let hello: HelloRef = orb.root_poa().activate(std::sync::Arc::clone(&host)).unwrap();
+    let forward: ForwardRef =
+        orb.root_poa().activate(std::sync::Arc::clone(&host)).unwrap_or_else(|_| {
+            let poa = orb.root_poa().create_poa("forward", Default::default()).unwrap();
             poa.activate(std::sync::Arc::clone(&host)).unwrap()
         });
     host.itself.set(hello.clone()).unwrap();
 
-    let words = Greeting {
-        text: "hello".into(),
-        feeling: Mood::Glad,
-        needed: included::Needed { x: 0 },
-    };
+    let words =
+        Greeting { text: "hello".into(), feeling: Mood::Glad, needed: included::Needed { x: 0 } };
     let answers = hello.greet(&words, Some(&forward)).unwrap();
     assert_eq!(answers[0].needed.x, 3);
     assert_eq!(included::BaseRef::from(hello.clone()).need().unwrap().x, 3);
 
-    let sad = Greeting {
-        feeling: Mood::Sad,
-        ..words
-    };
+    let sad = Greeting { feeling: Mood::Sad, ..words };
     let refused = hello.greet(&sad, None).unwrap_err();
-    assert_eq!(
-        refused,
-        GreetError::Shy(Shy {
-            excuse: "hello".into()
-        })
-    );
+    assert_eq!(refused, GreetError::Shy(Shy { excuse: "hello".into() }));
     assert_eq!(HelloRef::REPOSITORY_ID, "IDL:Hello:1.0");
     assert_eq!(refused.to_string(), r#"Shy: excuse "hello""#);
 }
 
 #[test]
 fn unions_at_file_scope() {
-    assert_eq!(
-        Either::right(5),
-        Either::Right(either::RightLabel::new(2).unwrap(), 5)
-    );
+    assert_eq!(Either::right(5), Either::Right(either::RightLabel::new(2).unwrap(), 5));
     assert_eq!(Either::other().discriminant(), 0);
 }

@@ -23,17 +23,10 @@ fn structs_have_defaults_whatever_they_hold() {
 
     let all = Everything::default();
     assert!(all.cells.iter().flatten().all(|&cell| cell == 0));
-    assert!(
-        all.rows
-            .iter()
-            .all(|row| row.seven == 7 && row.code.is_empty())
-    );
+    assert!(all.rows.iter().all(|row| row.seven == 7 && row.code.is_empty()));
     assert_eq!(all.shade, Colour::Red);
     assert_eq!(all.pick, Choice::Name(String::new()));
     assert!(all.few.is_empty() && all.wide.is_empty());
     assert!(all.target.is_none() && all.perhaps.is_none());
-    assert_eq!(
-        (all.price.to_string(), all.blob),
-        ("0.00".to_owned(), [0; 64])
-    );
+    assert_eq!((all.price.to_string(), all.blob), ("0.00".to_owned(), [0; 64]));
 }

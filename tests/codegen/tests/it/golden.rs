@@ -32,12 +32,7 @@ fn committed_rust_is_fresh() {
 fn check_finds_what_is_stale() {
     let out = std::env::temp_dir().join(format!("oxorb-golden-{}", std::process::id()));
     let files = generated(&out);
-    assert!(
-        files
-            .check()
-            .iter()
-            .all(|stale| stale.state == StaleState::Missing)
-    );
+    assert!(files.check().iter().all(|stale| stale.state == StaleState::Missing));
     files.write().unwrap();
     assert_eq!(files.check(), []);
     let bank = out.join("bank.rs");
@@ -63,10 +58,7 @@ mod committed {
 
 #[test]
 fn committed_rust_compiles() {
-    let booking = committed::bank::Booking {
-        amount: 1,
-        text: "rent".into(),
-    };
+    let booking = committed::bank::Booking { amount: 1, text: "rent".into() };
     let statement: committed::bank::Statement = vec![booking];
     assert_eq!(statement.len(), 1);
 }

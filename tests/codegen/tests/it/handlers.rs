@@ -109,10 +109,7 @@ impl Oven for Baker {
     fn bake(&self, what: &str, minutes: i32) -> Result<i64, BakeError> {
         match minutes {
             0 => Err(Cold { degrees: 20 }.into()),
-            1 => Err(Full {
-                what: vec![what.to_owned()],
-            }
-            .into()),
+            1 => Err(Full { what: vec![what.to_owned()] }.into()),
             2 => Err(SystemException::no_permission(4, CompletionStatus::Yes).into()),
             _ => Ok(i64::from(minutes) * 2),
         }
@@ -146,26 +143,15 @@ fn call_all(oven: &OvenRef, to: &To, told: &Receiver<String>) {
     assert_eq!(next(told), "baked 8");
     for (minutes, wanted) in [
         (0, BakeError::Cold(Cold { degrees: 20 })),
-        (
-            1,
-            BakeError::Full(Full {
-                what: vec!["cake".to_owned()],
-            }),
-        ),
-        (
-            2,
-            SystemException::no_permission(4, CompletionStatus::Yes).into(),
-        ),
+        (1, BakeError::Full(Full { what: vec!["cake".to_owned()] })),
+        (2, SystemException::no_permission(4, CompletionStatus::Yes).into()),
     ] {
         oven.sendc_bake(to.clone(), "cake", minutes);
         assert_eq!(next(told), format!("{wanted:?}"));
     }
     oven.sendc_tell(to.clone(), "yes", &[1], None);
     assert_eq!(next(told), "told");
-    let [a, b] = ["a", "b"].map(|name| Recipe {
-        name: name.to_owned(),
-        photo: vec![7],
-    });
+    let [a, b] = ["a", "b"].map(|name| Recipe { name: name.to_owned(), photo: vec![7] });
     oven.sendc_swap(to.clone(), &a, &b, &[1]);
     assert_eq!(next(told), "b a a [7] [1, 9]");
     oven.sendc_serve(to.clone(), true);
@@ -192,9 +178,7 @@ fn a_handler_is_an_object_anywhere_or_no_object_at_all() {
     let id = "IDL:omg.org/Messaging/ReplyHandler:1.0";
     assert!(oxorb::Interface::reference(&elsewhere).is_a(id).unwrap());
     assert_eq!(
-        oxorb::Interface::reference(&elsewhere)
-            .repository_id()
-            .unwrap(),
+        oxorb::Interface::reference(&elsewhere).repository_id().unwrap(),
         "IDL:kitchen/AMI_OvenHandler:1.0"
     );
     call_all(&oven, &ReplyTo::Object(elsewhere.clone()), &told);

@@ -100,11 +100,7 @@ fn integers_of_eight_bits() {
 
 #[test]
 fn bitsets() {
-    let high = idl4::High {
-        d: 1,
-        bits: 3,
-        e: 1 << 55,
-    };
+    let high = idl4::High { d: 1, bits: 3, e: 1 << 55 };
     round_trip(idl4::Bits {
         pad: 1,
         a_low: low(),
@@ -116,16 +112,10 @@ fn bitsets() {
         [0b100_11111],
         "the first field lies lowest"
     );
-    assert_eq!(
-        encoded(&high, ByteOrder::Big, 0).unwrap().len(),
-        8,
-        "64 bits"
-    );
-    for wrong in [
-        idl4::Low { d: 32, bits: 0 },
-        idl4::Low { d: 0, bits: 4 },
-        idl4::Low { d: 0, bits: -5 },
-    ] {
+    assert_eq!(encoded(&high, ByteOrder::Big, 0).unwrap().len(), 8, "64 bits");
+    for wrong in
+        [idl4::Low { d: 32, bits: 0 }, idl4::Low { d: 0, bits: 4 }, idl4::Low { d: 0, bits: -5 }]
+    {
         assert_eq!(refused(&wrong), ErrorKind::BadValue, "{wrong:?}");
     }
 }
@@ -151,10 +141,7 @@ fn struct_inheritance() {
         },
         children: vec![],
     };
-    let tree = idl4::Derived {
-        children: vec![leaf.clone()],
-        ..leaf
-    };
+    let tree = idl4::Derived { children: vec![leaf.clone()], ..leaf };
     round_trip(tree.clone());
     let middle = idl4::Middle::from(tree);
     assert_eq!((middle.number, middle.number_text.as_str()), (1, "one"));
@@ -172,11 +159,7 @@ fn optional_members() {
 
 #[test]
 fn unions_of_new_discriminators() {
-    for value in [
-        idl4::ByWchar::X(1),
-        idl4::ByWchar::Y("y".into()),
-        idl4::ByWchar::z(3),
-    ] {
+    for value in [idl4::ByWchar::X(1), idl4::ByWchar::Y("y".into()), idl4::ByWchar::z(3)] {
         round_trip(value);
     }
     round_trip(idl4::ByInt8::Minus(1));
@@ -205,10 +188,7 @@ fn maps_of_every_kind() {
         a_wordy: ["a", "b", "c", "d"].map(|key| (key.into(), vec![])).into(),
         ..maps()
     };
-    let bound = ErrorKind::BoundExceeded {
-        length: 4,
-        bound: 3,
-    };
+    let bound = ErrorKind::BoundExceeded { length: 4, bound: 3 };
     assert_eq!(refused(&too_many), bound);
 }
 
@@ -240,10 +220,7 @@ fn anys_type_codes_and_fixed() {
         types: vec![TypeCode::LONG, idl4::scores::type_code()],
     });
     round_trip(idl4::Odd {
-        what: Any::new(idl4::Odd {
-            what: Any::new(true),
-            how: None,
-        }),
+        what: Any::new(idl4::Odd { what: Any::new(true), how: None }),
         how: Some(1),
     });
     round_trip(idl4::Money {
@@ -269,11 +246,7 @@ fn valuetypes_with_members_of_idl_4() {
     let ty = idl4::Parcel::type_code();
     assert!(ty.is_complete());
     let label = ty.as_ref().member(1).expect("three members").ty;
-    assert_eq!(
-        label.kind(),
-        TcKind::Union,
-        "what an optional member is on the wire"
-    );
+    assert_eq!(label.kind(), TcKind::Union, "what an optional member is on the wire");
 }
 
 #[test]
@@ -367,10 +340,7 @@ fn calls() {
     let remote: oxorb::ObjectRef = client.resolve(&url).unwrap();
     let remote: idl4::EverythingRef = oxorb::Interface::unchecked_narrow(&remote);
     for it in [local, remote] {
-        assert_eq!(
-            it.value().unwrap().get::<idl4::Maps>().unwrap(),
-            Some(maps())
-        );
+        assert_eq!(it.value().unwrap().get::<idl4::Maps>().unwrap(), Some(maps()));
         it.set_value(&Any::new(low())).unwrap();
         it.set_a_scores(&it.a_scores().unwrap()).unwrap();
         let mut mid = idl4::Mid::M1;
@@ -394,10 +364,8 @@ fn calls() {
         assert_eq!(before.get::<i32>().unwrap(), Some(5));
         assert_eq!((other, ty), (value, idl4::Options::type_code()));
         // References that come in an any can be called.
-        let mut other = Any::new(vec![
-            Any::new(Some(it.clone())),
-            Any::new(it.a_scores().unwrap()),
-        ]);
+        let mut other =
+            Any::new(vec![Any::new(Some(it.clone())), Any::new(it.a_scores().unwrap())]);
         let (back, _) = it.pass(&other.clone(), &mut other).unwrap();
         let anys = back.get::<Vec<Any>>().unwrap().expect("a sequence");
         let thing = anys[0].get::<Option<idl4::EverythingRef>>().unwrap();

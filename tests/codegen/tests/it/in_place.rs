@@ -30,8 +30,7 @@ fn sum(octets: &Octets<'_>) -> i64 {
 
 impl Servant {
     fn note(&self, octets: &Octets<'_>) {
-        self.leased
-            .fetch_add(usize::from(octets.is_leased()), Ordering::Relaxed);
+        self.leased.fetch_add(usize::from(octets.is_leased()), Ordering::Relaxed);
     }
 }
 
@@ -97,12 +96,7 @@ fn setting_of(server: Orb) -> Setting {
     let servant = Arc::new(Servant::default());
     let local: StoreRef = server.root_poa().activate(Arc::clone(&servant)).unwrap();
     let store = client.resolve(&local.to_ior()).unwrap();
-    Setting {
-        server,
-        client,
-        servant,
-        store,
-    }
+    Setting { server, client, servant, store }
 }
 
 impl Setting {
@@ -217,10 +211,7 @@ fn modes_say_which_side_copies() {
     let first = refused.room(40_000).unwrap();
     for octets in [40_000, 100, 1 << 20] {
         let error = refused.room(octets).unwrap_err();
-        assert!(
-            error.to_string().contains("NO_RESOURCES (minor OxORB 4"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("NO_RESOURCES (minor OxORB 4"), "{error}");
         assert!(!setting.store.room(octets).unwrap().is_in_place());
     }
     drop(first);
@@ -235,9 +226,7 @@ fn modes_say_which_side_copies() {
     let error = error.unwrap_err().to_string();
     assert!(error.contains("NO_RESOURCES (minor OxORB 5"), "{error}");
 
-    let server = Orb::builder()
-        .listen("shm://")
-        .setting("LargePayloads", "copied");
+    let server = Orb::builder().listen("shm://").setting("LargePayloads", "copied");
     let copying = setting_of(server.build().unwrap());
     let (image, sum) = image(40_000);
     let mut room = copying.store.room(image.len()).unwrap();
@@ -278,10 +267,7 @@ impl oxorb::Servant for Relay {
 fn a_request_is_copied_before_its_arguments_are_taken() {
     let setting = setting("shm://");
     for first in [true, false] {
-        let relay = setting
-            .server
-            .root_poa()
-            .activate_servant(Arc::new(Relay { first }));
+        let relay = setting.server.root_poa().activate_servant(Arc::new(Relay { first }));
         let relay = relay.unwrap().to_string();
         let store: StoreRef = setting.client.resolve(&relay).unwrap();
         let kept = store.keep((&[7; 40_000]).into());

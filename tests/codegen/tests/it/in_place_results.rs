@@ -23,10 +23,7 @@ fn octet(at: usize) -> u8 {
 fn assert_image(image: &Octets<'_>, octets: usize) {
     let mut at = 0;
     image.for_each_chunk::<1000>(|chunk| {
-        let right = chunk
-            .iter()
-            .zip(at..)
-            .all(|(found, at)| *found == octet(at));
+        let right = chunk.iter().zip(at..).all(|(found, at)| *found == octet(at));
         assert!(right, "from {at} of {octets}");
         at += chunk.len();
     });
@@ -35,9 +32,7 @@ fn assert_image(image: &Octets<'_>, octets: usize) {
 
 impl Servant {
     fn new() -> Self {
-        Self {
-            image: (0..MOST).map(octet).collect(),
-        }
+        Self { image: (0..MOST).map(octet).collect() }
     }
 
     fn part(&self, octets: i32) -> &[u8] {
@@ -60,11 +55,7 @@ impl Source for Servant {
 
     fn all(&self, octets: i32, number: &mut f64) -> Result<(i16, String, Octets<'_>)> {
         *number += 0.5;
-        Ok((
-            octets as i16,
-            "x".repeat(octets as usize % 9),
-            self.part(octets).to_vec().into(),
-        ))
+        Ok((octets as i16, "x".repeat(octets as usize % 9), self.part(octets).to_vec().into()))
     }
 
     fn behind(&self, octets: i32) -> Result<(Octets<'_>, String, Cow<'_, [i64]>)> {
@@ -96,19 +87,12 @@ struct Setting {
 
 fn setting_with(endpoint: &str, client: &[(&str, &str)]) -> Setting {
     let server = Orb::builder().listen(endpoint).build().unwrap();
-    let client = client
-        .iter()
-        .fold(Orb::builder(), |builder, (name, value)| {
-            builder.setting(name, value)
-        });
+    let client =
+        client.iter().fold(Orb::builder(), |builder, (name, value)| builder.setting(name, value));
     let client = client.build().unwrap();
     let local: SourceRef = server.root_poa().activate(Servant::new()).unwrap();
     let source = client.resolve(&local.to_ior()).unwrap();
-    Setting {
-        server,
-        client,
-        source,
-    }
+    Setting { server, client, source }
 }
 
 fn setting(endpoint: &str) -> Setting {
@@ -179,27 +163,18 @@ fn what_is_small_or_not_marked_or_another_result_is_copied() {
         assert_image(&image, octets as usize);
     }
     for _ in 0..3 {
-        assert_eq!(
-            *source.copied(100_000).unwrap(),
-            *Servant::new().part(100_000)
-        );
+        assert_eq!(*source.copied(100_000).unwrap(), *Servant::new().part(100_000));
         assert_eq!(source.marked_false(100_000).unwrap().len(), 100_000);
     }
     let (image, name, counts) = source.behind(20_003).unwrap();
     assert_image(&image, 20_003);
-    assert_eq!(
-        (image.is_leased(), &*name, &*counts),
-        (true, "between", &[7; 20_003][..])
-    );
+    assert_eq!((image.is_leased(), &*name, &*counts), (true, "between", &[7; 20_003][..]));
     let (counts, image) = source.two(20_003).unwrap();
     assert_image(&image, 20_003);
     assert_eq!((image.is_leased(), &*counts), (false, &[7; 20_003][..]));
     assert_image(&source.find("50000").unwrap(), 50_000);
     let missing = source.find("missing");
-    assert!(
-        matches!(missing, Err(source::FindError::Missing(_))),
-        "{missing:?}"
-    );
+    assert!(matches!(missing, Err(source::FindError::Missing(_))), "{missing:?}");
 }
 
 #[test]
@@ -242,16 +217,13 @@ fn what_is_borrowed_by_the_servant_goes_back() {
 fn leases_that_are_kept_stay_as_they_are_and_nobody_waits_for_them() {
     for client in [&[], SHARED] {
         let setting = setting_with("shm://|blocks=256K", client);
-        let kept: Vec<_> = (0..20)
-            .map(|more| setting.source.read(30_000 + more).unwrap())
-            .collect();
+        let kept: Vec<_> =
+            (0..20).map(|more| setting.source.read(30_000 + more).unwrap()).collect();
         let leased = kept.iter().filter(|image| image.is_leased()).count();
         assert_eq!(leased, 8, "as many as there is memory");
         drop(setting);
         for (image, octets) in kept.into_iter().zip(30_000..) {
-            thread::spawn(move || assert_image(&image, octets))
-                .join()
-                .unwrap();
+            thread::spawn(move || assert_image(&image, octets)).join().unwrap();
         }
     }
 }

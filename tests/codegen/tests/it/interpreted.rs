@@ -55,10 +55,7 @@ where
         ty: C::type_code,
         compiled: fate::<C>,
         interpreted: fate::<I>,
-        sizes: [
-            (<C as Encode>::MAX_SIZE, C::MIN_SIZE),
-            (<I as Encode>::MAX_SIZE, I::MIN_SIZE),
-        ],
+        sizes: [(<C as Encode>::MAX_SIZE, C::MIN_SIZE), (<I as Encode>::MAX_SIZE, I::MIN_SIZE)],
     }
 }
 
@@ -75,14 +72,10 @@ fn all() -> Vec<Pair> {
             Options Chosen ByWchar ByInt8 BySparse ByWide Maps Defaults Odd Money
         }
     });
-    pairs.push(pair::<
-        names::r#type::Match,
-        interpreted::names::r#type::Match,
-    >("match"));
-    pairs.push(pair::<
-        corners::edges::Commented,
-        interpreted::corners::edges::Commented,
-    >("Commented"));
+    pairs.push(pair::<names::r#type::Match, interpreted::names::r#type::Match>("match"));
+    pairs.push(pair::<corners::edges::Commented, interpreted::corners::edges::Commented>(
+        "Commented",
+    ));
     pairs
 }
 
@@ -92,11 +85,7 @@ const ORDERS: [ByteOrder; 2] = [ByteOrder::Big, ByteOrder::Little];
 fn same(pair: &Pair, octets: &[u8], order: ByteOrder, offset: usize) {
     let compiled = (pair.compiled)(octets, order, offset);
     let interpreted = (pair.interpreted)(octets, order, offset);
-    assert_eq!(
-        compiled, interpreted,
-        "{}, {order:?}, from {offset}, of {octets:02x?}",
-        pair.name
-    );
+    assert_eq!(compiled, interpreted, "{}, {order:?}, from {offset}, of {octets:02x?}", pair.name);
 }
 
 /// A value of a type, by its type code: as much in it as `dice` says.
@@ -105,9 +94,7 @@ fn value(ty: &TypeCode, dice: &mut impl FnMut() -> u8) -> Option<Dynamic> {
     // Whatever octets there are, some beginning of them is a value, or the default is.
     octets.resize_with(200, || dice() & 3);
     let mut d = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
-    Dynamic::decode(ty, &mut d)
-        .or_else(|_| Dynamic::default_for(ty))
-        .ok()
+    Dynamic::decode(ty, &mut d).or_else(|_| Dynamic::default_for(ty)).ok()
 }
 
 #[test]
@@ -198,8 +185,5 @@ fn what_cannot_be_sent_is_refused_alike() {
     }
     let compiled = refusal(&too_long!(idl4));
     assert_eq!(compiled, refusal(&too_long!(interpreted::idl4)));
-    assert_eq!(
-        compiled.to_string(),
-        "at octet 10: a length of 8 exceeds the bound of 4"
-    );
+    assert_eq!(compiled.to_string(), "at octet 10: a length of 8 exceeds the bound of 4");
 }

@@ -3,8 +3,5 @@
 use oxorb_codegen_tests::interpreted::calls;
 
 #[path = "calls/suite.rs"]
-#[allow(
-    clippy::duplicate_mod,
-    reason = "the suite holds for both kinds of code"
-)]
+#[allow(clippy::duplicate_mod, reason = "the suite holds for both kinds of code")]
 mod suite;

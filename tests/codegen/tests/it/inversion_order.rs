@@ -77,10 +77,7 @@ fn object(orb: &Orb, pool: ThreadpoolId, priority: i16, teller: Teller) -> Accou
         }),
         ..RtPolicies::default()
     };
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { realtime, ..Policies::default() };
     let poa = orb.root_poa().create_poa(teller.name, policies).unwrap();
     poa.activate(teller).unwrap()
 }
@@ -90,17 +87,11 @@ fn object(orb: &Orb, pool: ThreadpoolId, priority: i16, teller: Teller) -> Accou
 fn served(lanes: &[i16], urgent: i16) -> (Vec<&'static str>, bool) {
     let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let client = Orb::builder().build().unwrap();
-    let lanes = lanes
-        .iter()
-        .map(|lane| ThreadpoolLane::new(Priority::new(*lane).unwrap(), 1));
+    let lanes = lanes.iter().map(|lane| ThreadpoolLane::new(Priority::new(*lane).unwrap(), 1));
     let pool = Threadpool::with_lanes(lanes.collect::<Vec<_>>());
     let pool = server.create_threadpool(pool).unwrap();
     let log = Arc::new(Log::default());
-    let teller = |name, waits| Teller {
-        log: Arc::clone(&log),
-        name,
-        waits,
-    };
+    let teller = |name, waits| Teller { log: Arc::clone(&log), name, waits };
     let seen = |object: AccountRef| -> AccountRef {
         let object = client.string_to_object(&object.to_ior()).unwrap();
         object.unchecked_narrow()
@@ -140,10 +131,7 @@ fn an_urgent_request_is_served_before_all_that_wait_for_a_lower_lane() {
     let (order, first) = served(&[10, 20], 20);
     assert!(first, "{order:?}");
     assert_eq!(order.len() as i64, LOW_REQUESTS + 1);
-    assert_eq!(
-        order.iter().filter(|name| **name == "low").count() as i64,
-        LOW_REQUESTS
-    );
+    assert_eq!(order.iter().filter(|name| **name == "low").count() as i64, LOW_REQUESTS);
 }
 
 /// The gate above can fail.

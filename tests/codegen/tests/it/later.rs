@@ -118,33 +118,18 @@ fn every_kind_of_call_is_answered_by_another_thread() {
     let cook = thread::spawn(move || cook(todo));
     let dish: DishRef = server.root_poa().activate(Plate).unwrap();
     let swept = Arc::<Mutex<Vec<String>>>::default();
-    let servant = Arc::new(Cook {
-        jobs,
-        power: Arc::default(),
-        swept: Arc::clone(&swept),
-        dish: Some(dish),
-    });
-    let local: OvenRef = server
-        .root_poa()
-        .activate(Amh(Arc::clone(&servant)))
-        .unwrap();
+    let servant =
+        Arc::new(Cook { jobs, power: Arc::default(), swept: Arc::clone(&swept), dish: Some(dish) });
+    let local: OvenRef = server.root_poa().activate(Amh(Arc::clone(&servant))).unwrap();
     let elsewhere: OvenRef = client.resolve(&local.to_ior()).unwrap();
     for oven in [local, elsewhere] {
         assert_eq!(oven.bake("bread", 30), Ok(60));
-        assert_eq!(
-            oven.bake("bread", 0),
-            Err(BakeError::Cold(Cold { degrees: 20 }))
-        );
-        let full = Full {
-            what: vec!["bread".to_owned()],
-        };
+        assert_eq!(oven.bake("bread", 0), Err(BakeError::Cold(Cold { degrees: 20 })));
+        let full = Full { what: vec!["bread".to_owned()] };
         assert_eq!(oven.bake("bread", 1), Err(BakeError::Full(full)));
         let denied = SystemException::no_permission(4, CompletionStatus::No);
         assert_eq!(oven.bake("bread", 2), Err(BakeError::System(denied)));
-        assert_eq!(
-            oven.bake("bread", 3),
-            Err(BakeError::Cold(Cold { degrees: 3 }))
-        );
+        assert_eq!(oven.bake("bread", 3), Err(BakeError::Cold(Cold { degrees: 3 })));
         match oven.bake("bread", 4) {
             Err(BakeError::System(raised)) => {
                 assert_eq!(raised.kind, SystemExceptionKind::NoResponse);
@@ -152,10 +137,7 @@ fn every_kind_of_call_is_answered_by_another_thread() {
             other => panic!("{other:?}"),
         }
         assert_eq!(oven.tell("yes", &[1, 2], None), Ok(()));
-        let [a, b] = ["a", "b"].map(|name| Recipe {
-            name: name.to_owned(),
-            photo: vec![7; 3],
-        });
+        let [a, b] = ["a", "b"].map(|name| Recipe { name: name.to_owned(), photo: vec![7; 3] });
         let (mut both, mut octets) = (b.clone(), vec![1]);
         let swapped = oven.swap(&a, &mut both, &mut octets);
         assert_eq!(swapped, Ok((b, "a".to_owned(), vec![7; 3])));
@@ -186,18 +168,10 @@ fn it_is_the_same_interface() {
     let (jobs, _todo) = channel();
     let oven: OvenRef = orb
         .root_poa()
-        .activate(Amh(Cook {
-            jobs,
-            power: Arc::default(),
-            swept: Arc::default(),
-            dish: None,
-        }))
+        .activate(Amh(Cook { jobs, power: Arc::default(), swept: Arc::default(), dish: None }))
         .unwrap();
     let ids = ["Oven", "Heater"].map(|name| format!("IDL:kitchen/{name}:1.0"));
-    assert!(
-        ids.iter()
-            .all(|id| oxorb::Interface::reference(&oven).is_a(id).unwrap())
-    );
+    assert!(ids.iter().all(|id| oxorb::Interface::reference(&oven).is_a(id).unwrap()));
     fn plain<T: Oven>() {}
     let _ = plain::<NeverMade>;
     orb.shutdown(true).unwrap();

@@ -95,10 +95,8 @@ macro_rules! strategy {
                     let client = Orb::builder().build().unwrap();
                     let local: DRef = server.root_poa().activate(All::default()).unwrap();
                     // Through a socket, and within the process.
-                    let remote: DRef = client
-                        .string_to_object(&local.to_ior())
-                        .unwrap()
-                        .unchecked_narrow();
+                    let remote: DRef =
+                        client.string_to_object(&local.to_ior()).unwrap().unchecked_narrow();
                     for d in [remote, local] {
                         calls(&d);
                     }
@@ -108,15 +106,9 @@ macro_rules! strategy {
             }
 
             fn calls(d: &DRef) {
-                let (a, b, c): (ARef, BRef, CRef) = (
-                    d.unchecked_narrow(),
-                    d.unchecked_narrow(),
-                    d.unchecked_narrow(),
-                );
-                assert_eq!(
-                    [a.a0(), a.a1(), d.a0(), c.a1()],
-                    [Ok(100), Ok(101), Ok(100), Ok(101)]
-                );
+                let (a, b, c): (ARef, BRef, CRef) =
+                    (d.unchecked_narrow(), d.unchecked_narrow(), d.unchecked_narrow());
+                assert_eq!([a.a0(), a.a1(), d.a0(), c.a1()], [Ok(100), Ok(101), Ok(100), Ok(101)]);
                 d.set_v(7).unwrap();
                 assert_eq!([a.v(), b.v(), d.v()], [Ok(7); 3]);
                 assert_eq!([b.b0(), d.b0()], [Ok(200); 2]);

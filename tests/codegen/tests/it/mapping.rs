@@ -29,10 +29,7 @@ use mapping::{FigureOperations, Printable, PurseOperations, TicketFactory};
 
 #[test]
 fn names() {
-    let track = mapping::TrackId {
-        track_number: 7,
-        r#type: "ship".into(),
-    };
+    let track = mapping::TrackId { track_number: 7, r#type: "ship".into() };
     assert!(track.track_number < mapping::MAX_TRACK_COUNT);
 }
 
@@ -63,20 +60,14 @@ fn basic_types() {
 
 #[test]
 fn strings() {
-    let labels = mapping::Labels {
-        name: "radar".into(),
-        caption: "Höhe €".into(),
-        code: "LOWI".into(),
-    };
+    let labels =
+        mapping::Labels { name: "radar".into(), caption: "Höhe €".into(), code: "LOWI".into() };
     let _: (String, String, String) = (labels.name, labels.caption, labels.code);
 }
 
 #[test]
 fn sequences() {
-    let frame = mapping::Frame {
-        pixels: vec![0; 64],
-        factors: vec![0.5; 8],
-    };
+    let frame = mapping::Frame { pixels: vec![0; 64], factors: vec![0.5; 8] };
     let _: (Vec<u8>, Vec<f64>) = (frame.pixels, frame.factors);
 }
 
@@ -94,11 +85,7 @@ fn typedefs() {
 
 #[test]
 fn structs() {
-    let hop = Hop {
-        kind: 1,
-        distance: 1500,
-        lane: 3,
-    };
+    let hop = Hop { kind: 1, distance: 1500, lane: 3 };
     let copy = hop;
     assert_eq!(hop, copy);
     let route: mapping::Route = vec![hop, Hop { lane: 4, ..hop }];
@@ -123,11 +110,7 @@ fn unions() {
     let other_label = mapping::sensor::TextLabel::new(3).expect("a label of `text`");
     assert_eq!(Sensor::Text(other_label, "ok".into()).discriminant(), 3);
     assert_eq!(Sensor::raw(0xFF).discriminant(), 0);
-    assert_eq!(
-        mapping::sensor::RawLabel::new(1),
-        None,
-        "that is `temperature`"
-    );
+    assert_eq!(mapping::sensor::RawLabel::new(1), None, "that is `temperature`");
     match warm {
         Sensor::Temperature(degrees) => assert_eq!(degrees, 21.5),
         Sensor::Text(_, text) => panic!("{text}"),
@@ -144,14 +127,8 @@ fn unions_without_default() {
 
 #[test]
 fn recursive_types() {
-    let leaf = mapping::Tree {
-        name: "leaf".into(),
-        children: vec![],
-    };
-    let root = mapping::Tree {
-        name: "root".into(),
-        children: vec![leaf.clone(), leaf],
-    };
+    let leaf = mapping::Tree { name: "leaf".into(), children: vec![] };
+    let root = mapping::Tree { name: "root".into(), children: vec![leaf.clone(), leaf] };
     assert_eq!(root.children.len(), 2);
 }
 
@@ -159,11 +136,7 @@ fn recursive_types() {
 fn any() {
     let (_orb, archive) = archive();
     // Any generated type goes in and comes out.
-    let key = Any::new(Hop {
-        kind: 1,
-        distance: 1500,
-        lane: 3,
-    });
+    let key = Any::new(Hop { kind: 1, distance: 1500, lane: 3 });
     let found: Any = archive.fetch(&key).unwrap();
     assert_eq!(found.get::<String>().unwrap(), None, "not a string but:");
     let event: mapping::Event = found.get().unwrap().expect("an event");
@@ -202,11 +175,7 @@ fn fixed_point_numbers() {
 
 #[test]
 fn small_integers() {
-    let nudge = mapping::Nudge {
-        dx: -1,
-        dy: 1,
-        force: 255,
-    };
+    let nudge = mapping::Nudge { dx: -1, dy: 1, force: 255 };
     let _: (i8, i8, u8) = (nudge.dx, nudge.dy, nudge.force);
 }
 
@@ -227,41 +196,26 @@ fn bitmasks() {
 
 #[test]
 fn bitsets() {
-    let header = mapping::Header {
-        version: 1,
-        urgent: true,
-        level: -20,
-    };
+    let header = mapping::Header { version: 1, urgent: true, level: -20 };
     let _: (u8, bool, i16) = (header.version, header.urgent, header.level);
 }
 
 #[test]
 fn struct_inheritance() {
-    let stop = mapping::Stop {
-        kind: 1,
-        distance: 1500,
-        lane: 3,
-        platform: "7b".into(),
-    };
+    let stop = mapping::Stop { kind: 1, distance: 1500, lane: 3, platform: "7b".into() };
     let hop = Hop::from(stop);
     assert_eq!(hop.distance, 1500);
 }
 
 #[test]
 fn optional_members() {
-    let guest = mapping::Guest {
-        name: "Ada".into(),
-        title: None,
-    };
+    let guest = mapping::Guest { name: "Ada".into(), title: None };
     let _: Option<String> = guest.title;
 }
 
 #[test]
 fn default_values() {
-    let profile = mapping::Profile {
-        verbose: true,
-        ..Default::default()
-    };
+    let profile = mapping::Profile { verbose: true, ..Default::default() };
     assert_eq!((profile.seconds, profile.language.as_str()), (30, "de"));
     assert_eq!(Hop::default().distance, 0);
 }
@@ -273,10 +227,7 @@ fn enums_of_other_sizes() {
 
 #[test]
 fn template_modules() {
-    let page = mapping::hop_lists::Page {
-        entries: vec![],
-        last: true,
-    };
+    let page = mapping::hop_lists::Page { entries: vec![], last: true };
     let _: Vec<Hop> = page.entries;
 }
 
@@ -317,10 +268,7 @@ impl mapping::Account for Teller {
         let mut balance = self.balance.lock().unwrap();
         let left = *balance - i64::from(amount);
         if left < 0 {
-            return Err(Overdrawn {
-                missing: left.unsigned_abs(),
-            }
-            .into());
+            return Err(Overdrawn { missing: left.unsigned_abs() }.into());
         }
         *balance = left;
         Ok(left)
@@ -342,16 +290,11 @@ impl mapping::Savings for Teller {
 }
 
 fn teller() -> Teller {
-    Teller {
-        balance: Mutex::new(100),
-    }
+    Teller { balance: Mutex::new(100) }
 }
 
 fn orb() -> Orb {
-    Orb::builder()
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .expect("an ORB")
+    Orb::builder().listen("iiop://127.0.0.1:0").build().expect("an ORB")
 }
 
 #[test]
@@ -432,10 +375,7 @@ impl mapping::Joint for Shared {
 #[test]
 fn delegation() {
     let orb = orb();
-    let servant = Arc::new(Shared {
-        account: teller(),
-        guests: Mutex::default(),
-    });
+    let servant = Arc::new(Shared { account: teller(), guests: Mutex::default() });
     let joint: mapping::JointRef = orb.root_poa().activate(Arc::clone(&servant)).unwrap();
     joint.invite("Grace").unwrap();
     assert_eq!(joint.withdraw(30).unwrap(), 70);
@@ -505,10 +445,7 @@ fn office() -> (Orb, mapping::OfficeRef) {
 #[test]
 fn valuetypes() {
     let (_orb, office) = office();
-    let ada = Value::new(Person {
-        name: "Ada".into(),
-        partner: Link::null(),
-    });
+    let ada = Value::new(Person { name: "Ada".into(), partner: Link::null() });
     let back = office.greet(&ada.into()).unwrap();
     let ada = back.get().expect("not null");
     assert_eq!(ada.name, "Ada");
@@ -520,11 +457,7 @@ fn cycles() {
     let (_orb, office) = office();
     let ada = Value::cyclic(|ada| Person {
         name: "Ada".into(),
-        partner: Value::new(Person {
-            name: "William".into(),
-            partner: ada,
-        })
-        .into(),
+        partner: Value::new(Person { name: "William".into(), partner: ada }).into(),
     });
     let ada = office.greet(&ada.into()).unwrap().get().unwrap();
     let william = ada.partner.get().unwrap();
@@ -535,10 +468,7 @@ fn cycles() {
 fn derived_values() {
     let (_orb, office) = office();
     let grace = Value::new(Employee {
-        base: Person {
-            name: "Grace".into(),
-            partner: Link::null(),
-        },
+        base: Person { name: "Grace".into(), partner: Link::null() },
         number: 7,
     });
     let person = office.greet(&grace.into()).unwrap().get().unwrap();
@@ -550,10 +480,7 @@ fn derived_values() {
 
 #[test]
 fn operations_of_values() {
-    let mut purse = Value::new(mapping::Purse {
-        cents: 250,
-        name: "Ada".into(),
-    });
+    let mut purse = Value::new(mapping::Purse { cents: 250, name: "Ada".into() });
     let before = purse.clone();
     purse.spend(150).unwrap();
     purse.set_owner("Grace").unwrap();
@@ -568,14 +495,8 @@ fn operations_of_values() {
 #[test]
 fn abstract_valuetypes() {
     let disc = Disc { radius: 2.0 };
-    let ring = Value::new(mapping::Ring {
-        base: disc.clone(),
-        hole: 1.0,
-    });
-    let coin = Value::new(mapping::Coin {
-        base: disc,
-        cents: 50,
-    });
+    let ring = Value::new(mapping::Ring { base: disc.clone(), hole: 1.0 });
+    let coin = Value::new(mapping::Coin { base: disc, cents: 50 });
     let figures: [Value<Figure>; 2] = [ring.upcast(), coin.upcast()];
     let areas = figures.each_ref().map(|figure| figure.area().unwrap());
     // Of the ring itself, and of the disc that the coin is.
@@ -584,11 +505,7 @@ fn abstract_valuetypes() {
 
 #[test]
 fn factories_of_values() {
-    let hop = Hop {
-        kind: 1,
-        distance: 1500,
-        lane: 3,
-    };
+    let hop = Hop { kind: 1, distance: 1500, lane: 3 };
     let ticket = Ticket::to("LOWI", &hop).unwrap();
     assert_eq!(ticket.station, "LOWI");
     assert!(Ticket::to("", &hop).is_err());
@@ -657,10 +574,7 @@ struct Shelf;
 
 impl mapping::Archive for Shelf {
     fn fetch(&self, key: &Any) -> oxorb::Result<Any> {
-        let event = mapping::Event {
-            topic: "found".into(),
-            body: key.clone(),
-        };
+        let event = mapping::Event { topic: "found".into(), body: key.clone() };
         Ok(Any::new(event))
     }
 
@@ -682,10 +596,7 @@ struct Clerk {
 
 impl mapping::Desk for Clerk {
     fn plan(&self, name: &str, legs: &[Hop], first: &Hop, now: Phase) -> oxorb::Result<i32> {
-        assert_eq!(
-            (name, now, legs.first()),
-            ("home", Phase::Climb, Some(first))
-        );
+        assert_eq!((name, now, legs.first()), ("home", Phase::Climb, Some(first)));
         Ok(legs.iter().map(|hop| hop.distance).sum())
     }
 
@@ -738,55 +649,30 @@ impl mapping::Desk for Clerk {
 fn desk() -> (Orb, DeskRef, mpsc::Receiver<String>) {
     let (log, lines) = mpsc::channel();
     let orb = orb();
-    let desk = orb
-        .root_poa()
-        .activate(Clerk {
-            log: Mutex::new(log),
-        })
-        .unwrap();
+    let desk = orb.root_poa().activate(Clerk { log: Mutex::new(log) }).unwrap();
     (orb, desk, lines)
 }
 
 #[test]
 fn parameters() {
     let (_orb, desk, _) = desk();
-    let hop = Hop {
-        kind: 1,
-        distance: 1500,
-        lane: 3,
-    };
-    assert_eq!(
-        desk.plan("home", &[hop, hop], &hop, Phase::Climb).unwrap(),
-        3000
-    );
+    let hop = Hop { kind: 1, distance: 1500, lane: 3 };
+    assert_eq!(desk.plan("home", &[hop, hop], &hop, Phase::Climb).unwrap(), 3000);
 }
 
 #[test]
 fn out_parameters() {
     let (_orb, desk, _) = desk();
     let (phase, altitude, text) = desk.status().unwrap();
-    assert_eq!(
-        (phase, altitude, text.as_str()),
-        (Phase::Cruise, 10_000, "fine")
-    );
+    assert_eq!((phase, altitude, text.as_str()), (Phase::Cruise, 10_000, "fine"));
 }
 
 #[test]
 fn inout_parameters() {
     let (_orb, desk, _) = desk();
-    let (mut name, mut first) = (
-        "old".to_owned(),
-        Hop {
-            kind: 1,
-            distance: 1500,
-            lane: 3,
-        },
-    );
+    let (mut name, mut first) = ("old".to_owned(), Hop { kind: 1, distance: 1500, lane: 3 });
     let before = desk.rename(&mut name, &mut first).unwrap();
-    assert_eq!(
-        (before.as_str(), name.as_str(), first.lane),
-        ("old", "new", 4)
-    );
+    assert_eq!((before.as_str(), name.as_str(), first.lane), ("old", "new", 4));
 }
 
 #[test]
@@ -817,10 +703,7 @@ fn object_references() {
 fn oneway_operations() {
     let (_orb, desk, lines) = desk();
     desk.log("hello").unwrap();
-    assert_eq!(
-        lines.recv_timeout(Duration::from_secs(10)).unwrap(),
-        "hello"
-    );
+    assert_eq!(lines.recv_timeout(Duration::from_secs(10)).unwrap(), "hello");
     let waiting = desk.with(SyncScope::WithTarget);
     waiting.tick(1).unwrap();
     let refused = waiting.tick(-1).unwrap_err();
@@ -841,21 +724,14 @@ fn asynchronous_calls() {
     let (_orb, desk, _) = desk();
     // The requests are on their way when these return.
     let status = desk.status_async();
-    let hop = Hop {
-        kind: 1,
-        distance: 1500,
-        lane: 3,
-    };
+    let hop = Hop { kind: 1, distance: 1500, lane: 3 };
     let renamed = desk.rename_async("old", &hop);
     // Await them in any executor, or wait.
     let (phase, _altitude, _text) = status.wait().unwrap();
     assert_eq!(phase, Phase::Cruise);
     // Return value, then `out` and `inout` parameters as declared.
     let (before, name, hop) = renamed.wait().unwrap();
-    assert_eq!(
-        (before.as_str(), name.as_str(), hop.lane),
-        ("old", "new", 4)
-    );
+    assert_eq!((before.as_str(), name.as_str(), hop.lane), ("old", "new", 4));
 }
 
 struct Lamp(Mutex<mpsc::Sender<(String, i32)>>);
@@ -948,20 +824,13 @@ fn servants_of_one_thread() {
     // A lane of one thread, and a POA whose objects it serves.
     let pool = orb.create_threadpool(Threadpool::new(1)).unwrap();
     let policies = Policies {
-        realtime: RtPolicies {
-            threadpool: Some(pool),
-            ..RtPolicies::default()
-        },
+        realtime: RtPolicies { threadpool: Some(pool), ..RtPolicies::default() },
         ..Policies::default()
     };
     let poa = orb.root_poa().create_poa("wheels", policies).unwrap();
     poa.manager().activate().unwrap();
     // The lane's thread makes the servant.
-    let meter: MeterRef = poa
-        .activate_confined(|| Wheel {
-            turns: Rc::default(),
-        })
-        .unwrap();
+    let meter: MeterRef = poa.activate_confined(|| Wheel { turns: Rc::default() }).unwrap();
     assert_eq!(meter.turn(2), Ok(2));
     assert_eq!(meter.turn(3), Ok(5));
     orb.shutdown(true).unwrap();
@@ -985,11 +854,8 @@ fn borrowed_parameters() {
     let orb = orb();
     let book = Arc::new(Book::default());
     let ledger: mapping::LedgerRef = orb.root_poa().activate(Arc::clone(&book)).unwrap();
-    let entry = |amount, tag: &str| mapping::Entry {
-        amount,
-        text: "rent".into(),
-        tags: vec![tag.into()],
-    };
+    let entry =
+        |amount, tag: &str| mapping::Entry { amount, text: "rent".into(), tags: vec![tag.into()] };
     let all = [entry(5, "keep"), entry(-2, "")];
     assert_eq!(ledger.post(&all), Ok(3));
     assert_eq!(*book.kept.lock().unwrap(), all[..1]);
@@ -1040,14 +906,10 @@ fn the_page_quotes_these_tests() {
     let idl = include_str!("../../idl/mapping.idl");
     let page = include_str!("../../../../docs/mapping.md");
     let tests = here.split("#[test]\nfn ").skip(1);
-    let mut tests: Vec<_> = tests
-        .map(|test| test.split('(').next().unwrap().to_owned())
-        .collect();
+    let mut tests: Vec<_> = tests.map(|test| test.split('(').next().unwrap().to_owned()).collect();
     tests.retain(|test| test != "the_page_quotes_these_tests");
     let sections = page.lines().filter_map(|line| line.strip_prefix("### "));
-    let sections: Vec<_> = sections
-        .map(|title| title.to_lowercase().replace(' ', "_"))
-        .collect();
+    let sections: Vec<_> = sections.map(|title| title.to_lowercase().replace(' ', "_")).collect();
     assert_eq!(sections, tests, "sections of docs/mapping.md, and tests");
     for (language, source) in [("idl", idl.to_owned()), ("rust", here.to_owned() + beside)] {
         let source = unindented(&source);
@@ -1060,7 +922,5 @@ fn the_page_quotes_these_tests() {
 }
 
 fn unindented(text: &str) -> String {
-    text.lines()
-        .map(|line| line.trim().to_owned() + "\n")
-        .collect()
+    text.lines().map(|line| line.trim().to_owned() + "\n").collect()
 }

@@ -5,12 +5,7 @@ use oxorb_codegen_tests::{consts, names};
 
 #[test]
 fn keywords() {
-    let all = names::r#type::Match {
-        r#fn: 1,
-        self_: 2,
-        r#struct: 3,
-        self__: 4,
-    };
+    let all = names::r#type::Match { r#fn: 1, self_: 2, r#struct: 3, self__: 4 };
     assert_eq!(all.r#fn + all.self_ + all.r#struct + all.self__, 10);
     let _ = names::r#type::Impl::Self_;
     assert_eq!(names::r#type::LOOP, 1);
@@ -19,12 +14,8 @@ fn keywords() {
 
 #[test]
 fn names_of_the_standard_library() {
-    let nested = names::Result {
-        some: names::Option { none: 1 },
-    };
-    let from = names::From {
-        into: names::Vec { ok: vec![nested] },
-    };
+    let nested = names::Result { some: names::Option { none: 1 } };
+    let from = names::From { into: names::Vec { ok: vec![nested] } };
     assert_eq!(from.into.ok[0].some.none, 1);
     assert_eq!(names::SystemException { minor: 2 }.minor, 2);
     assert_ne!(names::Send::Sync, names::Send::Box);

@@ -30,11 +30,7 @@ impl mapping::Desk for Clerk {
     }
 
     fn rename(&self, _: &mut String, _: &mut Hop) -> oxorb::Result<String> {
-        Err(SystemException::new(
-            SystemExceptionKind::NoImplement,
-            0,
-            CompletionStatus::No,
-        ))
+        Err(SystemException::new(SystemExceptionKind::NoImplement, 0, CompletionStatus::No))
     }
 
     fn crop<'a>(&'a self, image: &'a [u8], _: u32) -> oxorb::Result<std::borrow::Cow<'a, [u8]>> {
@@ -58,11 +54,7 @@ impl mapping::Desk for Clerk {
     }
 }
 
-const HOP: Hop = Hop {
-    kind: 1,
-    distance: 1500,
-    lane: 3,
-};
+const HOP: Hop = Hop { kind: 1, distance: 1500, lane: 3 };
 
 /// Every way to need other octets than those prepared, or the same.
 #[test]
@@ -75,10 +67,8 @@ fn prepared_requests_change_and_arrive() {
     ] {
         let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let served: mapping::DeskRef = server.root_poa().activate(Clerk::default()).unwrap();
-        let client = Orb::builder()
-            .args(arguments.iter().map(ToString::to_string))
-            .build()
-            .unwrap();
+        let client =
+            Orb::builder().args(arguments.iter().map(ToString::to_string)).build().unwrap();
         let object: oxorb::ObjectRef = client.resolve(&served.to_ior()).unwrap();
         let (legs, name) = ([HOP; 2], String::from("höme"));
         let desk = object.reference();
@@ -92,21 +82,12 @@ fn prepared_requests_change_and_arrive() {
                 Ok(())
             })
             .unwrap();
-        assert_eq!(
-            plan.invoke::<i32, SystemException>(|d| d.long()).unwrap(),
-            1503
-        );
+        assert_eq!(plan.invoke::<i32, SystemException>(|d| d.long()).unwrap(), 1503);
         plan.set(1, Phase::Cruise);
-        assert_eq!(
-            plan.invoke::<i32, SystemException>(|d| d.long()).unwrap(),
-            1503
-        );
+        assert_eq!(plan.invoke::<i32, SystemException>(|d| d.long()).unwrap(), 1503);
         for distance in [7, 8] {
             plan.set(0, Hop { distance, ..HOP });
-            assert_eq!(
-                plan.invoke::<i32, SystemException>(|d| d.long()).unwrap(),
-                distance + 3
-            );
+            assert_eq!(plan.invoke::<i32, SystemException>(|d| d.long()).unwrap(), distance + 3);
         }
         let marshalled = AtomicU32::new(0);
         let log = desk.prepare(&desk::op::LOG, |e, _| {
@@ -128,10 +109,7 @@ fn prepared_requests_change_and_arrive() {
             "hello",
             "hello",
         ];
-        let (_, _, asked) = object
-            .unchecked_narrow::<mapping::DeskRef>()
-            .status()
-            .unwrap();
+        let (_, _, asked) = object.unchecked_narrow::<mapping::DeskRef>().status().unwrap();
         assert_eq!(asked, expected.join(", "), "{arguments:?}");
     }
 }
@@ -155,9 +133,7 @@ fn a_slot_keeps_its_type() {
 fn what_cannot_be_marshalled_is_refused_at_once() {
     let orb = Orb::builder().build().unwrap();
     let object: oxorb::ObjectRef = orb.resolve("corbaloc::127.0.0.1:1/Nobody").unwrap();
-    let prepared = object
-        .reference()
-        .prepare(&desk::op::LOG, |e, _| e.string("a\0b"));
+    let prepared = object.reference().prepare(&desk::op::LOG, |e, _| e.string("a\0b"));
     let exception = prepared.unwrap_err();
     assert_eq!(exception.completed, CompletionStatus::No);
 }

@@ -14,11 +14,8 @@ fn text(most: usize) -> impl Strategy<Value = String> {
 }
 
 fn wide_text(most: usize) -> impl Strategy<Value = String> {
-    prop::collection::vec(
-        any::<char>().prop_filter("no zero", |c| *c != '\0'),
-        0..=most,
-    )
-    .prop_map(|chars| chars.into_iter().collect())
+    prop::collection::vec(any::<char>().prop_filter("no zero", |c| *c != '\0'), 0..=most)
+        .prop_map(|chars| chars.into_iter().collect())
 }
 
 fn colour() -> impl Strategy<Value = types::Colour> {
@@ -27,11 +24,7 @@ fn colour() -> impl Strategy<Value = types::Colour> {
 }
 
 fn hop() -> impl Strategy<Value = types::Hop> {
-    any::<(u8, i32, i16)>().prop_map(|(kind, distance, lane)| types::Hop {
-        kind,
-        distance,
-        lane,
-    })
+    any::<(u8, i32, i16)>().prop_map(|(kind, distance, lane)| types::Hop { kind, distance, lane })
 }
 
 fn number() -> impl Strategy<Value = f64> {
@@ -43,14 +36,7 @@ fn some<T: Debug>(element: impl Strategy<Value = T>) -> impl Strategy<Value = Ve
 }
 
 fn flat() -> impl Strategy<Value = types::Flat> {
-    (
-        colour(),
-        hop(),
-        [hop(), hop()],
-        any::<[[i32; 3]; 2]>(),
-        any::<[bool; 3]>(),
-        number(),
-    )
+    (colour(), hop(), [hop(), hop()], any::<[[i32; 3]; 2]>(), any::<[bool; 3]>(), number())
         .prop_map(|(paint, next, both, grid, switches, n)| types::Flat {
             paint,
             next,
@@ -63,28 +49,11 @@ fn flat() -> impl Strategy<Value = types::Flat> {
 }
 
 fn lengths() -> impl Strategy<Value = types::Lengths> {
-    let texts = (
-        text(20),
-        wide_text(20),
-        text(8),
-        wide_text(2),
-        some(wide_text(9)),
-    );
-    let codes = (
-        prop::collection::vec(text(8), 0..=3),
-        prop::collection::vec(wide_text(2), 0..=2),
-    );
-    let blocks = (
-        any::<Vec<u8>>(),
-        prop::collection::vec(any::<u8>(), 0..=16),
-        some(any::<bool>()),
-    );
-    let nested = (
-        some(some(number())),
-        some(hop()),
-        some(colour()),
-        some(any::<[[i32; 3]; 2]>()),
-    );
+    let texts = (text(20), wide_text(20), text(8), wide_text(2), some(wide_text(9)));
+    let codes = (prop::collection::vec(text(8), 0..=3), prop::collection::vec(wide_text(2), 0..=2));
+    let blocks =
+        (any::<Vec<u8>>(), prop::collection::vec(any::<u8>(), 0..=16), some(any::<bool>()));
+    let nested = (some(some(number())), some(hop()), some(colour()), some(any::<[[i32; 3]; 2]>()));
     let deep = prop::collection::vec(
         prop::collection::vec(prop::collection::vec(any::<i16>(), 0..=2), 0..=3),
         0..4,
@@ -115,10 +84,7 @@ fn lengths() -> impl Strategy<Value = types::Lengths> {
 }
 
 fn tree() -> impl Strategy<Value = types::Tree> {
-    let leaf = text(5).prop_map(|name| types::Tree {
-        name,
-        children: vec![],
-    });
+    let leaf = text(5).prop_map(|name| types::Tree { name, children: vec![] });
     leaf.prop_recursive(4, 30, 4, |inner| {
         (text(5), prop::collection::vec(inner, 0..4))
             .prop_map(|(name, children)| types::Tree { name, children })

@@ -8,11 +8,7 @@ use oxorb_codegen_tests::{calls, names, types, unions};
 use crate::common::{decoder, encoded, refused, round_trip};
 
 fn hop(kind: u8) -> types::Hop {
-    types::Hop {
-        kind,
-        distance: -7 * i32::from(kind),
-        lane: 512,
-    }
+    types::Hop { kind, distance: -7 * i32::from(kind), lane: 512 }
 }
 
 fn basics() -> types::Basics {
@@ -107,10 +103,7 @@ fn structs() {
         feeling: types::outer::Mood::Sad,
     });
     round_trip(types::Plain {});
-    round_trip(types::Told {
-        why: "because".into(),
-        code: 3,
-    });
+    round_trip(types::Told { why: "because".into(), code: 3 });
     round_trip(names::FooBar_ { e: 1, d: 2 });
 }
 
@@ -123,23 +116,12 @@ fn a_struct_takes_the_octets_that_cdr_says() {
 
 #[test]
 fn recursive_types() {
-    let leaf = |name: &str| types::Tree {
-        name: name.into(),
-        children: vec![],
-    };
-    let branch = types::Tree {
-        name: "b".into(),
-        children: vec![leaf("x"), leaf("")],
-    };
-    round_trip(types::Tree {
-        name: "root".into(),
-        children: vec![branch, leaf("c")],
-    });
+    let leaf = |name: &str| types::Tree { name: name.into(), children: vec![] };
+    let branch = types::Tree { name: "b".into(), children: vec![leaf("x"), leaf("")] };
+    round_trip(types::Tree { name: "root".into(), children: vec![branch, leaf("c")] });
 
     let literal = types::Expression::Literal(-1);
-    let sum = types::Sum {
-        terms: vec![literal.clone(), types::Expression::other()],
-    };
+    let sum = types::Sum { terms: vec![literal.clone(), types::Expression::other()] };
     round_trip(types::Expression::Total(types::Sum {
         terms: vec![types::Expression::Total(sum), literal],
     }));
@@ -147,15 +129,9 @@ fn recursive_types() {
 
 #[test]
 fn recursion_in_a_message_is_bounded() {
-    let mut tree = types::Tree {
-        name: String::new(),
-        children: vec![],
-    };
+    let mut tree = types::Tree { name: String::new(), children: vec![] };
     for _ in 0..1000 {
-        tree = types::Tree {
-            name: String::new(),
-            children: vec![tree],
-        };
+        tree = types::Tree { name: String::new(), children: vec![tree] };
     }
     let octets = encoded(&tree, ByteOrder::Little, 0).unwrap();
     let error = types::Tree::decode(&mut decoder(&octets, ByteOrder::Little, 0)).unwrap_err();
@@ -165,77 +141,32 @@ fn recursion_in_a_message_is_bounded() {
 #[test]
 fn bounds_hold_in_both_directions() {
     let too_long = [
-        types::Lengths {
-            a_code: "123456789".into(),
-            ..nothing()
-        },
-        types::Lengths {
-            wide_a_code: "123456".into(),
-            ..nothing()
-        },
-        types::Lengths {
-            small: vec![0; 17],
-            ..nothing()
-        },
-        types::Lengths {
-            some_codes: vec![String::new(); 4],
-            ..nothing()
-        },
-        types::Lengths {
-            some_codes: vec!["123456789".into()],
-            ..nothing()
-        },
-        types::Lengths {
-            wide_some_codes: vec![String::new(); 3],
-            ..nothing()
-        },
-        types::Lengths {
-            wide_some_codes: vec!["123456".into()],
-            ..nothing()
-        },
-        types::Lengths {
-            depths: vec![vec![vec![]; 4]],
-            ..nothing()
-        },
-        types::Lengths {
-            depths: vec![vec![vec![0; 3]]],
-            ..nothing()
-        },
+        types::Lengths { a_code: "123456789".into(), ..nothing() },
+        types::Lengths { wide_a_code: "123456".into(), ..nothing() },
+        types::Lengths { small: vec![0; 17], ..nothing() },
+        types::Lengths { some_codes: vec![String::new(); 4], ..nothing() },
+        types::Lengths { some_codes: vec!["123456789".into()], ..nothing() },
+        types::Lengths { wide_some_codes: vec![String::new(); 3], ..nothing() },
+        types::Lengths { wide_some_codes: vec!["123456".into()], ..nothing() },
+        types::Lengths { depths: vec![vec![vec![]; 4]], ..nothing() },
+        types::Lengths { depths: vec![vec![vec![0; 3]]], ..nothing() },
     ];
     for value in too_long {
-        assert!(
-            matches!(refused(&value), ErrorKind::BoundExceeded { .. }),
-            "{value:?}"
-        );
+        assert!(matches!(refused(&value), ErrorKind::BoundExceeded { .. }), "{value:?}");
     }
     // sequence<octet, 16> read from seventeen octets.
     let mut octets = encoded(&vec![0_u8; 17], ByteOrder::Big, 0).unwrap();
     octets.extend([0; 64]);
-    let error = decoder(&octets, ByteOrder::Big, 0)
-        .sequence::<u8>(Some(16))
-        .unwrap_err();
-    assert_eq!(
-        error.kind,
-        ErrorKind::BoundExceeded {
-            length: 17,
-            bound: 16
-        }
-    );
+    let error = decoder(&octets, ByteOrder::Big, 0).sequence::<u8>(Some(16)).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::BoundExceeded { length: 17, bound: 16 });
 }
 
 #[test]
 fn enumerators() {
-    for colour in [
-        types::Colour::Red,
-        types::Colour::Green,
-        types::Colour::DarkBlue,
-    ] {
+    for colour in [types::Colour::Red, types::Colour::Green, types::Colour::DarkBlue] {
         round_trip(colour);
     }
-    assert_eq!(
-        encoded(&types::Colour::DarkBlue, ByteOrder::Big, 0).unwrap(),
-        [0, 0, 0, 2]
-    );
+    assert_eq!(encoded(&types::Colour::DarkBlue, ByteOrder::Big, 0).unwrap(), [0, 0, 0, 2]);
     let error = types::Colour::decode(&mut decoder(&[0, 0, 0, 3], ByteOrder::Big, 0)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadEnumerator(3));
     let error = unions::ByEnum::decode(&mut decoder(&[0, 0, 0, 9], ByteOrder::Big, 0)).unwrap_err();
@@ -247,10 +178,7 @@ fn unions_of_every_discriminator() {
     use unions::*;
     round_trip(ByLong::Small(1));
     round_trip(ByLong::text("two".into()));
-    round_trip(ByLong::Text(
-        by_long::TextLabel::new(-3).unwrap(),
-        "minus three".into(),
-    ));
+    round_trip(ByLong::Text(by_long::TextLabel::new(-3).unwrap(), "minus three".into()));
     round_trip(ByLong::rest(0.5));
     round_trip(ByLong::Rest(by_long::RestLabel::new(77).unwrap(), 0.5));
     round_trip(ByShort::S(1));
@@ -268,10 +196,7 @@ fn unions_of_every_discriminator() {
     round_trip(HalfBoolean::Yes("yes".into()));
     round_trip(HalfBoolean::other());
     round_trip(EitherBoolean::both(1));
-    round_trip(EitherBoolean::Both(
-        either_boolean::BothLabel::new(false).unwrap(),
-        1,
-    ));
+    round_trip(EitherBoolean::Both(either_boolean::BothLabel::new(false).unwrap(), 1));
     round_trip(ByChar::A(1));
     round_trip(ByChar::Newline(1));
     round_trip(ByChar::other(1));
@@ -282,25 +207,17 @@ fn unions_of_every_discriminator() {
     round_trip(ByOctet::other());
     round_trip(ByEnum::R(1));
     round_trip(ByEnum::gb("green".into()));
-    round_trip(ByEnum::Gb(
-        by_enum::GbLabel::new(Colour::Blue).unwrap(),
-        "blue".into(),
-    ));
+    round_trip(ByEnum::Gb(by_enum::GbLabel::new(Colour::Blue).unwrap(), "blue".into()));
     round_trip(EnumDefault::G(1));
     round_trip(EnumDefault::others("red".into()));
     round_trip(EnumRest::B(vec![1, 2]));
-    round_trip(EnumRest::Other(
-        enum_rest::OtherLabel::new(Colour::Green).unwrap(),
-    ));
+    round_trip(EnumRest::Other(enum_rest::OtherLabel::new(Colour::Green).unwrap()));
     round_trip(ByAlias::Again(Colour::Blue));
     round_trip(ByAlias::instead([Colour::Red, Colour::Green]));
     round_trip(DefaultWithLabels::Zero(0));
     round_trip(DefaultWithLabels::seven("€".into()));
     round_trip(Nested::One(ByLong::rest(1.0)));
-    round_trip(Nested::Many(vec![
-        ByLong::Small(1),
-        ByLong::text("t".into()),
-    ]));
+    round_trip(Nested::Many(vec![ByLong::Small(1), ByLong::text("t".into())]));
     round_trip(NamedOther::Other(1));
     round_trip(NamedOther::Encode(2));
     round_trip(NamedOther::decode_(3));
@@ -333,10 +250,7 @@ fn unions_keep_the_label_they_came_with() {
     let octets = [0, 0, 0, 99, 0, 0, 0, 0, 0x3F, 0xE0, 0, 0, 0, 0, 0, 0];
     let value = ByLong::decode(&mut decoder(&octets, ByteOrder::Big, 0)).unwrap();
     assert_eq!(
-        (
-            value.discriminant(),
-            encoded(&value, ByteOrder::Big, 0).unwrap()
-        ),
+        (value.discriminant(), encoded(&value, ByteOrder::Big, 0).unwrap()),
         (99, octets.to_vec())
     );
     let value = ByShort::decode(&mut decoder(&[0, 5], ByteOrder::Big, 0)).unwrap();
@@ -345,13 +259,8 @@ fn unions_keep_the_label_they_came_with() {
 
 #[test]
 fn types_of_operations() {
-    round_trip(calls::Note {
-        text: "t".into(),
-        marks: vec![1, -1],
-    });
+    round_trip(calls::Note { text: "t".into(), marks: vec![1, -1] });
     round_trip(calls::Choice::Yes("y".into()));
     round_trip(calls::other::Busy { seconds: 3 });
-    round_trip(calls::desk::Shut {
-        how: calls::Level::High,
-    });
+    round_trip(calls::desk::Shut { how: calls::Level::High });
 }

@@ -39,11 +39,7 @@ impl Echo for Mirror {
 
     fn echo_mixed(&self, it: &Mixed, both: &mut Link<Pair>) -> oxorb::Result<(Mixed, Link<Node>)> {
         let pair = both.get().expect("a pair");
-        *both = Value::new(Pair {
-            left: pair.right.clone(),
-            right: pair.left.clone(),
-        })
-        .into();
+        *both = Value::new(Pair { left: pair.right.clone(), right: pair.left.clone() }).into();
         Ok((it.clone(), it.a_node.clone()))
     }
 
@@ -113,18 +109,10 @@ impl Setting {
         let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let client = Orb::builder().build().unwrap();
         let (sender, told) = mpsc::channel();
-        let mirror = Mirror {
-            root: Mutex::default(),
-            told: Mutex::new(sender),
-        };
+        let mirror = Mirror { root: Mutex::default(), told: Mutex::new(sender) };
         let local: EchoRef = server.root_poa().activate(mirror).unwrap();
         let echo = client.resolve(&local.to_ior()).unwrap();
-        Setting {
-            echo,
-            told,
-            server,
-            client,
-        }
+        Setting { echo, told, server, client }
     }
 }
 
@@ -134,11 +122,7 @@ fn node(id: i32, next: Link<Node>) -> Link<Node> {
 
 fn leaf(extra: Link<Node>) -> Value<Leaf> {
     Value::new(Leaf {
-        base: Mid {
-            base: Base { id: 7 },
-            note: "note".into(),
-            extra,
-        },
+        base: Mid { base: Base { id: 7 }, note: "note".into(), extra },
         flag: 9,
         weight: 2.5,
     })
@@ -148,10 +132,7 @@ fn leaf(extra: Link<Node>) -> Value<Leaf> {
 fn a_cycle_comes_back_as_a_cycle() {
     let setting = Setting::new();
     assert!(setting.echo.echo_node(&Link::null()).unwrap().is_null());
-    let ring = Value::cyclic(|first| Node {
-        id: 1,
-        next: node(2, node(3, first)),
-    });
+    let ring = Value::cyclic(|first| Node { id: 1, next: node(2, node(3, first)) });
     let back = setting.echo.echo_node(&Link::from(&ring)).unwrap();
     let first = back.get().unwrap();
     drop(back);
@@ -167,22 +148,11 @@ fn a_cycle_comes_back_as_a_cycle() {
 #[test]
 fn derived_values_stay_derived_and_the_same_value_the_same() {
     let setting = Setting::new();
-    let derived = Value::new(Derived {
-        base: Base { id: 4 },
-        name: "four".into(),
-    });
-    let square = Value::new(Square {
-        base: Base { id: 5 },
-        side: 1.5,
-    });
+    let derived = Value::new(Derived { base: Base { id: 4 }, name: "four".into() });
+    let square = Value::new(Square { base: Base { id: 5 }, side: 1.5 });
     let leaf = leaf(node(8, Link::null()));
-    let all: Bases = vec![
-        Link::from(&derived),
-        square.into(),
-        leaf.into(),
-        derived.into(),
-        Link::null(),
-    ];
+    let all: Bases =
+        vec![Link::from(&derived), square.into(), leaf.into(), derived.into(), Link::null()];
     let back = setting.echo.echo_bases(&all).unwrap();
     let values: Vec<_> = back.iter().map(Link::get).collect();
     let first = values[0].as_ref().unwrap();
@@ -207,17 +177,11 @@ fn values_in_structs_unions_out_and_inout() {
     let mixed = Mixed {
         a_node: shared.clone(),
         any_value: Link::null(),
-        several: vec![
-            Choice::ANode(shared.clone()),
-            Choice::AShape(Link::from(&shape)),
-        ],
+        several: vec![Choice::ANode(shared.clone()), Choice::AShape(Link::from(&shape))],
         a_shape: shape.into(),
     };
-    let mut both: Link<Pair> = Value::new(Pair {
-        left: node(1, Link::null()),
-        right: node(2, Link::null()),
-    })
-    .into();
+    let mut both: Link<Pair> =
+        Value::new(Pair { left: node(1, Link::null()), right: node(2, Link::null()) }).into();
     let (back, first) = setting.echo.echo_mixed(&mixed, &mut both).unwrap();
     assert_eq!(first, back.a_node);
     let [Choice::ANode(again), Choice::AShape(shape)] = back.several.as_slice() else {
@@ -250,11 +214,7 @@ fn boxes_of_everything() {
 fn trees_attributes_exceptions_and_oneways() {
     let setting = Setting::new();
     let tree = |base: &str, children| {
-        Link::from(Value::new(Tree {
-            base: base.into(),
-            children,
-            any_value: Link::null(),
-        }))
+        Link::from(Value::new(Tree { base: base.into(), children, any_value: Link::null() }))
     };
     let twig = tree("twig", vec![]);
     let root = tree("root", vec![twig.clone(), Link::null(), twig]);
@@ -283,23 +243,15 @@ fn an_abstract_interface_is_an_object_a_value_or_nothing() {
     let setting = Setting::new();
     let (sender, _) = mpsc::channel();
     let station: StationRef = (setting.server.root_poa())
-        .activate(Mirror {
-            root: Mutex::default(),
-            told: Mutex::new(sender),
-        })
+        .activate(Mirror { root: Mutex::default(), told: Mutex::new(sender) })
         .unwrap();
-    let back = setting
-        .echo
-        .echo_described(&DescribableRef::from(station).into())
-        .unwrap();
+    let back = setting.echo.echo_described(&DescribableRef::from(station).into()).unwrap();
     let Abstract::Object(object) = back else {
         panic!("{back:?}");
     };
     assert_eq!(object.describe().unwrap(), "a mirror");
 
-    let report = Value::new(Report {
-        text: "all well".into(),
-    });
+    let report = Value::new(Report { text: "all well".into() });
     let sent: Abstract<DescribableRef> = report.into();
     let back = setting.echo.echo_described(&sent).unwrap();
     let Abstract::Value(value) = back else {
@@ -374,10 +326,7 @@ fn what_jacorb_writes() {
 #[test]
 fn values_know_their_type_codes() {
     let tree = Link::<Tree>::type_code();
-    assert_eq!(
-        (tree.kind(), tree.id()),
-        (TcKind::Value, Some("IDL:values/Tree:1.0"))
-    );
+    assert_eq!((tree.kind(), tree.id()), (TcKind::Value, Some("IDL:values/Tree:1.0")));
     assert!(tree.is_complete());
     let leaf = Leaf::type_code();
     assert!(leaf.is_complete());

@@ -25,11 +25,7 @@ fn maps() -> Maps {
         ],
         by_float: vec![(f32::INFINITY, point(3))],
         by_union: vec![(Either::Text("key".into()), vec![(point(4), "four".into())])],
-        in_order: [(
-            "wide".into(),
-            vec![(2.5, "five".into()), (-2.5, "less".into())],
-        )]
-        .into(),
+        in_order: [("wide".into(), vec![(2.5, "five".into()), (-2.5, "less".into())])].into(),
     }
 }
 
@@ -104,11 +100,7 @@ impl Listener for Ear {
     ) -> Result<Option<Arc<dyn Listener>>, SameError> {
         match other {
             Some(other) => Ok(Some(Arc::clone(other))),
-            None => Err(Deaf {
-                who: None,
-                since: 9,
-            }
-            .into()),
+            None => Err(Deaf { who: None, since: 9 }.into()),
         }
     }
 }
@@ -116,11 +108,8 @@ impl Listener for Ear {
 #[test]
 fn local_interfaces_and_natives_are_members() {
     let ear: Arc<dyn Listener> = Arc::new(Ear);
-    let watch = Watch {
-        name: "night".into(),
-        who: Some(Arc::clone(&ear)),
-        native_one: Arc::new(5_u8),
-    };
+    let watch =
+        Watch { name: "night".into(), who: Some(Arc::clone(&ear)), native_one: Arc::new(5_u8) };
     ear.set_all(std::slice::from_ref(&watch)).unwrap();
     let mut choice = Choice::Who(Some(Arc::clone(&ear)));
     let (old, watches) = ear.choose(&watch, &mut choice).unwrap();
@@ -174,14 +163,8 @@ fn a_component_is_its_equivalent_interface() {
         Ok(())
     }
     let _ = connect;
-    assert_eq!(
-        <whole::TickerRef as Interface>::REPOSITORY_ID,
-        "IDL:whole/Ticker:1.0"
-    );
-    assert_eq!(
-        <whole::TickConsumerRef as Interface>::REPOSITORY_ID,
-        "IDL:whole/TickConsumer:1.0"
-    );
+    assert_eq!(<whole::TickerRef as Interface>::REPOSITORY_ID, "IDL:whole/Ticker:1.0");
+    assert_eq!(<whole::TickConsumerRef as Interface>::REPOSITORY_ID, "IDL:whole/TickConsumer:1.0");
     // An event type stays one.
     let kind = <whole::Tick as oxorb::Typed>::type_code().to_string();
     assert!(kind.contains("event"), "{kind}");

@@ -16,15 +16,10 @@ fn part<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
 fn executors_contexts_and_servants() {
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
     let out = std::env::temp_dir().join(format!("oxorb-plant-{}", std::process::id()));
-    let builder = Builder::new()
-        .file(golden.join("plant.idl"))
-        .executors(true);
+    let builder = Builder::new().file(golden.join("plant.idl")).executors(true);
     let generated = builder.out_dir(&out).generate().expect("the IDL is right");
     assert!(
-        generated
-            .reports
-            .iter()
-            .all(|report| report.diagnostics.is_empty()),
+        generated.reports.iter().all(|report| report.diagnostics.is_empty()),
         "nothing is left out"
     );
     std::fs::create_dir_all(&out).unwrap();
@@ -37,42 +32,20 @@ fn executors_contexts_and_servants() {
     let module = |name: &str| part(&text, &format!("    pub mod {name} {{\n"), end);
     let parts = [
         part(&text, "    pub trait PumpExecutor", end),
-        part(
-            module("pump"),
-            "        #[doc(hidden)]\n        pub struct Ports",
-            end,
-        ),
+        part(module("pump"), "        #[doc(hidden)]\n        pub struct Ports", end),
         part(&text, "    pub trait PumpHomeExecutor", end),
-        part(
-            module("pump_home"),
-            "        /// The servant around an executor.",
-            end,
-        ),
+        part(module("pump_home"), "        /// The servant around an executor.", end),
         part(&text, "    pub trait PumpStoreExecutor", end),
-        part(
-            module("pump_store"),
-            "        /// The servant around an executor.",
-            end,
-        ),
-        part(
-            module("level_consumer"),
-            "        /// The consumer of an event sink.",
-            end,
-        ),
+        part(module("pump_store"), "        /// The servant around an executor.", end),
+        part(module("level_consumer"), "        /// The consumer of an event sink.", end),
     ];
-    let parts = format!(
-        "// Parts of the Rust made from plant.idl.\n\n{}",
-        parts.join("\n")
-    );
+    let parts = format!("// Parts of the Rust made from plant.idl.\n\n{}", parts.join("\n"));
     let file = golden.join("plant.txt");
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&file, &parts).unwrap();
     }
     let kept = std::fs::read_to_string(file).unwrap();
-    let differs = kept
-        .lines()
-        .zip(parts.lines())
-        .position(|(kept, new)| kept != new);
+    let differs = kept.lines().zip(parts.lines()).position(|(kept, new)| kept != new);
     assert!(
         kept == parts,
         "run with BLESS=1; it differs from line {differs:?} on (counted from 0)"

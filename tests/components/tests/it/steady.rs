@@ -55,13 +55,9 @@ impl avionics::RateGenExecutor for RateGen {
 #[test]
 fn events_and_receptacles_cost_what_their_calls_cost() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let container = Container::builder(orb.root_poa(), "cockpit")
-        .create()
-        .unwrap();
+    let container = Container::builder(orb.root_poa(), "cockpit").create().unwrap();
     let (shown, pulse) = (Arc::new(OnceLock::new()), Arc::new(OnceLock::new()));
-    let display: DisplayRef = container
-        .install("display", Display(shown.clone()))
-        .unwrap();
+    let display: DisplayRef = container.install("display", Display(shown.clone())).unwrap();
     let rate: RateGenRef = container.install("rate", RateGen(pulse.clone())).unwrap();
     let north: PositionRef = orb.root_poa().activate(North).unwrap();
     display.connect_source(Some(&north)).unwrap();
@@ -83,15 +79,8 @@ fn events_and_receptacles_cost_what_their_calls_cost() {
     let pulse = pulse.get().unwrap();
     let event: Link<Tick> = Value::new(Tick { count: 1 }).into();
     let plain = hundred(|| update.push_tick(&event).is_ok());
-    let one = Pushed {
-        delivered: 1,
-        failed: 0,
-    };
-    assert_eq!(
-        hundred(|| pulse.push_pulse(event.clone()) == one),
-        plain,
-        "events"
-    );
+    let one = Pushed { delivered: 1, failed: 0 };
+    assert_eq!(hundred(|| pulse.push_pulse(event.clone()) == one), plain, "events");
     orb.shutdown(true).unwrap();
 }
 

@@ -32,10 +32,8 @@ fn node_manager(orb: &Orb, name: &str) -> NodeManager {
 }
 
 fn execution_manager(orb: &Orb, nodes: BTreeMap<String, NodeManagerRef>) -> ExecutionManager {
-    let settings = ExecutionSettings {
-        lease: Duration::from_secs(3),
-        ..ExecutionSettings::default()
-    };
+    let settings =
+        ExecutionSettings { lease: Duration::from_secs(3), ..ExecutionSettings::default() };
     let lookup = move |name: &str| nodes.get(name).cloned().ok_or_else(|| name.to_owned());
     ExecutionManager::start(orb.root_poa(), settings, lookup, |_| ()).unwrap()
 }
@@ -177,13 +175,7 @@ impl Managers {
         let (execution, ior) = start(EXECUTION, &nodes);
         let orb = Orb::builder().build().unwrap();
         let manager: ExecutionManagerRef = orb.resolve(&ior).unwrap();
-        Managers {
-            plans: Plans::of(manager.with_timeout(LONG * 2)),
-            orb,
-            north,
-            south,
-            execution,
-        }
+        Managers { plans: Plans::of(manager.with_timeout(LONG * 2)), orb, north, south, execution }
     }
 
     /// Launches a plan in another thread.

@@ -54,11 +54,7 @@ impl Scene {
         let service = NameService::start(&server, Store::in_memory().unwrap()).unwrap();
         orb.register_initial_reference("NameService", service.root().reference());
         let locality = Locality::new(&orb, orb.root_poa(), implementations(), "n", "main");
-        Scene {
-            server,
-            orb,
-            locality,
-        }
+        Scene { server, orb, locality }
     }
 
     fn launch(&self, plan: Plan) -> Result<(), LaunchError> {
@@ -87,9 +83,7 @@ impl Drop for Scene {
 #[test]
 fn instances_are_found_by_name_until_they_are_removed() {
     let scene = Scene::new();
-    scene
-        .launch(named("plant/hall.1/counter", "reader.r"))
-        .unwrap();
+    scene.launch(named("plant/hall.1/counter", "reader.r")).unwrap();
     let reader: ReaderRef = scene.names().resolve("reader.r").unwrap();
     let dial = reader.provide_dial().unwrap().unwrap();
     assert_eq!(dial.read(), Ok(1));

@@ -79,10 +79,7 @@ fn killed(step: Step, clients: usize) {
 fn visit_and_die(server: &Server, step: Step, clients: usize) {
     // Three at a time: one worker is left to others.
     for several in (0..clients).collect::<Vec<_>>().chunks(3) {
-        let mut visitors: Vec<_> = several
-            .iter()
-            .map(|_| Visitor::start(server, step))
-            .collect();
+        let mut visitors: Vec<_> = several.iter().map(|_| Visitor::start(server, step)).collect();
         let numbers: Vec<_> = visitors.iter().map(Visitor::number).collect();
         let held_back = matches!(step, Step::Sending | Step::Sent | Step::Answering);
         if held_back {
@@ -119,10 +116,7 @@ fn visit_and_die(server: &Server, step: Step, clients: usize) {
         let journal = server.journal();
         for number in numbers {
             let ran = journal.iter().filter(|one| **one == number).count();
-            assert!(
-                ran <= 1,
-                "a request of a client that is gone ran {ran} times"
-            );
+            assert!(ran <= 1, "a request of a client that is gone ran {ran} times");
         }
     }
 }

@@ -48,9 +48,8 @@ fn calls_and_their_limits_go_on_while_the_time_of_day_steps() {
         .output();
     match compiled {
         Ok(output) if output.status.success() => {
-            let mut inner = rerun(test_name(
-                calls_and_their_limits_go_on_while_the_time_of_day_steps,
-            ));
+            let mut inner =
+                rerun(test_name(calls_and_their_limits_go_on_while_the_time_of_day_steps));
             inner.env("LD_PRELOAD", &library).env(STEPPED, "yes");
             let mut process = Process::spawn(inner);
             process.wait_for_line("test result: ok. 1 passed", 2 * LONG);
@@ -82,8 +81,5 @@ fn stepped() {
         assert_eq!(late.kind, SystemExceptionKind::Timeout);
         assert_completed(late, CompletionStatus::Maybe);
     }
-    assert!(
-        begun.elapsed() < LONG,
-        "limits are those of the monotonic clock"
-    );
+    assert!(begun.elapsed() < LONG, "limits are those of the monotonic clock");
 }

@@ -39,9 +39,7 @@ fn be_sender() {
         ..SenderOptions::new(Destinations::all(group.parse().unwrap()))
     };
     let sender = UdpSender::connect(&channel, &asks_for(&Filter::ALL), options).unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
     println!("at work");
     for number in 0u64.. {
         let mut event = Event::default();
@@ -82,9 +80,8 @@ impl PushConsumer for Numbers {
 #[test]
 fn events_reach_a_channel_by_a_multicast_group_of_ipv6() {
     let _guard = watchdog(2 * LONG);
-    let Some(world) = World::enter(test_name(
-        events_reach_a_channel_by_a_multicast_group_of_ipv6,
-    )) else {
+    let Some(world) = World::enter(test_name(events_reach_a_channel_by_a_multicast_group_of_ipv6))
+    else {
         return;
     };
     world.host("north");
@@ -113,9 +110,7 @@ fn events_reach_a_channel_by_a_multicast_group_of_ipv6() {
     let mut sender = Process::spawn(command);
     sender.wait_for_line("at work", LONG);
     for (numbers, _) in &numbers {
-        until("events of the group", || {
-            numbers.0.lock().unwrap().len() >= 100
-        });
+        until("events of the group", || numbers.0.lock().unwrap().len() >= 100);
     }
     sender.kill();
     for ((numbers, _), receiver) in numbers.iter().zip(&receivers) {

@@ -36,10 +36,7 @@ fn starve() {
         // Last, for the thread may keep a connection of it for a while.
         ClientConnections::Private,
     ] {
-        let client = Orb::builder()
-            .client_connections(connections)
-            .build()
-            .expect("a client");
+        let client = Orb::builder().client_connections(connections).build().expect("a client");
         let objects = [0, 1].map(|at| client.string_to_object(iors[at]).expect("a reference"));
         starved(&objects, connections);
         client.shutdown(true).expect("nothing runs");
@@ -74,11 +71,7 @@ fn starved([known, new]: &[ObjectRef; 2], connections: ClientConnections) {
         assert_eq!(raised.minor, minor::transient::NO_DESCRIPTORS);
         assert_eq!(raised.completed, CompletionStatus::No);
         let said = last_failure().expect("it was tried").to_string();
-        for part in [
-            "Too many open files",
-            &format!("{MOST} descriptors"),
-            "ulimit -n",
-        ] {
+        for part in ["Too many open files", &format!("{MOST} descriptors"), "ulimit -n"] {
             assert!(said.contains(part), "{said}");
         }
         assert!(said.contains("-ORBMaxClientConnections"), "{said}");

@@ -49,23 +49,13 @@ fn other_process() {
         return;
     }
     let options = ChannelOptions {
-        control: Control {
-            period: Some(Duration::from_millis(200)),
-            ..Control::default()
-        },
+        control: Control { period: Some(Duration::from_millis(200)), ..Control::default() },
         call_timeout: Duration::from_secs(5),
         ..ChannelOptions::default()
     };
-    let queue = Qos {
-        events: QUEUE,
-        when_full: WhenFull::DropOldest,
-        ..Qos::default()
-    };
+    let queue = Qos { events: QUEUE, when_full: WhenFull::DropOldest, ..Qos::default() };
     let channel = EventChannel::queued(options, Plan::pool(4), queue).unwrap();
-    let orb = in_order(Orb::builder())
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap();
+    let orb = in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap();
     let served = channel.serve(&orb, INITIAL_NAME).unwrap();
     println!("at {}", served.reference().to_ior());
     orb.run();
@@ -143,10 +133,7 @@ impl PushConsumer for Counter {
 }
 
 fn client() -> Orb {
-    in_order(Orb::builder())
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap()
+    in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
 fn consume(
@@ -192,12 +179,9 @@ impl Guests {
             match visit % 6 {
                 0 => self.listen(&orb, &channel, "source!=1", true),
                 1 => self.listen(&orb, &channel, "source!=1", false),
-                2 => self.listen(
-                    &orb,
-                    &channel,
-                    "each(source==2, source==3) || interval(5ms)",
-                    true,
-                ),
+                2 => {
+                    self.listen(&orb, &channel, "each(source==2, source==3) || interval(5ms)", true)
+                }
                 3 => self.listen(&orb, &channel, "type==18 || deadline(3ms)", false),
                 4 => self.supply(&channel, visit, true),
                 _ => self.supply(&channel, visit, false),
@@ -254,23 +238,12 @@ impl Steady {
         let orb = client();
         let channel: EventChannelRef = orb.resolve(reference).unwrap();
         let counter = Arc::<Counter>::default();
-        let proxy = consume(
-            &orb,
-            &channel,
-            counter.clone(),
-            &asks_for(&Filter::source(1)),
-        );
+        let proxy = consume(&orb, &channel, counter.clone(), &asks_for(&Filter::source(1)));
         let admin = channel.for_suppliers().unwrap().unwrap();
         let supplier = admin.obtain_push_consumer().unwrap().unwrap();
         let publications = publishes([(SAMPLE, 1)]);
         supplier.connect_push_supplier(None, &publications).unwrap();
-        Steady {
-            orb,
-            counter,
-            proxy,
-            supplier,
-            pushed: 0,
-        }
+        Steady { orb, counter, proxy, supplier, pushed: 0 }
     }
 
     /// Pushes for a time, a quarter of a queue ahead of the consumer at most.

@@ -73,10 +73,7 @@ fn be_consumer() {
     let journal = fs::File::create(journal).unwrap();
     let channel = orb.resolve(&std::env::var(CHANNEL).unwrap()).unwrap();
     let pause = std::env::var(PAUSE).map_or(0, |pause| pause.parse().unwrap());
-    let journal = Journal {
-        file: Mutex::new(journal),
-        pause: Duration::from_millis(pause),
-    };
+    let journal = Journal { file: Mutex::new(journal), pause: Duration::from_millis(pause) };
     let _proxy = consume(&orb, &channel, Arc::new(journal));
     println!("at work");
     orb.run();
@@ -129,9 +126,7 @@ fn journal(name: &str) -> PathBuf {
 fn noted(path: &Path) -> Vec<u64> {
     let octets = fs::read(path).unwrap_or_default();
     let numbers = octets.chunks_exact(8);
-    numbers
-        .map(|eight| u64::from_le_bytes(eight.try_into().unwrap()))
-        .collect()
+    numbers.map(|eight| u64::from_le_bytes(eight.try_into().unwrap())).collect()
 }
 
 /// Keeps source and number of every event.
@@ -186,10 +181,7 @@ fn number(event: &Event) -> u64 {
 }
 
 fn client() -> Orb {
-    in_order(Orb::builder())
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap()
+    in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
 fn channel(control: Control) -> EventChannel {
@@ -197,25 +189,14 @@ fn channel(control: Control) -> EventChannel {
 }
 
 fn channel_with(control: Control, call_timeout: Duration) -> EventChannel {
-    let options = ChannelOptions {
-        control,
-        call_timeout,
-        ..ChannelOptions::default()
-    };
-    let queue = Qos {
-        events: QUEUE,
-        when_full: WhenFull::DropOldest,
-        ..Qos::default()
-    };
+    let options = ChannelOptions { control, call_timeout, ..ChannelOptions::default() };
+    let queue = Qos { events: QUEUE, when_full: WhenFull::DropOldest, ..Qos::default() };
     EventChannel::queued(options, Plan::pool(2), queue).unwrap()
 }
 
 /// Lets nobody go, however dead.
-const NO_CONTROL: Control = Control {
-    period: None,
-    timeout: Duration::from_secs(1),
-    failures: u32::MAX,
-};
+const NO_CONTROL: Control =
+    Control { period: None, timeout: Duration::from_secs(1), failures: u32::MAX };
 
 fn url(served: &Served) -> String {
     let ior = served.reference().reference().ior();
@@ -232,9 +213,7 @@ fn consume(
     let admin = channel.for_consumers().unwrap().unwrap();
     let proxy = admin.obtain_push_supplier().unwrap().unwrap();
     let wanted = asks_for(&Filter::event_type(SAMPLE));
-    proxy
-        .connect_push_consumer(Some(&consumer), &wanted)
-        .unwrap();
+    proxy.connect_push_consumer(Some(&consumer), &wanted).unwrap();
     proxy
 }
 
@@ -258,11 +237,7 @@ impl World {
         let orb = client();
         let channel = channel(control);
         let served = channel.serve(&orb, INITIAL_NAME).unwrap();
-        World {
-            url: url(&served),
-            orb,
-            channel,
-        }
+        World { url: url(&served), orb, channel }
     }
 
     /// Starts a consumer in a process of its own, which waits in front of all that come later.
@@ -301,9 +276,7 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
 
 #[track_caller]
 fn assert_in_order(numbers: &[u64]) {
-    let back: Vec<_> = (numbers.windows(2))
-        .filter(|pair| pair[0] >= pair[1])
-        .collect();
+    let back: Vec<_> = (numbers.windows(2)).filter(|pair| pair[0] >= pair[1]).collect();
     assert!(back.is_empty(), "of {}: {back:?}", numbers.len());
 }
 
@@ -329,29 +302,20 @@ fn push_all(world: &World, source: i32, numbers: std::ops::Range<u64>, paced_by:
         supplier.push(&[event(source, number)]).unwrap();
         // Half a queue ahead at most, so that this consumer misses nothing.
         let ahead = (QUEUE / 2) as u64;
-        paced_by.wait(
-            "the lively consumer",
-            (before + sent as u64 + 1).saturating_sub(ahead),
-        );
+        paced_by.wait("the lively consumer", (before + sent as u64 + 1).saturating_sub(ahead));
     }
 }
 
 #[test]
 fn a_consumer_that_is_killed_is_let_go_and_others_miss_nothing() {
     let _guard = watchdog(2 * LONG);
-    let control = Control {
-        period: Some(Duration::from_millis(50)),
-        ..Control::default()
-    };
+    let control = Control { period: Some(Duration::from_millis(50)), ..Control::default() };
     let world = World::new(control);
     let path = journal("killed");
     let mut victim = world.consumer(&path);
     let numbers = Arc::new(Numbers::default());
     let wanted = asks_for(&Filter::event_type(SAMPLE));
-    let _lively = world
-        .channel
-        .connect_consumer(numbers.clone(), &wanted)
-        .unwrap();
+    let _lively = world.channel.connect_consumer(numbers.clone(), &wanted).unwrap();
     assert_eq!(world.consumers().len(), 2);
     push_all(&world, 1, 0..300, &numbers);
     until("the first events", || !noted(&path).is_empty());
@@ -375,21 +339,14 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     let victim = world.consumer(&path);
     let numbers = Arc::new(Numbers::default());
     let wanted = asks_for(&Filter::event_type(SAMPLE));
-    let _lively = world
-        .channel
-        .connect_consumer(numbers.clone(), &wanted)
-        .unwrap();
+    let _lively = world.channel.connect_consumer(numbers.clone(), &wanted).unwrap();
     signal(&victim, "-STOP");
     // More than sockets and queue hold together.
     push_all(&world, 1, 0..5_000, &numbers);
     numbers.wait("all events", 5_000);
     assert_eq!(numbers.of(1), (0..5_000).collect::<Vec<_>>());
     let stopped = || world.consumers().remove(0);
-    assert!(
-        stopped().queue.waiting <= QUEUE as u64 + 1,
-        "{:?}",
-        stopped()
-    );
+    assert!(stopped().queue.waiting <= QUEUE as u64 + 1, "{:?}", stopped());
     assert!(stopped().dropped > 0, "{:?}", stopped());
     assert!(stopped().queue.is_balanced());
     signal(&victim, "-CONT");
@@ -428,9 +385,7 @@ fn overtakes_nothing(name: &str, settings: &[(&str, &str)]) {
     let world = World::new(NO_CONTROL);
     let path = journal(name);
     let victim = world.consumer_with(&path, settings);
-    let supplier = world
-        .channel
-        .connect_supplier(None, &publishes([(SAMPLE, 1)]));
+    let supplier = world.channel.connect_supplier(None, &publishes([(SAMPLE, 1)]));
     let supplier = supplier.unwrap();
     let mut number = 0;
     let mut push = || {
@@ -455,9 +410,7 @@ fn overtakes_nothing(name: &str, settings: &[(&str, &str)]) {
     until("an empty queue", || state().queue.waiting == 0);
     assert_accounted_for(&state());
     // The consumer has read the first connection to its end, and lost nothing of it.
-    until("all that was delivered", || {
-        noted(&path).len() as u64 == state().delivered
-    });
+    until("all that was delivered", || noted(&path).len() as u64 == state().delivered);
     assert!(state().delivered > delivered);
     assert_in_order(&noted(&path));
     fs::remove_file(path).unwrap();
@@ -469,18 +422,12 @@ fn a_supplier_that_floods_and_is_killed_harms_no_other() {
     let _guard = watchdog(2 * LONG);
     let world = World::new(Control::default());
     // Both suppliers' events, slowly; and one supplier's.
-    let slow = Arc::new(Numbers {
-        pause: Duration::from_millis(2),
-        ..Numbers::default()
-    });
+    let slow = Arc::new(Numbers { pause: Duration::from_millis(2), ..Numbers::default() });
     let steady = Arc::new(Numbers::default());
     let all = asks_for(&Filter::event_type(SAMPLE));
     let _slow = world.channel.connect_consumer(slow.clone(), &all).unwrap();
     let one = asks_for(&Filter::source(1));
-    let _steady = world
-        .channel
-        .connect_consumer(steady.clone(), &one)
-        .unwrap();
+    let _steady = world.channel.connect_consumer(steady.clone(), &one).unwrap();
     let mut flood = other("supplier", &[(CHANNEL, &world.url)]);
     flood.wait_for_line("at work", LONG);
     until("the flood", || world.consumers()[0].dropped > 100);

@@ -44,10 +44,7 @@ fn killed_when_the_request_was_sent() {
         thread::sleep(Duration::from_millis(50));
         server.kill();
         let exceptions = sent.map(|reply| reply.wait().unwrap_err());
-        for exception in exceptions
-            .into_iter()
-            .chain([waiting.join().unwrap().unwrap_err()])
-        {
+        for exception in exceptions.into_iter().chain([waiting.join().unwrap().unwrap_err()]) {
             assert_eq!(exception.kind, SystemExceptionKind::CommFailure);
             assert_completed(exception, CompletionStatus::Maybe);
         }
@@ -179,8 +176,5 @@ fn assert_truth<T: std::fmt::Debug>(told: Result<T, SystemException>, ran: usize
             CompletionStatus::Maybe => ran <= 1,
         },
     };
-    assert!(
-        possible,
-        "it ran {ran} times, and the caller was told {told:?}"
-    );
+    assert!(possible, "it ran {ran} times, and the caller was told {told:?}");
 }

@@ -37,10 +37,7 @@ fn come_and_go(adapters: i64, objects: i64, most: u64) {
         populate(&worker, adapters, objects);
         let memory = server.status("VmRSS");
         println!("{adapters} times {objects} objects: {memory} KiB");
-        assert!(
-            memory < most,
-            "{memory} KiB for {adapters} times {objects} objects"
-        );
+        assert!(memory < most, "{memory} KiB for {adapters} times {objects} objects");
         let mut gone = Vec::new();
         for sample in 0..200 {
             let (adapter, object) = (sample * 7_919 % adapters, sample * 104_729 % objects);

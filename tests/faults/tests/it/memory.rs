@@ -69,25 +69,16 @@ fn values_and_messages_of_one_client() {
                 })
             })
             .collect();
-        let refused = attackers
-            .into_iter()
-            .map(|one| one.join().expect("no panic"));
+        let refused = attackers.into_iter().map(|one| one.join().expect("no panic"));
         refused.sum::<u32>()
     });
     let peak = server.status("VmHWM");
     println!("{refused} refused, {} MiB at most", peak >> 10);
-    assert!(
-        refused >= 8,
-        "half of them are too large by themselves: {refused}"
-    );
+    assert!(refused >= 8, "half of them are too large by themselves: {refused}");
     assert!(peak < MOST, "{peak} KiB");
     assert_eq!(ping(&worker, 3), Ok(4), "nobody else suffers");
     drop(started);
-    assert_eq!(
-        collect(&worker, 600_000),
-        Ok(600_000),
-        "what was taken was given back"
-    );
+    assert_eq!(collect(&worker, 600_000), Ok(600_000), "what was taken was given back");
 }
 
 /// Sets a flag at its end.
@@ -138,15 +129,11 @@ fn everything_that_one_client_can_do_at_once() {
         for stream in &mut streams {
             stream.set_read_timeout(Some(LONG)).expect("a socket");
             stream.write_all(&large).expect("it reads");
-            stream
-                .read_exact(&mut [0; 12 + 12 + 8])
-                .expect("it answers");
+            stream.read_exact(&mut [0; 12 + 12 + 8]).expect("it answers");
         }
         all_keep.wait();
         for stream in &mut streams {
-            stream
-                .set_write_timeout(Some(Duration::from_millis(20)))
-                .expect("a socket");
+            stream.set_write_timeout(Some(Duration::from_millis(20))).expect("a socket");
             // It may stop reading at any time.
             let _ = stream
                 .write_all(&unread)
@@ -168,9 +155,7 @@ fn everything_that_one_client_can_do_at_once() {
             served
         });
         let attackers: Vec<_> = (0..ATTACKERS).map(|_| scope.spawn(attack)).collect();
-        let attackers = attackers
-            .into_iter()
-            .map(|one| one.join().expect("no panic"));
+        let attackers = attackers.into_iter().map(|one| one.join().expect("no panic"));
         let streams: Vec<TcpStream> = attackers.flatten().collect();
         // Until nothing more comes of it.
         let mut last = 0;
@@ -182,16 +167,9 @@ fn everything_that_one_client_can_do_at_once() {
         (streams, healthy.join().expect("everybody else is served"))
     });
     let peak = server.status("VmHWM");
-    println!(
-        "{} MiB at most, {} MiB empty, {served} pings",
-        peak >> 10,
-        empty >> 10
-    );
+    println!("{} MiB at most, {} MiB empty, {served} pings", peak >> 10, empty >> 10);
     assert!(peak - empty < MOST, "{peak} KiB, {empty} KiB empty");
-    assert!(
-        peak - empty > MOST / 4,
-        "{peak} KiB: the attack does not reach it"
-    );
+    assert!(peak - empty > MOST / 4, "{peak} KiB: the attack does not reach it");
     assert!(
         count(&worker, Incident::RepliesNotTaken) + count(&worker, Incident::TooManyOctets) > 0
     );

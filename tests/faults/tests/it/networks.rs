@@ -160,10 +160,7 @@ fn one_of_two_addresses_leads_nowhere() {
         world.host(router);
         let (near, far) = (format!("{network}0"), format!("{network}1"));
         world.cable([("", &format!("{near}.2")), (router, &format!("{near}.1"))]);
-        world.cable([
-            (router, &format!("{far}.1")),
-            ("server", &format!("{far}.2")),
-        ]);
+        world.cable([(router, &format!("{far}.1")), ("server", &format!("{far}.2"))]);
         world.forward(router);
         world.route("", &format!("{far}.0/24"), &format!("{near}.1"));
         world.route("server", &format!("{near}.0/24"), &format!("{far}.1"));
@@ -172,26 +169,15 @@ fn one_of_two_addresses_leads_nowhere() {
     let addresses = published(&server.object(&client()));
     let mut hosts: Vec<_> = addresses.iter().map(|(host, _)| host.as_str()).collect();
     hosts.sort_unstable();
-    assert_eq!(
-        hosts,
-        ["10.77.11.2", "10.77.21.2"],
-        "both, and nothing else"
-    );
+    assert_eq!(hosts, ["10.77.11.2", "10.77.21.2"], "both, and nothing else");
     for (network, router) in networks.into_iter().zip(["left", "right"]) {
         let address = format!("{network}1.2");
         world.swallow(router, &address);
         // An attempt at one address takes a minute to fail; the call must not wait for that.
-        let orb = Orb::builder()
-            .setting("ConnectTimeout", "60000")
-            .build()
-            .expect("a client");
+        let orb = Orb::builder().setting("ConnectTimeout", "60000").build().expect("a client");
         let object = within(&server.object(&orb), LONG / 4);
         assert_eq!(run_once(&object, 1), Ok(2), "{address} is lost");
-        assert_eq!(
-            run_once(&object, 2),
-            Ok(3),
-            "and the other one is known by now"
-        );
+        assert_eq!(run_once(&object, 2), Ok(3), "and the other one is known by now");
         world.release(router, &address);
     }
     assert_eq!(server.journal(), [1, 2, 1, 2]);
@@ -230,10 +216,8 @@ fn be_called_back() {
         return;
     };
     let orb = Orb::builder().build().expect("a client");
-    let back = orb
-        .root_poa()
-        .activate_servant(Arc::new(common::worker::Leaf(100)))
-        .expect("an object");
+    let back =
+        orb.root_poa().activate_servant(Arc::new(common::worker::Leaf(100))).expect("an object");
     let back = ObjectRef::from_ref(back);
     let worker = orb.string_to_object(&server).expect("a reference");
     match call_back(&within(&worker, LONG / 4), &back, 1) {
@@ -268,9 +252,7 @@ fn callbacks_through_a_router_that_translates() {
         ];
         let server = Server::on("server", &settings);
         let mut command = world::role("client", test_name(be_called_back));
-        command
-            .env(BEHIND, server.ior())
-            .env("OXORB_OFFERBIDIRECTIONALGIOP", both_ways);
+        command.env(BEHIND, server.ior()).env("OXORB_OFFERBIDIRECTIONALGIOP", both_ways);
         let mut behind = Process::spawn(command);
         behind.wait_for_line(told, LONG);
         behind.wait(LONG);

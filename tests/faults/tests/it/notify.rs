@@ -60,15 +60,10 @@ fn be_channel() {
     let listen = format!("iiop://127.0.0.1:{port}");
     let orb = Orb::builder().listen(&listen).build().unwrap();
     let store = Store::open(std::env::var(FILE).unwrap()).unwrap();
-    let settings = Settings {
-        retry: Duration::from_millis(20),
-        ..Settings::default()
-    };
+    let settings = Settings { retry: Duration::from_millis(20), ..Settings::default() };
     let service = NotifyService::start_stored(&orb, store, settings).unwrap();
-    let kept = ["ConnectionReliability", "EventReliability"].map(|name| Property {
-        name: name.to_owned(),
-        value: Any::new(1_i16),
-    });
+    let kept = ["ConnectionReliability", "EventReliability"]
+        .map(|name| Property { name: name.to_owned(), value: Any::new(1_i16) });
     let channel = service.channel_named(KEY, &kept, &[]).unwrap();
     println!("at {}", url(&channel));
     orb.run();
@@ -90,10 +85,7 @@ fn be_supplier() {
     let proxy = supply(&channel);
     println!("at work");
     for number in 0.. {
-        if proxy
-            .push_structured_event(&event("flood", number))
-            .is_err()
-        {
+        if proxy.push_structured_event(&event("flood", number)).is_err() {
             return;
         }
     }
@@ -182,10 +174,7 @@ impl<T: Takes> NotifyPublish for Consumer<T> {
 }
 
 fn event_type(name: &str) -> EventType {
-    EventType {
-        domain_name: "faults".to_owned(),
-        type_name: name.to_owned(),
-    }
+    EventType { domain_name: "faults".to_owned(), type_name: name.to_owned() }
 }
 
 fn event(name: &str, number: u64) -> StructuredEvent {
@@ -212,10 +201,7 @@ fn number(event: &StructuredEvent) -> u64 {
 
 /// Serves the requests of a connection one after the other, those that nobody waits for any more, too.
 fn client() -> Orb {
-    in_order(Orb::builder())
-        .listen("iiop://127.0.0.1:0")
-        .build()
-        .unwrap()
+    in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
 fn consume(
@@ -231,9 +217,7 @@ fn consume(
     let proxy: StructuredProxyPushSupplierRef = proxy.unwrap().unchecked_narrow();
     let types: Vec<_> = types.iter().map(|name| event_type(name)).collect();
     proxy.subscription_change(&types, &[]).unwrap();
-    proxy
-        .connect_structured_push_consumer(Some(&consumer))
-        .unwrap();
+    proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
     proxy
 }
 
@@ -256,9 +240,7 @@ fn temporary(name: &str) -> PathBuf {
 fn noted(path: &Path) -> Vec<u64> {
     let octets = fs::read(path).unwrap_or_default();
     let numbers = octets.chunks_exact(8);
-    numbers
-        .map(|eight| u64::from_le_bytes(eight.try_into().unwrap()))
-        .collect()
+    numbers.map(|eight| u64::from_le_bytes(eight.try_into().unwrap())).collect()
 }
 
 fn until(what: &str, mut done: impl FnMut() -> bool) {
@@ -271,9 +253,7 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
 
 #[track_caller]
 fn assert_in_order(numbers: &[u64]) {
-    let back: Vec<_> = (numbers.windows(2))
-        .filter(|pair| pair[0] >= pair[1])
-        .collect();
+    let back: Vec<_> = (numbers.windows(2)).filter(|pair| pair[0] >= pair[1]).collect();
     assert!(back.is_empty(), "of {}: {back:?}", numbers.len());
 }
 
@@ -296,10 +276,7 @@ impl World {
     fn new(failures: u32) -> World {
         let orb = client();
         let settings = Settings {
-            limits: Limits {
-                queue_events: QUEUE,
-                ..Limits::default()
-            },
+            limits: Limits { queue_events: QUEUE, ..Limits::default() },
             // Only one that has stopped is to be waited for shortly; nobody who lives takes so long.
             call_timeout: match failures {
                 0 => Duration::from_millis(500),
@@ -311,12 +288,7 @@ impl World {
         };
         let service = NotifyService::start_with(&orb, settings).unwrap();
         let channel = service.channel_named(KEY, &[], &[]).unwrap();
-        World {
-            url: url(&channel),
-            orb,
-            service,
-            channel,
-        }
+        World { url: url(&channel), orb, service, channel }
     }
 
     /// Starts a consumer in a process of its own, and waits until it has an event.
@@ -350,11 +322,7 @@ struct Pusher<'w> {
 
 impl<'w> Pusher<'w> {
     fn new(world: &World, paced_by: &'w Numbers) -> Pusher<'w> {
-        Pusher {
-            proxy: supply(&world.channel),
-            sent: AtomicU64::new(0),
-            paced_by,
-        }
+        Pusher { proxy: supply(&world.channel), sent: AtomicU64::new(0), paced_by }
     }
 
     fn push(&self, events: u64) {
@@ -426,16 +394,12 @@ fn a_channel_that_is_killed_under_load_loses_nothing_that_it_accepted() {
             process = again;
         }
         let least = (KILLS + 1) * EACH;
-        until("events at last", || {
-            accepted.load(Ordering::SeqCst) >= least
-        });
+        until("events at last", || accepted.load(Ordering::SeqCst) >= least);
         over.store(true, Ordering::SeqCst);
     });
     let sent = accepted.load(Ordering::SeqCst);
     let all: Vec<u64> = (0..sent).collect();
-    until("all events", || {
-        first_of_each(&numbers.of("steady")).len() as u64 == sent
-    });
+    until("all events", || first_of_each(&numbers.of("steady")).len() as u64 == sent);
     let got = numbers.of("steady");
     assert_eq!(first_of_each(&got), all);
     println!("{sent} events, {} again", got.len() as u64 - sent);
@@ -445,9 +409,7 @@ fn a_channel_that_is_killed_under_load_loses_nothing_that_it_accepted() {
     let (_process, _) = start(port);
     let before = numbers.count.load(Ordering::SeqCst);
     proxy.resume_connection().unwrap();
-    supplier
-        .push_structured_event(&event("steady", sent))
-        .unwrap();
+    supplier.push_structured_event(&event("steady", sent)).unwrap();
     numbers.wait("one more", before + 1);
     let _ = orb.shutdown(true);
     fs::remove_file(store).unwrap();
@@ -506,10 +468,7 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
     // A call that timed out may have been made all the same, and nothing comes that was not delivered or counted.
     let sent = pusher.sent.load(Ordering::SeqCst);
     let failed = done.dropped(Cause::Failed);
-    assert!(
-        sent + got.len() as u64 <= done.delivered + failed,
-        "{done:?}"
-    );
+    assert!(sent + got.len() as u64 <= done.delivered + failed, "{done:?}");
     fs::remove_file(path).unwrap();
 }
 
@@ -518,10 +477,7 @@ fn a_consumer_that_stops_reading_delays_nobody_and_misses_what_is_counted() {
 fn a_supplier_that_floods_and_is_killed_harms_no_other() {
     let _guard = watchdog(2 * LONG);
     let world = World::new(3);
-    let slow = Arc::new(Numbers {
-        pause: Duration::from_millis(2),
-        ..Numbers::default()
-    });
+    let slow = Arc::new(Numbers { pause: Duration::from_millis(2), ..Numbers::default() });
     let steady = Arc::new(Numbers::default());
     let both = ["steady", "flood"];
     let _slow = consume(&world.orb, &world.channel, &both, slow.clone());
@@ -529,9 +485,7 @@ fn a_supplier_that_floods_and_is_killed_harms_no_other() {
     let pusher = Pusher::new(&world, &steady);
     let mut flood = other("supplier", &[(CHANNEL, &world.url)]);
     flood.wait_for_line("at work", LONG);
-    until("the flood", || {
-        world.service.counts().dropped_in_all() > 100
-    });
+    until("the flood", || world.service.counts().dropped_in_all() > 100);
     pusher.push(200);
     pusher.check();
     flood.kill();

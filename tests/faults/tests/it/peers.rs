@@ -32,9 +32,7 @@ fn others_are_served(settings: &[(&str, &str)], peers: usize, attack: Attack) {
         let address = server.address();
         assert_eq!(ping(&object, 1), Ok(2));
         let (threads, memory) = (server.status("Threads"), server.status("VmRSS"));
-        let attackers: Vec<_> = (0..peers)
-            .map(|_| Attacker::start(address, attack))
-            .collect();
+        let attackers: Vec<_> = (0..peers).map(|_| Attacker::start(address, attack)).collect();
         for n in 0..50 {
             assert_eq!(ping(&object, n), Ok(n + 1), "{attack:?} at {concurrency}");
         }
@@ -74,9 +72,7 @@ fn peers_that_say_nothing_make_room() {
     let object = server.object(&client);
     assert_eq!(ping(&object, 1), Ok(2));
     let address = server.address();
-    let silent: Vec<_> = (0..200)
-        .map(|_| TcpStream::connect(address).unwrap())
-        .collect();
+    let silent: Vec<_> = (0..200).map(|_| TcpStream::connect(address).unwrap()).collect();
     assert_eq!(ping(&object, 1), Ok(2), "who was there stays");
     // A second of silence, and whoever was let in has to give way to who has something to say.
     let newcomer = common::client();
@@ -192,10 +188,7 @@ fn a_black_hole_is_a_time_out_whatever_is_sent() {
     let hole = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = client();
     let url = format!("corbaloc:iiop:1.2@{}/nothing", hole.local_addr().unwrap());
-    let object = within(
-        &client.string_to_object(&url).unwrap(),
-        Duration::from_millis(200),
-    );
+    let object = within(&client.string_to_object(&url).unwrap(), Duration::from_millis(200));
     for _ in 0..3 {
         let exception = timed_out(|| ping(&object, 1));
         assert_completed(exception, CompletionStatus::Maybe);
@@ -244,9 +237,7 @@ fn a_server_without_descriptors_pauses_and_recovers() {
         let object = server.object(&client);
         assert_eq!(ping(&object, 1), Ok(2));
         let address = server.address();
-        let many: Vec<_> = (0..150)
-            .map(|_| TcpStream::connect(address).unwrap())
-            .collect();
+        let many: Vec<_> = (0..150).map(|_| TcpStream::connect(address).unwrap()).collect();
         while count(&object, Incident::AcceptPaused) == 0 {
             thread::sleep(Duration::from_millis(5));
         }
@@ -277,9 +268,8 @@ fn five_thousand_connections() {
     let threads = server.status("Threads");
     let mut after_first = 0;
     for round in 0..3 {
-        let many: Vec<_> = (0..MANY)
-            .map(|_| TcpStream::connect(server.address()).unwrap())
-            .collect();
+        let many: Vec<_> =
+            (0..MANY).map(|_| TcpStream::connect(server.address()).unwrap()).collect();
         // Each one is served.
         let request = request(&object, "ping", 1);
         for mut stream in &many {
@@ -298,10 +288,7 @@ fn five_thousand_connections() {
         if round == 0 {
             after_first = memory;
         }
-        assert!(
-            memory < after_first + GROWTH,
-            "{memory} KiB after {after_first} KiB"
-        );
+        assert!(memory < after_first + GROWTH, "{memory} KiB after {after_first} KiB");
     }
 }
 

@@ -41,11 +41,7 @@ fn a_client_that_scribbles_harms_nobody_else() {
     let honest = client();
     let object = server.object(&honest);
     assert_eq!(ping(&object, 1), Ok(2));
-    let before = (
-        server.sockets(),
-        server.mappings(SEGMENTS),
-        server.status("Threads"),
-    );
+    let before = (server.sockets(), server.mappings(SEGMENTS), server.status("Threads"));
     assert_eq!(before.1, 1, "of this client");
 
     let mut command = Command::new("sh");
@@ -60,19 +56,13 @@ fn a_client_that_scribbles_harms_nobody_else() {
         calls += 1;
         assert_eq!(ping(&object, calls), Ok(calls + 1));
         if calls % 50 == 0 {
-            assert_eq!(
-                swallow(&object, 100_000 + calls as usize),
-                Ok(100_000 + calls)
-            );
+            assert_eq!(swallow(&object, 100_000 + calls as usize), Ok(100_000 + calls));
         }
     }
     let line = scribbler.wait_for_line("spoilt", LONG);
     println!("{calls} calls of another client meanwhile; {line}");
     let said = scribbler.wait_success(LONG);
-    assert!(
-        said.iter().all(|line| !line.text.contains("panicked")),
-        "{said:?}"
-    );
+    assert!(said.iter().all(|line| !line.text.contains("panicked")), "{said:?}");
     println!(
         "the server noted {} violations, and {} connections that stalled",
         count(&object, Incident::Violation),
@@ -144,19 +134,14 @@ struct Random(u64);
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
         let Self(state) = self;
-        *state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (*state >> 33) % limit
     }
 }
 
 /// Writes into each segment that this process has mapped, once; the number of writes.
 fn stroke(random: &mut Random) -> u64 {
-    let memory = File::options()
-        .write(true)
-        .open("/proc/self/mem")
-        .expect("procfs");
+    let memory = File::options().write(true).open("/proc/self/mem").expect("procfs");
     let maps = fs::read_to_string("/proc/self/maps").expect("procfs");
     let mut strokes = 0;
     for line in maps.lines().filter(|line| line.contains(SEGMENTS)) {
@@ -166,10 +151,7 @@ fn stroke(random: &mut Random) -> u64 {
         let (from, octets) = (address(from), address(to) - address(from));
         let (at, what) = match random.below(6) {
             // A word of the header: one in use, often, and a value near to others of that kind.
-            0 | 1 => (
-                random.below(14) * 128,
-                (random.below(40_000) as u32).to_ne_bytes().to_vec(),
-            ),
+            0 | 1 => (random.below(14) * 128, (random.below(40_000) as u32).to_ne_bytes().to_vec()),
             2 => (
                 random.below(HEADER / 4) * 4,
                 (random.below(u64::MAX) as u32).to_ne_bytes().to_vec(),
@@ -192,8 +174,5 @@ fn stroke(random: &mut Random) -> u64 {
 
 fn first_words(exception: &SystemException) -> String {
     let text = exception.to_string();
-    text.split([':', ',', ' '])
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    text.split([':', ',', ' ']).next().unwrap_or_default().to_owned()
 }

@@ -130,9 +130,7 @@ fn killed_servers(word: &str) {
     let directory = Directory::new("servers");
     let observer = client();
     let paths: [PathBuf; AT_ONCE] = std::array::from_fn(|at| directory.0.join(format!("s{at}")));
-    let lines = paths
-        .each_ref()
-        .map(|path| Mutex::new((path, None::<ObjectRef>)));
+    let lines = paths.each_ref().map(|path| Mutex::new((path, None::<ObjectRef>)));
     let before = descriptors();
     each_killed(|thread| {
         let mut line = lines[thread].lock().expect("one thread for each");
@@ -148,10 +146,7 @@ fn killed_servers(word: &str) {
         let (path, object) = &*line.lock().expect("no thread is left");
         let last = Orb::builder().listen(&endpoint(word, path)).build();
         let last = last.expect("the file is taken over");
-        assert!(
-            ping(object.as_ref().expect("it was called"), 1).is_err(),
-            "another server"
-        );
+        assert!(ping(object.as_ref().expect("it was called"), 1).is_err(), "another server");
         last.shutdown(true).expect("nothing runs");
     }
     observer.shutdown(true).expect("nothing runs");

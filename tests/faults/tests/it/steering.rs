@@ -65,10 +65,7 @@ fn serve_lanes() {
         .build()
         .expect("the server starts");
     let lane = |value| ThreadpoolLane::new(priority(value), 1);
-    let mut urgent = lane(URGENT)
-        .dscp(46)
-        .socket_priority(6)
-        .busy_poll(Duration::from_micros(50));
+    let mut urgent = lane(URGENT).dscp(46).socket_priority(6).busy_poll(Duration::from_micros(50));
     if !device.is_empty() {
         urgent = urgent.napi(device);
     }
@@ -83,15 +80,9 @@ fn serve_lanes() {
         }),
         ..RtPolicies::default()
     };
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { realtime, ..Policies::default() };
     let poa = orb.root_poa().create_poa("lanes", policies);
-    let object = poa
-        .expect("a POA")
-        .activate_servant(Arc::new(Worker))
-        .expect("an object");
+    let object = poa.expect("a POA").activate_servant(Arc::new(Worker)).expect("an object");
     orb.shutdown_on_signal().expect("signals");
     println!("{object}");
     orb.run();
@@ -134,25 +125,18 @@ fn whereabouts(object: &ObjectRef) -> String {
 fn at_front(client: &Orb, object: &ObjectRef) -> ObjectRef {
     let mut profiles = object.reference().ior().iiop_profiles();
     let first = profiles.next().expect("an IIOP profile");
-    let key: String = first
-        .object_key
-        .iter()
-        .map(|octet| format!("%{octet:02x}"))
-        .collect();
+    let key: String = first.object_key.iter().map(|octet| format!("%{octet:02x}")).collect();
     let url = format!("corbaloc:iiop:1.2@{}:{}/{key}", first.host, first.port);
     client.string_to_object(&url).expect("a reference")
 }
 
 /// Packets that left a device by each class of its queue: of mark 46, of mark 10, and all others.
 fn packets(world: &World, device: &str) -> [u64; 3] {
-    let told = world
-        .run("server", "tc", &["-s", "class", "show", "dev", device])
-        .expect("classes");
+    let told = world.run("server", "tc", &["-s", "class", "show", "dev", device]).expect("classes");
     ["1:10", "1:20", "1:30"].map(|class| {
         let named = format!("class htb {class} ");
-        let of_class = told
-            .split("class htb ")
-            .find(|part| format!("class htb {part}").starts_with(&named));
+        let of_class =
+            told.split("class htb ").find(|part| format!("class htb {part}").starts_with(&named));
         let words: Vec<&str> = of_class.expect(&told).split_whitespace().collect();
         let at = words.iter().position(|word| word.starts_with("pkt"));
         words[at.expect(&told) - 1].parse().expect(&told)
@@ -165,25 +149,19 @@ fn count_by_mark(world: &World, device: &str) -> bool {
         let words: Vec<&str> = rest.split(' ').collect();
         world.run("server", "tc", &words)
     };
-    let made = tc(&format!(
-        "qdisc add dev {device} root handle 1: htb default 30"
-    ));
+    let made = tc(&format!("qdisc add dev {device} root handle 1: htb default 30"));
     if let Err(why) = made {
         missing("the queueing discipline htb", &why);
         return false;
     }
     for class in ["1:10", "1:20", "1:30"] {
         let rate = "rate 1gbit ceil 1gbit quantum 60000";
-        tc(&format!(
-            "class add dev {device} parent 1: classid {class} htb {rate}"
-        ))
-        .expect("a class");
+        tc(&format!("class add dev {device} parent 1: classid {class} htb {rate}"))
+            .expect("a class");
     }
     for (mark, class) in [("0xb8", "1:10"), ("0x28", "1:20")] {
         let filter = format!("filter add dev {device} parent 1: protocol ip prio 1 u32");
-        let made = tc(&format!(
-            "{filter} match ip dsfield {mark} 0xfc flowid {class}"
-        ));
+        let made = tc(&format!("{filter} match ip dsfield {mark} 0xfc flowid {class}"));
         if let Err(why) = made {
             missing("the classifier u32", &why);
             return false;
@@ -208,8 +186,7 @@ fn the_mark_of_a_lane_arrives() {
     let (_server, object) = server(&orb, "");
     const CALLS: u64 = 50;
     for (value, lane, own) in [(URGENT, "oxorb-1.1", 0), (LEAST, "oxorb-1.0", 1)] {
-        orb.set_thread_priority(priority(value))
-            .expect("a priority");
+        orb.set_thread_priority(priority(value)).expect("a priority");
         let before = packets(&world, &device);
         for _ in 0..CALLS {
             assert_eq!(whereabouts(&object), lane);
@@ -227,9 +204,9 @@ fn the_mark_of_a_lane_arrives() {
 #[test]
 fn the_mark_of_a_client_leads_over_the_network_to_its_lane() {
     let _guard = watchdog(2 * LONG);
-    let Some(world) = World::enter(test_name(
-        the_mark_of_a_client_leads_over_the_network_to_its_lane,
-    )) else {
+    let Some(world) =
+        World::enter(test_name(the_mark_of_a_client_leads_over_the_network_to_its_lane))
+    else {
         return;
     };
     connected(&world);
@@ -237,20 +214,14 @@ fn the_mark_of_a_client_leads_over_the_network_to_its_lane() {
     let (_server, object) = server(&orb, "");
     let front = at_front(&orb, &object);
     assert_eq!(whereabouts(&front), "oxorb-1.0", "without a mark");
-    let properties = TcpProtocolProperties {
-        enable_network_priority: true,
-        ..TcpProtocolProperties::default()
-    };
+    let properties =
+        TcpProtocolProperties { enable_network_priority: true, ..TcpProtocolProperties::default() };
     let marking = ClientProtocol::new(&[Protocol::with(0, properties)]);
     let front = front.with(marking.expect("one protocol"));
-    for (class, lane) in [
-        (CommunicationClass::Isochronous, "oxorb-1.1"),
-        (CommunicationClass::Burst, "oxorb-1.0"),
-    ] {
-        let qos = Qos {
-            class,
-            ..Qos::default()
-        };
+    for (class, lane) in
+        [(CommunicationClass::Isochronous, "oxorb-1.1"), (CommunicationClass::Burst, "oxorb-1.0")]
+    {
+        let qos = Qos { class, ..Qos::default() };
         assert_eq!(whereabouts(&front.with(RequestQos(qos))), lane, "{class:?}");
     }
 }
@@ -266,9 +237,9 @@ fn threads(device: &str) -> Vec<Scheduling> {
 #[test]
 fn the_threads_of_a_device_have_the_priority_of_the_lane() {
     let _guard = watchdog(2 * LONG);
-    let Some(world) = World::enter_with_kernel(test_name(
-        the_threads_of_a_device_have_the_priority_of_the_lane,
-    )) else {
+    let Some(world) =
+        World::enter_with_kernel(test_name(the_threads_of_a_device_have_the_priority_of_the_lane))
+    else {
         return;
     };
     connected(&world);
@@ -279,21 +250,12 @@ fn the_threads_of_a_device_have_the_priority_of_the_lane() {
     }
     let orb = client();
     let (mut server, object) = server(&orb, &device);
-    let expected = Scheduling::Class(Schedule {
-        class: Class::Fifo,
-        priority: NATIVE,
-    });
+    let expected = Scheduling::Class(Schedule { class: Class::Fifo, priority: NATIVE });
     let found = threads(&device);
-    assert!(
-        !found.is_empty() && found.iter().all(|it| *it == expected),
-        "{found:?}"
-    );
-    orb.set_thread_priority(priority(URGENT))
-        .expect("a priority");
+    assert!(!found.is_empty() && found.iter().all(|it| *it == expected), "{found:?}");
+    orb.set_thread_priority(priority(URGENT)).expect("a priority");
     assert_eq!(whereabouts(&object), "oxorb-1.1", "over those threads");
-    let ended = std::process::Command::new("kill")
-        .arg(server.id().to_string())
-        .status();
+    let ended = std::process::Command::new("kill").arg(server.id().to_string()).status();
     assert!(ended.expect("kill runs").success());
     assert!(server.wait(LONG).success());
     let until = std::time::Instant::now() + Duration::from_secs(30);
@@ -316,8 +278,7 @@ fn a_container_that_sees_no_threads_is_told_why() {
     let _ = world.run("server", "ethtool", &["-K", &device, "gro", "on"]);
     let orb = client();
     let (mut server, object) = server(&orb, &device);
-    orb.set_thread_priority(priority(URGENT))
-        .expect("a priority");
+    orb.set_thread_priority(priority(URGENT)).expect("a priority");
     for _ in 0..3 {
         assert_eq!(whereabouts(&object), "oxorb-1.1");
     }
@@ -335,10 +296,7 @@ fn a_control_group_without_real_time_is_told_once() {
     const GROUPS: &str = "/sys/fs/cgroup/cpu";
     let _guard = watchdog(2 * LONG);
     let group = std::path::Path::new(GROUPS).join(format!("oxorb-faults-{}", std::process::id()));
-    if !std::path::Path::new(GROUPS)
-        .join("cpu.rt_runtime_us")
-        .exists()
-    {
+    if !std::path::Path::new(GROUPS).join("cpu.rt_runtime_us").exists() {
         // Kernels that have the second version alone have no such limit: there is nothing to be refused.
         let said = b"not tested: this kernel limits no real-time threads by control group\n";
         let _ = std::io::Write::write_all(&mut std::io::stderr(), said);
@@ -361,13 +319,8 @@ fn a_control_group_without_real_time_is_told_once() {
     let orb = client();
     let object = orb.string_to_object(ior.trim()).expect("a reference");
     for value in [URGENT, LEAST] {
-        orb.set_thread_priority(priority(value))
-            .expect("a priority");
-        let lane = if value == URGENT {
-            "oxorb-1.1"
-        } else {
-            "oxorb-1.0"
-        };
+        orb.set_thread_priority(priority(value)).expect("a priority");
+        let lane = if value == URGENT { "oxorb-1.1" } else { "oxorb-1.0" };
         assert_eq!(whereabouts(&object), lane);
     }
     process.kill();
@@ -411,35 +364,20 @@ fn without_privilege_each_downgrade_is_told_once() {
     let ior = &ior[ior.find("IOR:").expect("waited for")..];
     for value in [URGENT, LEAST, URGENT, LEAST] {
         let orb = client();
-        orb.set_thread_priority(priority(value))
-            .expect("a priority");
+        orb.set_thread_priority(priority(value)).expect("a priority");
         let object = orb.string_to_object(ior.trim()).expect("a reference");
-        let lane = if value == URGENT {
-            "oxorb-1.1"
-        } else {
-            "oxorb-1.0"
-        };
+        let lane = if value == URGENT { "oxorb-1.1" } else { "oxorb-1.0" };
         assert_eq!(whereabouts(&object), lane);
         orb.shutdown(true).expect("it ends");
     }
     process.kill();
     let _ = std::fs::remove_file(&copy);
-    let told: Vec<&str> = process
-        .output()
-        .iter()
-        .map(|line| line.text.as_str())
-        .collect();
-    for what in [
-        "may not have real-time priorities",
-        "may not lock its memory",
-        "napi lo:",
-    ] {
+    let told: Vec<&str> = process.output().iter().map(|line| line.text.as_str()).collect();
+    for what in ["may not have real-time priorities", "may not lock its memory", "napi lo:"] {
         let lines = told.iter().filter(|line| line.contains(what)).count();
         assert_eq!(lines, 1, "{what}: {told:#?}");
     }
     // New kernels let everybody poll.
-    let polling = told
-        .iter()
-        .filter(|line| line.contains("busy_poll is more than"));
+    let polling = told.iter().filter(|line| line.contains("busy_poll is more than"));
     assert!(polling.count() <= 1, "{told:#?}");
 }

@@ -106,17 +106,9 @@ const URGENT: u64 = 264;
 fn a_thousand_connections_over_shared_memory_take_what_is_documented() {
     let _guard = watchdog(5 * LONG);
     let (shared, own) = (16, 24);
-    let usual = Most {
-        addresses: 4 + 2 * 128 + 3 * 4096,
-        shared,
-        own,
-    };
+    let usual = Most { addresses: 4 + 2 * 128 + 3 * 4096, shared, own };
     // What configuration bounds.
-    let small = Most {
-        addresses: 4 + 2 * 16 + 3 * 256,
-        shared,
-        own,
-    };
+    let small = Most { addresses: 4 + 2 * 16 + 3 * 256, shared, own };
     for (options, most) in [("", usual), ("|ring=16K&blocks=256K", small)] {
         thousand(options, &most);
     }

@@ -26,9 +26,7 @@ impl Handler {
     pub fn awaited(&self) -> String {
         let told = self.told.lock().expect("not poisoned");
         let nothing = |told: &mut String| told.is_empty();
-        let waited = self
-            .more
-            .wait_timeout_while(told, Duration::from_secs(5), nothing);
+        let waited = self.more.wait_timeout_while(told, Duration::from_secs(5), nothing);
         std::mem::take(&mut waited.expect("not poisoned").0)
     }
 
@@ -42,20 +40,12 @@ impl Handler {
 
     fn failed(&self, operation: &str, holder: &Link<ExceptionHolder>) -> Result<()> {
         let holder = holder.get().ok_or(crate::internal())?;
-        self.note(&format!(
-            "{operation} {}",
-            system(&SystemException::from(&*holder))
-        ))
+        self.note(&format!("{operation} {}", system(&SystemException::from(&*holder))))
     }
 }
 
 fn system(raised: &SystemException) -> String {
-    format!(
-        "{} {} {}",
-        raised.kind.name(),
-        raised.minor,
-        raised.completed as u32
-    )
+    format!("{} {} {}", raised.kind.name(), raised.minor, raised.completed as u32)
 }
 
 impl ReplyHandler for Handler {}
@@ -63,10 +53,7 @@ impl ReplyHandler for Handler {}
 impl AmiWorkerHandler for Handler {
     fn work(&self, ami_return_val: i32, what: &Parcel, half: f64) -> Result<()> {
         let (label, weight) = (&what.label, what.weight.trunc());
-        self.note(&format!(
-            "work {ami_return_val} {label} {weight} {}",
-            half.trunc()
-        ))
+        self.note(&format!("work {ami_return_val} {label} {weight} {}", half.trunc()))
     }
 
     fn work_excep(&self, excep_holder: &Link<ExceptionHolder>) -> Result<()> {

@@ -26,10 +26,7 @@ pub(crate) fn create(orb: &Orb) -> Result<(), Box<dyn Error>> {
     // Each thread of a client has a lane, whatever its priority.
     let bands = PriorityBands::new(&[
         PriorityBand { low: 0, high: LOW },
-        PriorityBand {
-            low: LOW + 1,
-            high: i16::MAX,
-        },
+        PriorityBand { low: LOW + 1, high: i16::MAX },
     ])?;
     for (model, server_priority, priority_bands) in [
         (PriorityModel::ClientPropagated, LOW, Some(bands)),
@@ -37,17 +34,11 @@ pub(crate) fn create(orb: &Orb) -> Result<(), Box<dyn Error>> {
     ] {
         let realtime = RtPolicies {
             threadpool: Some(pool),
-            priority_model: Some(PriorityModelPolicy {
-                model,
-                server_priority,
-            }),
+            priority_model: Some(PriorityModelPolicy { model, server_priority }),
             priority_bands,
             ..RtPolicies::default()
         };
-        let policies = Policies {
-            realtime,
-            ..Policies::default()
-        };
+        let policies = Policies { realtime, ..Policies::default() };
         orb.root_poa().create_poa(name(model), policies)?;
     }
     orb.set_thread_priority(Priority::new(HIGH)?)?;

@@ -73,9 +73,7 @@ pub fn trusting_alike() -> Builder {
         _ => None,
     });
     let about_trust = pairs.filter(|(name, _)| name.starts_with("Tls") || *name == "SecureOnly");
-    about_trust.fold(Orb::builder(), |builder, (name, value)| {
-        builder.setting(name, value)
-    })
+    about_trust.fold(Orb::builder(), |builder, (name, value)| builder.setting(name, value))
 }
 
 /// Each call says what it is worth, which peers without RIOP must pass over.
@@ -118,10 +116,7 @@ pub struct Callback {
 impl Callback {
     /// Activates a new one.
     pub fn activate(orb: &Orb) -> Result<(std::sync::Arc<Self>, CallbackRef), SystemException> {
-        let servant = std::sync::Arc::new(Self {
-            me: Mutex::default(),
-            heard: Mutex::default(),
-        });
+        let servant = std::sync::Arc::new(Self { me: Mutex::default(), heard: Mutex::default() });
         let reference: CallbackRef = lanes::declared(orb)
             .activate(std::sync::Arc::clone(&servant))
             .map_err(|_| internal())?;
@@ -143,24 +138,13 @@ impl interop::Callback for Callback {
     fn fail(&self, code: i32) -> Result<(), interop::callback::FailError> {
         let record = Record {
             name: "callback".to_owned(),
-            position: Point {
-                tag: 1,
-                x: 2.0,
-                y: 3,
-                height: 4,
-                visible: true,
-            },
+            position: Point { tag: 1, x: 2.0, y: 3, height: 4, visible: true },
             paint: Colour::Blue,
             numbers: Vec::new(),
             checksum: [0, 1, 2, 3, 4],
             notes: Vec::new(),
         };
-        Err(Detailed {
-            reason: "asked to".to_owned(),
-            code,
-            context_record: record,
-        }
-        .into())
+        Err(Detailed { reason: "asked to".to_owned(), code, context_record: record }.into())
     }
 
     fn down(&self, other: Option<&CallbackRef>, depth: i32) -> Result<i32, SystemException> {

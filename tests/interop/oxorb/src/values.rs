@@ -22,11 +22,7 @@ impl Far {
     /// The one that is sent.
     pub fn value() -> Link<Base> {
         let extra = Value::new(node(8, Link::null()));
-        let far = Self {
-            base: Base { id: 7 },
-            weight: 2.5,
-            extra: extra.into(),
-        };
+        let far = Self { base: Base { id: 7 }, weight: 2.5, extra: extra.into() };
         Value::new(far).into()
     }
 }
@@ -88,11 +84,7 @@ impl CustomMarshal for Secret {
 
 /// A node that leads to another.
 pub fn node(id: i32, next: Link<Node>) -> Node {
-    Node {
-        id,
-        next,
-        other: Link::null(),
-    }
+    Node { id, next, other: Link::null() }
 }
 
 /// What `described` returns; none where there is nothing.
@@ -117,11 +109,7 @@ pub fn described(it: &Link<Whole>) -> Option<String> {
         it.figures.get()?.0.len().to_string(),
         it.place.get()?.0.y.to_string(),
     ];
-    let shared = if it.tagged.held == it.pair.both[0] {
-        " shared"
-    } else {
-        ""
-    };
+    let shared = if it.tagged.held == it.pair.both[0] { " shared" } else { "" };
     Some(parts.join(" ") + shared)
 }
 

@@ -63,10 +63,7 @@ fn rules_go_by_the_subject_of_the_certificate() {
     let roots = authority.roots().display().to_string();
     let config = authority.folder.join("oxorb.toml");
     fs::write(&config, RULES).unwrap();
-    let own = authority
-        .sign("server", &["127.0.0.1"])
-        .display()
-        .to_string();
+    let own = authority.sign("server", &["127.0.0.1"]).display().to_string();
     let server = Orb::builder()
         .config_file(&config)
         .setting("TlsRoots", &roots)
@@ -106,12 +103,7 @@ fn rules_go_by_the_subject_of_the_certificate() {
     // The process itself.
     let here = server.string_to_object(&local.to_string()).unwrap();
     assert_eq!(call(&here, &CLOSE), Ok(()));
-    assert_eq!(
-        server
-            .connection_statistics()
-            .count(Incident::RequestDenied),
-        3
-    );
+    assert_eq!(server.connection_statistics().count(Incident::RequestDenied), 3);
     let callers = account.0.lock().unwrap().clone();
     let caller = |name: &str, protected| (name.to_owned(), protected);
     assert_eq!(
@@ -131,20 +123,14 @@ fn endpoints_admit_by_certificate() {
     let _bound = watchdog(Duration::from_secs(60));
     let authority = Authority::new("Test CA");
     let roots = authority.roots().display().to_string();
-    let own = authority
-        .sign("server", &["127.0.0.1"])
-        .display()
-        .to_string();
+    let own = authority.sign("server", &["127.0.0.1"]).display().to_string();
     let server = Orb::builder()
         .setting("TlsRoots", &roots)
         .setting("TlsCertificate", &own)
         .listen("iiops://127.0.0.1:0/allow=tls:alice")
         .build()
         .unwrap();
-    let local = server
-        .root_poa()
-        .activate_servant(Arc::new(Account::default()))
-        .unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Account::default())).unwrap();
     for (name, may) in [("alice", true), ("bob", false)] {
         let own = authority.sign(name, &[]).display().to_string();
         let client = Orb::builder()

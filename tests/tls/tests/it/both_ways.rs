@@ -53,9 +53,7 @@ fn called_back(names: &[&str], clients: &str) -> (Result<(), SystemException>, u
     let with = |certificate: String| {
         let roots = file(authority.roots());
         let builder = Orb::builder().setting("TlsRoots", &roots);
-        builder
-            .setting("TlsCertificate", &certificate)
-            .round_trip_timeout(Duration::from_secs(5))
+        builder.setting("TlsCertificate", &certificate).round_trip_timeout(Duration::from_secs(5))
     };
     let server = with(file(authority.sign("server", &["127.0.0.1"])))
         .setting("TlsClients", clients)
@@ -75,18 +73,11 @@ fn called_back(names: &[&str], clients: &str) -> (Result<(), SystemException>, u
     };
     let (_, at_server) = activate(&server);
     let (player, here) = activate(&client);
-    let object = client
-        .string_to_object(&at_server.reference().to_string())
-        .unwrap();
-    let call = object
-        .reference()
-        .invoke(&CALL_BACK, |e| encode_ref(e, Some(&here)), |_| Ok(()));
+    let object = client.string_to_object(&at_server.reference().to_string()).unwrap();
+    let call = object.reference().invoke(&CALL_BACK, |e| encode_ref(e, Some(&here)), |_| Ok(()));
     let statistics = server.connection_statistics();
-    let told = [
-        Incident::BidirectionalAccepted,
-        Incident::BidirectionalRefused,
-    ]
-    .map(|incident| statistics.count(incident));
+    let told = [Incident::BidirectionalAccepted, Incident::BidirectionalRefused]
+        .map(|incident| statistics.count(incident));
     assert_eq!(statistics.open, 1, "the client's own connection");
     for orb in [&client, &server] {
         orb.shutdown(true).unwrap();
@@ -105,10 +96,9 @@ fn who_has_shown_the_certificate_of_its_host_is_called_back() {
 #[test]
 fn who_has_shown_another_or_none_is_not() {
     let _bound = watchdog(Duration::from_secs(60));
-    for (names, clients) in [
-        (&["elsewhere.invalid"], "required"),
-        (&["behind-nat.invalid"], "ignored"),
-    ] {
+    for (names, clients) in
+        [(&["elsewhere.invalid"], "required"), (&["behind-nat.invalid"], "ignored")]
+    {
         let (call, calls, _) = called_back(names, clients);
         assert!(call.is_err(), "{names:?} {clients}");
         assert_eq!(calls, 0, "{names:?} {clients}");

@@ -40,10 +40,7 @@ impl Bench {
     fn new(settings: &[(&str, &str)]) -> Self {
         let authority = Authority::new("Test CA");
         let roots = authority.roots().display().to_string();
-        let own = authority
-            .sign("server", &["127.0.0.1"])
-            .display()
-            .to_string();
+        let own = authority.sign("server", &["127.0.0.1"]).display().to_string();
         let mut builder = Orb::builder()
             .setting("TlsRoots", &roots)
             .setting("TlsCertificate", &own)
@@ -55,27 +52,16 @@ impl Bench {
         let server = builder.build().unwrap();
         let client = Orb::builder().setting("TlsRoots", &roots);
         let client = client.setting("ConnectTimeout", "30000").build().unwrap();
-        let local = server
-            .root_poa()
-            .activate_servant(Arc::new(Pinger))
-            .unwrap();
+        let local = server.root_poa().activate_servant(Arc::new(Pinger)).unwrap();
         let object = client.string_to_object(&local.to_string()).unwrap();
         let url = oxorb::corbaloc(object.reference().ior()).unwrap();
         let place = url.strip_prefix("corbaloc:iiops:1.2@").unwrap();
         let address = place.split('/').next().unwrap().parse().unwrap();
-        Self {
-            authority,
-            server,
-            client,
-            object,
-            address,
-        }
+        Self { authority, server, client, object, address }
     }
 
     fn ping(&self) -> Result<(), SystemException> {
-        self.object
-            .reference()
-            .invoke(&PING, |_| Ok(()), |_| Ok(()))
+        self.object.reference().invoke(&PING, |_| Ok(()), |_| Ok(()))
     }
 
     /// Calls over a connection that is made for it.
@@ -92,9 +78,7 @@ impl Bench {
     }
 
     fn refused(&self) -> u64 {
-        self.server
-            .connection_statistics()
-            .count(Incident::HandshakeRefused)
+        self.server.connection_statistics().count(Incident::HandshakeRefused)
     }
 
     fn end(self) {
@@ -197,21 +181,12 @@ fn garbage_before_the_handshake_ends_is_refused() {
         endless.extend([22, 3, 1, 0x40, 0]);
         endless.extend([0; 0x4000]);
     }
-    for octets in [
-        &b"GIOP\x01\x02\x00\x00"[..],
-        &[0; 64],
-        &[0xff; 4096],
-        &cut,
-        &endless,
-    ] {
+    for octets in [&b"GIOP\x01\x02\x00\x00"[..], &[0; 64], &[0xff; 4096], &cut, &endless] {
         let before = bench.refused();
         let mut raw = TcpStream::connect(bench.address).unwrap();
         let _ = raw.write_all(octets);
         let answer = read_to_end(&mut raw);
-        assert!(
-            answer.is_empty() || answer[0] == 21,
-            "an alert, or nothing: {answer:?}"
-        );
+        assert!(answer.is_empty() || answer[0] == 21, "an alert, or nothing: {answer:?}");
         assert!(answer.len() < octets.len(), "no more than was sent");
         while bench.refused() == before {
             std::thread::sleep(Duration::from_millis(5));
@@ -232,14 +207,8 @@ fn config(bench: &Bench, old: bool) -> Arc<rustls::ClientConfig> {
     let mut roots = rustls::RootCertStore::empty();
     use rustls::pki_types::pem::PemObject as _;
     let file = bench.authority.roots();
-    roots
-        .add(rustls::pki_types::CertificateDer::from_pem_file(file).unwrap())
-        .unwrap();
-    let versions: &[_] = if old {
-        &[&rustls::version::TLS12]
-    } else {
-        &[&rustls::version::TLS13]
-    };
+    roots.add(rustls::pki_types::CertificateDer::from_pem_file(file).unwrap()).unwrap();
+    let versions: &[_] = if old { &[&rustls::version::TLS12] } else { &[&rustls::version::TLS13] };
     let config = rustls::ClientConfig::builder_with_provider(Arc::clone(oxorb::tls::provider()))
         .with_protocol_versions(versions)
         .unwrap()
@@ -266,9 +235,7 @@ fn a_connection_that_is_cut_off_without_a_word_is_no_orderly_end() {
     for rest in [0, 5, 12] {
         let mut stream = connected(&bench, false);
         // Some octets of a message, and then nothing: no close_notify.
-        stream
-            .write_all(&b"GIOP\x01\x02\x01\x00\x40\x00\x00\x00"[..rest])
-            .unwrap();
+        stream.write_all(&b"GIOP\x01\x02\x01\x00\x40\x00\x00\x00"[..rest]).unwrap();
         stream.flush().unwrap();
         stream.sock.shutdown(std::net::Shutdown::Both).unwrap();
         bench.ping().unwrap();
@@ -282,21 +249,14 @@ fn a_record_that_was_changed_on_the_way_ends_the_connection() {
     let _bound = watchdog(Duration::from_secs(60));
     let bench = Bench::new(&[]);
     let mut stream = connected(&bench, false);
-    stream
-        .conn
-        .writer()
-        .write_all(b"GIOP\x01\x02\x01\x00\x00\x00\x00\x00")
-        .unwrap();
+    stream.conn.writer().write_all(b"GIOP\x01\x02\x01\x00\x00\x00\x00\x00").unwrap();
     let mut records = Vec::new();
     stream.conn.write_tls(&mut records).unwrap();
     let last = records.len() - 1;
     records[last] ^= 1;
     stream.sock.write_all(&records).unwrap();
     let answer = read_to_end(&mut stream.sock);
-    assert!(
-        !answer.windows(4).any(|it| it == b"GIOP"),
-        "nothing goes out in the clear"
-    );
+    assert!(!answer.windows(4).any(|it| it == b"GIOP"), "nothing goes out in the clear");
     bench.ping_anew();
     bench.end();
 }
@@ -306,18 +266,11 @@ fn renegotiation_is_refused() {
     let _bound = watchdog(Duration::from_secs(60));
     let bench = Bench::new(&[("TlsOld", "yes")]);
     let mut stream = connected(&bench, true);
-    assert_eq!(
-        stream.conn.protocol_version(),
-        Some(rustls::ProtocolVersion::TLSv1_2)
-    );
+    assert_eq!(stream.conn.protocol_version(), Some(rustls::ProtocolVersion::TLSv1_2));
     // TLS 1.2 alone has it. rustls begins none, so this is a ClientHello in the clear, which no server may take.
     stream.sock.write_all(&hello()).unwrap();
     let answer = read_to_end(&mut stream.sock);
-    assert!(
-        answer.len() < 1024,
-        "no second handshake: {} octets",
-        answer.len()
-    );
+    assert!(answer.len() < 1024, "no second handshake: {} octets", answer.len());
     bench.ping_anew();
     bench.end();
 }
@@ -331,10 +284,7 @@ fn sessions_are_resumed_until_certificates_are_read_again() {
         let mut stream = connected_by(&bench, &config);
         let kind = stream.conn.handshake_kind();
         // The ticket comes behind the handshake; a read takes it in.
-        stream
-            .sock
-            .set_read_timeout(Some(Duration::from_millis(300)))
-            .unwrap();
+        stream.sock.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
         assert!(stream.read(&mut [0]).is_err(), "nobody sent anything");
         kind
     };
@@ -364,20 +314,13 @@ fn who_is_about_to_come_in_when_the_server_closes_is_told_that_nobody_read_its_r
         tls.read_tls(&mut raw).unwrap();
         tls.process_new_packets().unwrap();
     }
-    let Bench {
-        server,
-        client,
-        address,
-        ..
-    } = &bench;
+    let Bench { server, client, address, .. } = &bench;
     std::thread::scope(|scope| {
         let closing = scope.spawn(|| server.shutdown(true).unwrap());
         while TcpStream::connect(address).is_ok() {
             std::thread::sleep(Duration::from_millis(1));
         }
-        tls.writer()
-            .write_all(b"GIOP\x01\x02\x01\x00\x40\x00\x00\x00")
-            .unwrap();
+        tls.writer().write_all(b"GIOP\x01\x02\x01\x00\x40\x00\x00\x00").unwrap();
         let mut stream = rustls::StreamOwned::new(tls, raw);
         stream.flush().unwrap();
         let mut answer = [0; 12];

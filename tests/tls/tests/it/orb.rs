@@ -37,9 +37,7 @@ impl Servant for Pinger {
 }
 
 fn ping(object: &ObjectRef) -> Result<u64, SystemException> {
-    object
-        .reference()
-        .invoke(&PING, |_| Ok(()), |d| d.ulonglong())
+    object.reference().invoke(&PING, |_| Ok(()), |d| d.ulonglong())
 }
 
 fn build(builder: Builder) -> Orb {
@@ -55,10 +53,7 @@ struct Parties {
 fn parties() -> Parties {
     let authority = Authority::new("Test CA");
     let file = |path: std::path::PathBuf| path.display().to_string();
-    let (roots, server) = (
-        file(authority.roots()),
-        file(authority.sign("server", &["127.0.0.1"])),
-    );
+    let (roots, server) = (file(authority.roots()), file(authority.sign("server", &["127.0.0.1"])));
     let client = file(authority.sign("alice", &[]));
     let trusting = {
         let roots = roots.clone();
@@ -67,11 +62,7 @@ fn parties() -> Parties {
     Parties {
         server: Box::new({
             let trusting = trusting.clone();
-            move |endpoints| {
-                trusting()
-                    .setting("TlsCertificate", &server)
-                    .listen(endpoints)
-            }
+            move |endpoints| trusting().setting("TlsCertificate", &server).listen(endpoints)
         }),
         client: Box::new(move || trusting().setting("TlsCertificate", &client)),
         authority,
@@ -80,10 +71,7 @@ fn parties() -> Parties {
 
 /// Returns an object of a server as a client sees it.
 fn seen(server: &Orb, client: &Orb) -> ObjectRef {
-    let local = server
-        .root_poa()
-        .activate_servant(Arc::new(Pinger::default()))
-        .unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     client.string_to_object(&local.to_string()).unwrap()
 }
 
@@ -98,11 +86,7 @@ fn places(object: &ObjectRef) -> String {
 #[test]
 fn a_first_ping() {
     let _bound = watchdog(Duration::from_secs(60));
-    let Parties {
-        authority,
-        server,
-        client,
-    } = parties();
+    let Parties { authority, server, client } = parties();
     let (server, client) = (build(server("iiops://127.0.0.1:0")), build(client()));
     let object = seen(&server, &client);
     for count in 1..=3 {
@@ -122,20 +106,12 @@ fn a_first_ping() {
 #[test]
 fn urls_lead_there() {
     let _bound = watchdog(Duration::from_secs(60));
-    let Parties {
-        authority,
-        server,
-        client,
-    } = parties();
+    let Parties { authority, server, client } = parties();
     let (server, client) = (build(server("iiops://127.0.0.1:0")), build(client()));
     let url = places(&seen(&server, &client));
-    let rest = url
-        .strip_prefix("corbaloc:iiops:1.2@127.0.0.1:")
-        .unwrap_or_else(|| panic!("{url}"));
+    let rest = url.strip_prefix("corbaloc:iiops:1.2@127.0.0.1:").unwrap_or_else(|| panic!("{url}"));
     for word in ["iiops", "ssliop"] {
-        let object = client
-            .string_to_object(&format!("corbaloc:{word}:127.0.0.1:{rest}"))
-            .unwrap();
+        let object = client.string_to_object(&format!("corbaloc:{word}:127.0.0.1:{rest}")).unwrap();
         assert!(ping(&object).is_ok());
     }
     server.shutdown(true).unwrap();
@@ -146,18 +122,10 @@ fn urls_lead_there() {
 #[test]
 fn beside_a_plain_port_who_trusts_somebody_takes_tls() {
     let _bound = watchdog(Duration::from_secs(60));
-    let Parties {
-        authority,
-        server,
-        client,
-    } = parties();
+    let Parties { authority, server, client } = parties();
     let server = build(server("iiop://127.0.0.1:0;iiops://127.0.0.1:0"));
     let object = seen(&server, &server);
-    assert_eq!(
-        object.reference().ior().profiles.len(),
-        1,
-        "one profile tells of both"
-    );
+    assert_eq!(object.reference().ior().profiles.len(), 1, "one profile tells of both");
     let called_over = |client: &Orb| {
         let object = client.string_to_object(&text(&object)).unwrap();
         ping(&object).unwrap();
@@ -175,32 +143,16 @@ fn beside_a_plain_port_who_trusts_somebody_takes_tls() {
 #[test]
 fn who_must_show_a_certificate_and_does_not_is_told() {
     let _bound = watchdog(Duration::from_secs(60));
-    let Parties {
-        authority,
-        server,
-        client,
-    } = parties();
+    let Parties { authority, server, client } = parties();
     let server = build(server("iiops://127.0.0.1:0").setting("TlsClients", "required"));
     let roots = authority.roots().display().to_string();
     let stranger = build(Orb::builder().setting("TlsRoots", &roots));
     let object = seen(&server, &stranger);
     let error = ping(&object).unwrap_err();
     assert_eq!(error.kind, SystemExceptionKind::Transient, "{error}");
-    assert_eq!(
-        error.completed,
-        CompletionStatus::No,
-        "nobody read the request"
-    );
-    assert!(
-        error.to_string().contains("it wants a certificate"),
-        "{error}"
-    );
-    assert!(
-        server
-            .connection_statistics()
-            .count(Incident::HandshakeRefused)
-            > 0
-    );
+    assert_eq!(error.completed, CompletionStatus::No, "nobody read the request");
+    assert!(error.to_string().contains("it wants a certificate"), "{error}");
+    assert!(server.connection_statistics().count(Incident::HandshakeRefused) > 0);
 
     let known = build(client());
     assert_eq!(ping(&seen(&server, &known)), Ok(1));
@@ -212,35 +164,18 @@ fn who_must_show_a_certificate_and_does_not_is_told() {
 #[test]
 fn secure_only_neither_publishes_nor_uses_a_plain_address() {
     let _bound = watchdog(Duration::from_secs(60));
-    let Parties {
-        authority,
-        server,
-        client,
-    } = parties();
+    let Parties { authority, server, client } = parties();
     let plain = build(Orb::builder().listen("iiop://127.0.0.1:0"));
     let strict = build(client().setting("SecureOnly", "yes"));
     let error = ping(&seen(&plain, &strict)).unwrap_err();
     assert_eq!(error.completed, CompletionStatus::No, "{error}");
-    let error = server("iiop://127.0.0.1:0")
-        .setting("SecureOnly", "yes")
-        .build()
-        .err()
-        .unwrap();
-    assert!(
-        error
-            .to_string()
-            .contains("SecureOnly yes leaves protocols only"),
-        "{error}"
-    );
+    let error = server("iiop://127.0.0.1:0").setting("SecureOnly", "yes").build().err().unwrap();
+    assert!(error.to_string().contains("SecureOnly yes leaves protocols only"), "{error}");
 
     // Of itself it listens over TLS.
     let strict_server = build(server("iiops://127.0.0.1:0").setting("SecureOnly", "yes"));
     let object = seen(&strict_server, &strict);
-    assert!(
-        places(&object).starts_with("corbaloc:iiops:"),
-        "{}",
-        places(&object)
-    );
+    assert!(places(&object).starts_with("corbaloc:iiops:"), "{}", places(&object));
     assert_eq!(ping(&object), Ok(1));
     for orb in [&plain, &strict, &strict_server] {
         orb.shutdown(true).unwrap();
@@ -251,17 +186,10 @@ fn secure_only_neither_publishes_nor_uses_a_plain_address() {
 #[test]
 fn every_architecture_serves_it() {
     let _bound = watchdog(Duration::from_secs(120));
-    let Parties {
-        authority,
-        server,
-        client,
-    } = parties();
-    for concurrency in [
-        "thread-per-connection",
-        "reactive",
-        "leader-followers:2",
-        "worker-pool:2:16",
-    ] {
+    let Parties { authority, server, client } = parties();
+    for concurrency in
+        ["thread-per-connection", "reactive", "leader-followers:2", "worker-pool:2:16"]
+    {
         for connections in ["private", "cached", "multiplexed", "leader-followers"] {
             let server = server("iiops://127.0.0.1:0").setting("Concurrency", concurrency);
             let server = build(server);
@@ -282,19 +210,13 @@ fn every_architecture_serves_it() {
 #[test]
 fn lanes_listen_at_ports_of_their_own() {
     let _bound = watchdog(Duration::from_secs(60));
-    let Parties {
-        authority,
-        server,
-        client,
-    } = parties();
+    let Parties { authority, server, client } = parties();
     let (server, client) = (build(server("iiops://127.0.0.1:0")), build(client()));
     let lanes = [10, 20].map(|priority| {
         let priority = oxorb::Priority::new(priority).unwrap();
         oxorb::ThreadpoolLane::new(priority, 1)
     });
-    let pool = server
-        .create_threadpool(Threadpool::with_lanes(lanes))
-        .unwrap();
+    let pool = server.create_threadpool(Threadpool::with_lanes(lanes)).unwrap();
     let policies = oxorb::Policies {
         realtime: RtPolicies {
             threadpool: Some(pool),
@@ -310,12 +232,7 @@ fn lanes_listen_at_ports_of_their_own() {
     let local = poa.activate_servant(Arc::new(Pinger::default())).unwrap();
     let object = client.string_to_object(&local.to_string()).unwrap();
     assert_eq!(ping(&object), Ok(1));
-    assert_eq!(
-        places(&object).matches("iiops:").count(),
-        2,
-        "{}",
-        places(&object)
-    );
+    assert_eq!(places(&object).matches("iiops:").count(), 2, "{}", places(&object));
     server.shutdown(true).unwrap();
     client.shutdown(true).unwrap();
     drop(authority);

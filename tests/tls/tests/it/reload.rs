@@ -35,19 +35,14 @@ fn shown(authority: &Authority, address: &str) -> CertificateDer<'static> {
     while stream.conn.is_handshaking() {
         stream.conn.complete_io(&mut stream.sock).unwrap();
     }
-    stream.conn.peer_certificates().unwrap()[0]
-        .clone()
-        .into_owned()
+    stream.conn.peer_certificates().unwrap()[0].clone().into_owned()
 }
 
 /// Waits until a server shows another certificate than `before`.
 fn until_another(authority: &Authority, address: &str, before: &CertificateDer<'_>) {
     let began = Instant::now();
     while shown(authority, address) == *before {
-        assert!(
-            began.elapsed() < Duration::from_secs(30),
-            "the old one is still shown"
-        );
+        assert!(began.elapsed() < Duration::from_secs(30), "the old one is still shown");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -98,20 +93,10 @@ fn a_call_reads_them_again_and_a_file_that_is_none_changes_nothing() {
     assert_ne!(first, second);
     fs::write(&own, "no certificate").unwrap();
     let refused = server.reload_security().unwrap_err();
-    assert!(
-        refused.to_string().contains("no CERTIFICATE in it"),
-        "{refused}"
-    );
-    assert_eq!(
-        shown(&authority, &address),
-        second,
-        "what was read before stays"
-    );
+    assert!(refused.to_string().contains("no CERTIFICATE in it"), "{refused}");
+    assert_eq!(shown(&authority, &address), second, "what was read before stays");
     let said = said.lock().unwrap().clone();
-    let has = |level, text: &str| {
-        said.iter()
-            .any(|(at, line)| *at == level && line.contains(text))
-    };
+    let has = |level, text: &str| said.iter().any(|(at, line)| *at == level && line.contains(text));
     assert!(has(LogLevel::Info, "read again"), "{said:?}");
     assert!(has(LogLevel::Error, "no CERTIFICATE in it"), "{said:?}");
     server.shutdown(true).unwrap();
@@ -165,23 +150,14 @@ fn sighup_reads_them_again() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(server.stdout.take().unwrap())
-        .lines()
-        .map_while(Result::ok);
-    let address = lines
-        .find_map(|line| Some(line.split_once("LISTENS ")?.1.to_owned()))
-        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let address = lines.find_map(|line| Some(line.split_once("LISTENS ")?.1.to_owned())).unwrap();
     let first = shown(&authority, &address);
     authority.sign("server", &["127.0.0.1"]);
-    let sent = Command::new("kill")
-        .args(["-HUP", &server.id().to_string()])
-        .status();
+    let sent = Command::new("kill").args(["-HUP", &server.id().to_string()]).status();
     assert!(sent.unwrap().success());
     assert!(lines.any(|line| line.contains("LOG ") && line.contains("read again")));
     assert_ne!(shown(&authority, &address), first);
     drop(server.stdin.take());
-    assert!(
-        server.wait().unwrap().success(),
-        "the signal did not end it"
-    );
+    assert!(server.wait().unwrap().success(), "the signal did not end it");
 }

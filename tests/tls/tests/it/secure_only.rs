@@ -100,22 +100,13 @@ fn refused(result: Result<bool, SystemException>) {
 fn a_caller_who_wants_it_never_calls_in_the_clear() {
     let _bound = watchdog(Duration::from_secs(60));
     let bench = Bench::new();
-    let local = bench
-        .server
-        .root_poa()
-        .activate_servant(Arc::new(Asked))
-        .unwrap()
-        .to_string();
+    let local = bench.server.root_poa().activate_servant(Arc::new(Asked)).unwrap().to_string();
     // Whom to trust decides, where nothing is said: TLS where that works, and else the plain port.
     let [trusting, blind, wary] =
         [&bench.trusting, &bench.blind, &bench.wary].map(|orb| seen(orb, &local));
     assert_eq!(ping(&trusting), Ok(true));
     assert_eq!(ping(&blind), Ok(false));
-    assert_eq!(
-        ping(&wary),
-        Ok(false),
-        "somebody on the way may bring this about"
-    );
+    assert_eq!(ping(&wary), Ok(false), "somebody on the way may bring this about");
     // By object.
     assert_eq!(ping(&trusting.with(SecureOnly(true))), Ok(true));
     refused(ping(&blind.with(SecureOnly(true))));
@@ -138,18 +129,10 @@ fn a_caller_who_wants_it_never_calls_in_the_clear() {
 fn the_setting_of_an_orb_is_not_taken_back() {
     let _bound = watchdog(Duration::from_secs(60));
     let bench = Bench::new();
-    let local = bench
-        .server
-        .root_poa()
-        .activate_servant(Arc::new(Asked))
-        .unwrap()
-        .to_string();
+    let local = bench.server.root_poa().activate_servant(Arc::new(Asked)).unwrap().to_string();
     let roots = bench._files[0].roots().display().to_string();
-    let strict = Orb::builder()
-        .setting("TlsRoots", &roots)
-        .setting("SecureOnly", "yes")
-        .build()
-        .unwrap();
+    let strict =
+        Orb::builder().setting("TlsRoots", &roots).setting("SecureOnly", "yes").build().unwrap();
     let object = seen(&strict, &local);
     assert_eq!(object.reference().client_policy(), Some(SecureOnly(true)));
     assert_eq!(ping(&object.with(SecureOnly(false))), Ok(true));
@@ -157,9 +140,7 @@ fn the_setting_of_an_orb_is_not_taken_back() {
     let plain = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let local = plain.root_poa().activate_servant(Arc::new(Asked)).unwrap();
     refused(ping(&seen(&strict, &local.to_string())));
-    refused(ping(
-        &seen(&strict, &local.to_string()).with(SecureOnly(false)),
-    ));
+    refused(ping(&seen(&strict, &local.to_string()).with(SecureOnly(false))));
     for orb in [plain, strict] {
         orb.shutdown(true).unwrap();
     }
@@ -179,10 +160,7 @@ fn objects_of_a_poa_are_neither_published_nor_served_in_the_clear() {
         },
     ] {
         let make = |name: &str, secure_only| {
-            let policies = Policies {
-                secure_only,
-                ..policies
-            };
+            let policies = Policies { secure_only, ..policies };
             let poa = bench.server.root_poa().create_poa(name, policies).unwrap();
             poa.manager().activate().unwrap();
             let servant = Arc::new(Asked);
@@ -200,20 +178,11 @@ fn objects_of_a_poa_are_neither_published_nor_served_in_the_clear() {
         assert_eq!(ping(&seen(&bench.trusting, &text)), Ok(true));
         let error = ping(&seen(&bench.blind, &text)).unwrap_err();
         assert_eq!(error.completed, CompletionStatus::No, "{error}");
-        assert_eq!(
-            ping(&seen(&bench.blind, &open.reference().to_string())),
-            Ok(false)
-        );
+        assert_eq!(ping(&seen(&bench.blind, &open.reference().to_string())), Ok(false));
         // Who knows the key, and asks at the plain port.
         let plain = open.reference().ior().iiop_profiles().next().unwrap();
         let port = plain.port;
-        let key = protected
-            .reference()
-            .ior()
-            .iiop_profiles()
-            .next()
-            .unwrap()
-            .object_key;
+        let key = protected.reference().ior().iiop_profiles().next().unwrap().object_key;
         let key: String = key.iter().map(|octet| format!("%{octet:02x}")).collect();
         let url = format!("corbaloc:iiop:1.2@127.0.0.1:{port}/{key}");
         let error = ping(&seen(&bench.blind, &url)).unwrap_err();
@@ -231,10 +200,7 @@ fn a_poa_that_nobody_could_reach_is_refused() {
     let _bound = watchdog(Duration::from_secs(60));
     let plain = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let root = plain.root_poa();
-    let list = [
-        Policy::Lifespan(Lifespan::Transient),
-        Policy::SecureOnly(true),
-    ];
+    let list = [Policy::Lifespan(Lifespan::Transient), Policy::SecureOnly(true)];
     let refused = root.new_poa("strict").policy_list(&list).create();
     match refused.err() {
         Some(PoaError::InvalidPolicy(error)) => {

@@ -53,10 +53,8 @@ pub(super) fn all(places: &Places, programs: &Programs, orbs: &[Orb]) -> Result<
     let work = places.work.join("naming");
     let _ = std::fs::remove_dir_all(&work);
     std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
-    let servers: Vec<Server> = orbs
-        .iter()
-        .map(|orb| Server::start(*orb, programs, &work))
-        .collect::<Result<_, _>>()?;
+    let servers: Vec<Server> =
+        orbs.iter().map(|orb| Server::start(*orb, programs, &work)).collect::<Result<_, _>>()?;
     let mut pairs = Vec::new();
     let mut add = |pair: Pair| {
         eprintln!("{}", report::line(&pair));
@@ -104,17 +102,11 @@ fn client_checks(
     let mut args: Vec<OsString> = Vec::new();
     let command: OsString = match client {
         Orb::Ox => {
-            args.extend([
-                "-ORBInitRef".into(),
-                format!("NameService={}", server.url).into(),
-            ]);
+            args.extend(["-ORBInitRef".into(), format!("NameService={}", server.url).into()]);
             programs.oxorb.join("interop-naming").into()
         }
         Orb::Omni => {
-            args.extend([
-                "-ORBInitRef".into(),
-                format!("NameService={}", server.url).into(),
-            ]);
+            args.extend(["-ORBInitRef".into(), format!("NameService={}", server.url).into()]);
             programs.omniorb.join("interop-naming").into()
         }
         Orb::Jac => {
@@ -159,9 +151,8 @@ fn outcome(server: Orb, text: &str) -> BTreeMap<&'static str, Verdict> {
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("PASS ") {
             said.insert(name.trim(), Verdict::Pass);
-        } else if let Some((name, why)) = line
-            .strip_prefix("FAIL ")
-            .and_then(|rest| rest.split_once(": "))
+        } else if let Some((name, why)) =
+            line.strip_prefix("FAIL ").and_then(|rest| rest.split_once(": "))
         {
             if name == "client" {
                 crash = why.to_owned();
@@ -172,9 +163,7 @@ fn outcome(server: Orb, text: &str) -> BTreeMap<&'static str, Verdict> {
     let verdicts = checks::NAMES.iter().map(|name| {
         let verdict = match checks::not_applicable(name, server) {
             Some(reason) => Verdict::NotApplicable(reason),
-            None => said
-                .remove(name)
-                .unwrap_or_else(|| Verdict::Fail(crash.clone())),
+            None => said.remove(name).unwrap_or_else(|| Verdict::Fail(crash.clone())),
         };
         (*name, verdict)
     });
@@ -190,10 +179,7 @@ mod tests {
         let text = "PASS list\nFAIL iterator: expected two\nFAIL client: it ended";
         let outcome = outcome(Orb::Ox, text);
         assert_eq!(outcome["list"], Verdict::Pass);
-        assert_eq!(
-            outcome["iterator"],
-            Verdict::Fail("expected two".to_owned())
-        );
+        assert_eq!(outcome["iterator"], Verdict::Fail("expected two".to_owned()));
         assert_eq!(outcome["rebind"], Verdict::Fail("it ended".to_owned()));
     }
 }

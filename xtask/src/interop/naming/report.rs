@@ -11,12 +11,8 @@ pub(in crate::interop) const HEADING: &str = "\n## Name servers\n";
 
 /// One line for a pair.
 pub(super) fn line(pair: &Pair) -> String {
-    let mut line = format!(
-        "{:<12} -> {:<8} {}",
-        pair.client.name(),
-        server(pair.server),
-        summary(pair)
-    );
+    let mut line =
+        format!("{:<12} -> {:<8} {}", pair.client.name(), server(pair.server), summary(pair));
     for (name, verdict) in &pair.outcome {
         if let Verdict::Fail(why) = verdict {
             let _ = write!(line, "\n       {name}: {why}");
@@ -70,9 +66,7 @@ command-line tools. *other_server* binds the root context of the next server in 
             Client::Tool(tool) => write!(out, "| `{tool}` |"),
         };
         for orb in &servers {
-            let found = pairs
-                .iter()
-                .find(|pair| pair.client == client && pair.server == *orb);
+            let found = pairs.iter().find(|pair| pair.client == client && pair.server == *orb);
             let text = found.map_or_else(|| "–".to_owned(), summary);
             let _ = write!(out, " {text} |");
         }
@@ -105,11 +99,7 @@ command-line tools. *other_server* binds the root context of the next server in 
             .map(|(index, times)| format!("{times} {}", index + 1))
             .map(|text| text.replacen(' ', " × (", 1) + ")")
             .collect();
-        let _ = writeln!(
-            out,
-            "| {name} | {passed} of {applies} | {} |",
-            absent.join(", ")
-        );
+        let _ = writeln!(out, "| {name} | {passed} of {applies} | {} |", absent.join(", "));
     }
     if !reasons.is_empty() {
         out.push('\n');

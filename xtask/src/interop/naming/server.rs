@@ -68,10 +68,6 @@ impl Server {
         running
             .wait_until(START, |_| TcpStream::connect(("127.0.0.1", port)).is_ok())
             .map_err(|why| format!("{}'s name server: {why}", orb.name()))?;
-        Ok(Self {
-            orb,
-            url: format!("corbaloc::127.0.0.1:{port}/NameService"),
-            _running: running,
-        })
+        Ok(Self { orb, url: format!("corbaloc::127.0.0.1:{port}/NameService"), _running: running })
     }
 }

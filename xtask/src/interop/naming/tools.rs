@@ -8,11 +8,8 @@ use crate::interop::orb::Orb;
 use crate::interop::process::tool;
 
 /// Whose they are, and how they are called.
-pub(super) const TOOLS: [(Orb, &str); 3] = [
-    (Orb::Ox, "oxorb name"),
-    (Orb::Omni, "nameclt"),
-    (Orb::Jac, "lsns"),
-];
+pub(super) const TOOLS: [(Orb, &str); 3] =
+    [(Orb::Ox, "oxorb name"), (Orb::Omni, "nameclt"), (Orb::Jac, "lsns")];
 
 /// Uses a tool for what it can do.
 pub(super) fn run(name: &str, programs: &Programs, server: &str) -> Result<(), String> {
@@ -30,15 +27,9 @@ fn oxorb(programs: &Programs, server: &str) -> Result<(), String> {
     say(&format!("bind tool/inner/self.context {server}"))?;
     say(&format!("bind tool/loop {server} --context"))?;
     // JacORB, for one, resolves this at the address that it knows itself by.
-    contains(
-        &say("tree tool")?,
-        "├── inner/\n│   └── self.context\n└── loop/",
-    )?;
+    contains(&say("tree tool")?, "├── inner/\n│   └── self.context\n└── loop/")?;
     contains(&say("ls tool")?, "inner/\nloop/\n")?;
-    contains(
-        &say("resolve tool/inner/self.context --corbaloc")?,
-        "NameService\n",
-    )?;
+    contains(&say("resolve tool/inner/self.context --corbaloc")?, "NameService\n")?;
     say("bind tool/gone corbaloc::127.0.0.1:1/Gone")?;
     contains(&say("prune tool --yes")?, "removed gone\n")?;
     say("unbind tool/loop")?;

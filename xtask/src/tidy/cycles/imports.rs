@@ -38,9 +38,8 @@ impl Imports {
             .into_iter()
             .map(|(name, text)| {
                 let (module, text) = (module(&name), stripped(&text));
-                let puts_together = ["lib.rs", "main.rs", "mod.rs"]
-                    .iter()
-                    .any(|end| name.ends_with(end));
+                let puts_together =
+                    ["lib.rs", "main.rs", "mod.rs"].iter().any(|end| name.ends_with(end));
                 let declared = declarations(&text).flat_map(|(public, tree)| {
                     let mut paths = Vec::new();
                     expand(tree, &[], &mut paths);
@@ -52,18 +51,10 @@ impl Imports {
                     within.collect::<Vec<_>>()
                 });
                 let declared = declared.collect();
-                File {
-                    name,
-                    module,
-                    text,
-                    declared,
-                }
+                File { name, module, text, declared }
             })
             .collect();
-        let mut imports = Imports {
-            uses: vec![BTreeMap::new(); files.len()],
-            files,
-        };
+        let mut imports = Imports { uses: vec![BTreeMap::new(); files.len()], files };
         for at in 0..imports.files.len() {
             imports.read(at, &modules);
         }
@@ -95,9 +86,8 @@ impl Imports {
         }
         seen.push(path.to_vec());
         let lengths = (0..=path.len()).rev();
-        let (length, at) = lengths
-            .filter_map(|length| Some((length, self.module(&path[..length])?)))
-            .next()?;
+        let (length, at) =
+            lengths.filter_map(|length| Some((length, self.module(&path[..length])?))).next()?;
         let Some((name, rest)) = path[length..].split_first() else {
             return Some(at);
         };
@@ -140,10 +130,7 @@ impl Imports {
 fn module(name: &str) -> Path {
     let path = name.strip_suffix(".rs").unwrap_or(name).split('/');
     let mut path: Path = path.map(str::to_owned).collect();
-    if path
-        .last()
-        .is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str()))
-    {
+    if path.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
         path.pop();
     }
     path
@@ -155,9 +142,7 @@ fn stripped(text: &str) -> String {
     let tests = |at: &usize| {
         lines[*at].starts_with("#[cfg(")
             && lines[*at].contains("test")
-            && lines
-                .get(at + 1)
-                .is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'))
+            && lines.get(at + 1).is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'))
     };
     let end = (0..lines.len()).find(tests).unwrap_or(lines.len());
     lines[..end].join("\n")
@@ -204,15 +189,8 @@ fn without_declarations(text: &str) -> String {
 fn expand(tree: &str, before: &[String], found: &mut Vec<(Path, String)>) {
     let tree = tree.trim();
     if let (Some(open), true) = (tree.find('{'), tree.ends_with('}')) {
-        let prefix = tree[..open]
-            .split("::")
-            .map(str::trim)
-            .filter(|part| !part.is_empty());
-        let prefix: Path = before
-            .iter()
-            .cloned()
-            .chain(prefix.map(str::to_owned))
-            .collect();
+        let prefix = tree[..open].split("::").map(str::trim).filter(|part| !part.is_empty());
+        let prefix: Path = before.iter().cloned().chain(prefix.map(str::to_owned)).collect();
         let (mut depth, mut start) = (0, open + 1);
         for (at, c) in tree.char_indices().skip(open + 1) {
             match c {
@@ -287,9 +265,7 @@ fn inline(text: &str) -> Vec<Path> {
 
 /// Whether code defines a name.
 fn defined(text: &str, name: &str) -> bool {
-    let kinds = [
-        "struct", "enum", "fn", "const", "type", "trait", "static", "mod",
-    ];
+    let kinds = ["struct", "enum", "fn", "const", "type", "trait", "static", "mod"];
     kinds.iter().any(|kind| {
         let head = format!("{kind} {name}");
         let ends = |at: usize| {

@@ -89,8 +89,5 @@ fn whole(all: &[Wanted]) -> bool {
 pub(super) fn part(times: &mut [u64], part: f64) -> u64 {
     times.sort_unstable();
     let last = times.len().saturating_sub(1);
-    times
-        .get((last as f64 * part) as usize)
-        .copied()
-        .unwrap_or(0)
+    times.get((last as f64 * part) as usize).copied().unwrap_or(0)
 }

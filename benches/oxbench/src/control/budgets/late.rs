@@ -36,9 +36,7 @@ pub(super) fn measure(quick: bool) -> Result<Vec<Late>> {
 fn one(service: &'static str, policy: &'static str, time: Duration) -> Result<Late> {
     let how = format!("late={policy} beyond=refuse guarantee=90%");
     let server = Server::start(&[("Admission", &how)])?;
-    let stations = (0..CLIENTS)
-        .map(|_| server.station())
-        .collect::<Result<Vec<_>>>()?;
+    let stations = (0..CLIENTS).map(|_| server.station()).collect::<Result<Vec<_>>>()?;
     let mut admitted = Vec::new();
     for (local, ..) in &stations {
         let of = BudgetOf::object(local.reference()).ok_or("a reference of this server")?;
@@ -102,20 +100,13 @@ fn one(service: &'static str, policy: &'static str, time: Duration) -> Result<La
         thread::sleep(time);
         over.store(true, Ordering::Relaxed);
         let clients = calls.into_iter().map(|call| call.join());
-        clients
-            .collect::<Result<Vec<Client>, _>>()
-            .map_err(|_| "a client panicked")
+        clients.collect::<Result<Vec<Client>, _>>().map_err(|_| "a client panicked")
     })?;
     for (_, client, _) in &stations {
         client.shutdown(true)?;
     }
     server.orb.shutdown(true)?;
-    Ok(Late {
-        service,
-        policy,
-        seconds: time.as_secs_f64(),
-        clients,
-    })
+    Ok(Late { service, policy, seconds: time.as_secs_f64(), clients })
 }
 
 /// Processor time of reading and answering a request, beside its work.

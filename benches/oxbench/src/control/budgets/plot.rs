@@ -12,9 +12,7 @@ const PANEL: (u32, u32) = (620, 380);
 
 /// Draws `report` into `file`.
 pub(super) fn draw(report: &Report, file: &Path) -> Result {
-    page(file, PANEL, &report.machine.to_string(), |area| {
-        draw_storms(report, area)
-    })
+    page(file, PANEL, &report.machine.to_string(), |area| draw_storms(report, area))
 }
 
 fn draw_storms<'a>(report: &Report, area: &Area<'a>) -> Drawn<'a> {
@@ -24,10 +22,7 @@ fn draw_storms<'a>(report: &Report, area: &Area<'a>) -> Drawn<'a> {
     let lowest = times().fold(f64::INFINITY, f64::min).max(0.1) * 0.8;
     let highest = times().fold(1.0, f64::max) * 1.2;
     let mut chart = ChartBuilder::on(area)
-        .caption(
-            "urgent client beside a flood and a servant that spins",
-            ("sans-serif", 18),
-        )
+        .caption("urgent client beside a flood and a servant that spins", ("sans-serif", 18))
         .margin(12)
         .x_label_area_size(36)
         .y_label_area_size(60)
@@ -39,11 +34,7 @@ fn draw_storms<'a>(report: &Report, area: &Area<'a>) -> Drawn<'a> {
         .x_label_formatter(&|nines| format!("{:.1}", 100.0 * (1.0 - 10f64.powf(-nines))))
         .y_label_formatter(&|time| format!("{time:.0}"))
         .draw()?;
-    let colors = [
-        RGBColor(120, 120, 120),
-        RGBColor(31, 119, 180),
-        RGBColor(214, 69, 29),
-    ];
+    let colors = [RGBColor(120, 120, 120), RGBColor(31, 119, 180), RGBColor(214, 69, 29)];
     for (storm, color) in report.storms.iter().zip(colors) {
         let curve = storm.curve.iter();
         let curve = curve.map(|&(quantile, time)| (nines(quantile), time as f64 / 1e3));

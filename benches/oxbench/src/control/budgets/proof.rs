@@ -58,9 +58,7 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
     let mut without = bare(calls / 5, period, part(&mut alone, 0.5));
     drop(quiet);
     let beyond = |times: &[u64]| {
-        let over = times
-            .iter()
-            .filter(|time| bound.is_some_and(|bound| **time > bound));
+        let over = times.iter().filter(|time| bound.is_some_and(|bound| **time > bound));
         over.count() as u64
     };
     Ok(Some(Proof {
@@ -98,12 +96,10 @@ fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>>
         ..wanted("the watching thread", watcher, urgent / 2)
     };
     controller.admit(watching)?;
-    Ok(
-        match controller.admit(wanted("urgent", worst_case, urgent))? {
-            Answer::Guaranteed { response } => Some(response),
-            Answer::BestEffort { .. } | Answer::Refused(_) => None,
-        },
-    )
+    Ok(match controller.admit(wanted("urgent", worst_case, urgent))? {
+        Answer::Guaranteed { response } => Some(response),
+        Answer::BestEffort { .. } | Answer::Refused(_) => None,
+    })
 }
 
 /// From one look of the watching thread to the next (`-ORBBudgetQuantum`).
@@ -128,13 +124,8 @@ fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
             }),
             ..RtPolicies::default()
         };
-        let policies = Policies {
-            realtime,
-            ..Policies::default()
-        };
-        let poa = server
-            .root_poa()
-            .create_poa(&format!("lane {priority}"), policies)?;
+        let policies = Policies { realtime, ..Policies::default() };
+        let poa = server.root_poa().create_poa(&format!("lane {priority}"), policies)?;
         let station: StationRef = poa.activate(desk.clone())?;
         Ok(station.to_ior())
     });
@@ -172,10 +163,7 @@ fn run(calls: usize, period: Duration, storm: bool) -> Result<(Vec<u64>, u64)> {
     Ok((times, watcher))
 }
 
-const IDLE: Schedule = Schedule {
-    class: Class::Idle,
-    priority: 0,
-};
+const IDLE: Schedule = Schedule { class: Class::Idle, priority: 0 };
 
 fn real_time(builder: oxorb::Builder) -> oxorb::Builder {
     builder
@@ -188,9 +176,7 @@ fn real_time(builder: oxorb::Builder) -> oxorb::Builder {
 
 fn client() -> Result<Orb> {
     let builder = real_time(Orb::builder()).client_connections(ClientConnections::Private);
-    Ok(builder
-        .round_trip_timeout(Duration::from_secs(60))
-        .build()?)
+    Ok(builder.round_trip_timeout(Duration::from_secs(60)).build()?)
 }
 
 fn call(orb: &Orb, urgent: &StationRef, calls: usize, period: Duration) -> Result<Vec<u64>> {
@@ -208,10 +194,8 @@ fn call(orb: &Orb, urgent: &StationRef, calls: usize, period: Duration) -> Resul
 fn bare(releases: usize, period: Duration, work: u64) -> Vec<u64> {
     let thread = thread::spawn(move || {
         let _ = pin_this_thread(CPU);
-        let _ = schedule::set_current(Schedule {
-            class: Class::Fifo,
-            priority: PRIORITIES[1].into(),
-        });
+        let _ =
+            schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITIES[1].into() });
         at_each_release(releases, period, || burn(work))
     });
     thread.join().unwrap_or_default()
@@ -235,10 +219,7 @@ fn at_each_release(releases: usize, period: Duration, mut each: impl FnMut()) ->
 
 /// Returns what one look of the watching thread takes, in nanoseconds: four times that which it took on average.
 fn longest_look() -> u64 {
-    let threads = fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten();
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let look = |path: std::path::PathBuf| {
         let name = fs::read_to_string(path.join("comm")).ok()?;
         (name.trim() == "oxorb-budgets").then_some(())?;
@@ -248,8 +229,5 @@ fn longest_look() -> u64 {
         let times = numbers.nth(1)?.ok()?;
         Some(run / times.max(1) * 4)
     };
-    threads
-        .filter_map(|thread| look(thread.path()))
-        .max()
-        .unwrap_or(0)
+    threads.filter_map(|thread| look(thread.path())).max().unwrap_or(0)
 }

@@ -105,9 +105,7 @@ impl Report {
     /// Returns the p99 of the urgent client by that of alone.
     fn by_alone(&self, name: &str) -> Option<Ratio> {
         let alone = self.storm("alone")?.p99_ns.max(1);
-        Some(Ratio::exactly(
-            self.storm(name)?.p99_ns as f64 / alone as f64,
-        ))
+        Some(Ratio::exactly(self.storm(name)?.p99_ns as f64 / alone as f64))
     }
 
     fn late(&self, service: &str, policy: &str) -> Option<&Late> {
@@ -162,13 +160,9 @@ fn in_time<'c>(clients: impl Iterator<Item = &'c Client>) -> f64 {
 
 pub(super) fn verdicts(report: &Report) -> Verdicts {
     let equal = |it: &Admission| Ratio::exactly(it.equal as f64 / it.compared.max(1) as f64);
-    let video = report
-        .late("video", "refuse")
-        .map(|late| Ratio::exactly(late.in_time()));
+    let video = report.late("video", "refuse").map(|late| Ratio::exactly(late.in_time()));
     let shared = report.late("video", "share");
-    let quotes = report
-        .late("quotes", "share")
-        .map(|late| Ratio::exactly(late.evenness()));
+    let quotes = report.late("quotes", "share").map(|late| Ratio::exactly(late.evenness()));
     let proof = report.proof.as_ref();
     let bound = |it: &Proof| Some(it.bound_ns? as f64 / it.max_ns.max(1) as f64);
     Verdicts::new([
@@ -182,16 +176,8 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
             report.by_alone("with budgets"),
             1.5,
         ),
-        at_least(
-            "(c) frames of admitted films in time, late comers refused",
-            video,
-            0.95,
-        ),
-        at_least(
-            "(c) least by most quotations of a client, shared equally",
-            quotes,
-            0.7,
-        ),
+        at_least("(c) frames of admitted films in time, late comers refused", video, 0.95),
+        at_least("(c) least by most quotations of a client, shared equally", quotes, 0.7),
         at_least(
             "(c) frames of admitted films in time, late comers share",
             shared.map(|late| Ratio::exactly(late.in_time_of("guaranteed"))),
@@ -307,9 +293,7 @@ impl Report {
 
 impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bound = self
-            .bound_ns
-            .map_or("none".to_owned(), |bound| format!("{:.1}", us(bound)));
+        let bound = self.bound_ns.map_or("none".to_owned(), |bound| format!("{:.1}", us(bound)));
         writeln!(
             f,
             "(d) {} urgent calls, one each {:.0} us: p50 {:.1}, p99 {:.1}, p99.9 {:.1}, max {:.1} us\n    bound {bound} us (of a call {:.1} \

@@ -64,26 +64,16 @@ impl Server {
             .setting("ListenEndpoints", "iiop://127.0.0.1:0")
             .setting("LogLevel", "error")
             .concurrency(Concurrency::ThreadPerConnection);
-        let builder = settings.iter().fold(builder, |builder, (name, value)| {
-            builder.setting(name, value)
-        });
-        Ok(Server {
-            orb: builder.build()?,
-            desk: Desk::default(),
-        })
+        let builder =
+            settings.iter().fold(builder, |builder, (name, value)| builder.setting(name, value));
+        Ok(Server { orb: builder.build()?, desk: Desk::default() })
     }
 
     /// Makes a station, and a client's reference to it.
     pub(super) fn station(&self) -> Result<(StationRef, Orb, StationRef)> {
         let local: StationRef = self.orb.root_poa().activate(self.desk.clone())?;
-        let client = Orb::builder()
-            .round_trip_timeout(Duration::from_secs(60))
-            .build()?;
+        let client = Orb::builder().round_trip_timeout(Duration::from_secs(60)).build()?;
         let object = client.string_to_object(&local.to_ior())?;
-        Ok((
-            local,
-            client,
-            StationRef::from_ref(object.reference().clone()),
-        ))
+        Ok((local, client, StationRef::from_ref(object.reference().clone())))
     }
 }

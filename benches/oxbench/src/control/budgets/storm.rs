@@ -28,19 +28,13 @@ pub(super) const BUDGETS: &str = "operation control::Station::flood time=2ms/100
 const ROUNDS: u32 = 3;
 
 /// Who is there, and whether there are budgets.
-const SETUPS: [(&str, bool, bool); 3] = [
-    ("alone", false, false),
-    ("without budgets", true, false),
-    ("with budgets", true, true),
-];
+const SETUPS: [(&str, bool, bool); 3] =
+    [("alone", false, false), ("without budgets", true, false), ("with budgets", true, true)];
 
 /// Measures all three.
 pub(super) fn measure(quick: bool) -> Result<Vec<Storm>> {
     let (calls, rounds) = if quick { (300, 1) } else { (3_000, ROUNDS) };
-    let mut storms = SETUPS.map(|(name, ..)| Storm {
-        name,
-        ..Storm::default()
-    });
+    let mut storms = SETUPS.map(|(name, ..)| Storm { name, ..Storm::default() });
     let mut times = [(); SETUPS.len()].map(|()| Vec::new());
     for round in 1..=rounds {
         for (at, (name, storms_on, budgets)) in SETUPS.into_iter().enumerate() {
@@ -79,10 +73,7 @@ fn one(server: &Server, storm: bool, calls: usize, seen: &mut Storm) -> Result<V
                 let (flood, flooded) = (flood.clone(), &flooded);
                 scope.spawn(move || {
                     // As if it ran on another machine: what it uses itself takes nothing from the server.
-                    let _ = schedule::set_current(Schedule {
-                        class: Class::Idle,
-                        priority: 0,
-                    });
+                    let _ = schedule::set_current(Schedule { class: Class::Idle, priority: 0 });
                     while !over.load(Ordering::Relaxed) {
                         if flood.flood(FLOOD).is_ok() {
                             flooded.fetch_add(1, Ordering::Relaxed);

@@ -54,14 +54,7 @@ pub(crate) struct Node {
     pub next: Link<Node>,
 }
 
-valuetype!(
-    Node,
-    ValueInfo::new("IDL:values/Node:1.0"),
-    [Node],
-    [],
-    id,
-    next
-);
+valuetype!(Node, ValueInfo::new("IDL:values/Node:1.0"), [Node], [], id, next);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pair {
@@ -69,27 +62,14 @@ pub(crate) struct Pair {
     pub right: Link<Node>,
 }
 
-valuetype!(
-    Pair,
-    ValueInfo::new("IDL:values/Pair:1.0"),
-    [Pair],
-    [],
-    left,
-    right
-);
+valuetype!(Pair, ValueInfo::new("IDL:values/Pair:1.0"), [Pair], [], left, right);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Base {
     pub id: i32,
 }
 
-valuetype!(
-    Base,
-    ValueInfo::new("IDL:values/Base:1.0"),
-    [Base, Derived, Mid, Leaf],
-    [],
-    id
-);
+valuetype!(Base, ValueInfo::new("IDL:values/Base:1.0"), [Base, Derived, Mid, Leaf], [], id);
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Derived {
@@ -159,10 +139,8 @@ impl CustomMarshal for Secret {
 }
 
 impl Valuetype for Secret {
-    const INFO: &'static ValueInfo = &ValueInfo {
-        custom: true,
-        ..ValueInfo::new("IDL:values/Secret:1.0")
-    };
+    const INFO: &'static ValueInfo =
+        &ValueInfo { custom: true, ..ValueInfo::new("IDL:values/Secret:1.0") };
 
     fn factories() -> &'static [Factory] {
         static ALL: &[Factory] = &[Factory::of::<Secret>()];

@@ -1,8 +1,5 @@
 //! Any CDR value as data, so that properties can be stated over messages of all of them.
-#![allow(
-    dead_code,
-    reason = "without the standard library, not every test is there"
-)]
+#![allow(dead_code, reason = "without the standard library, not every test is there")]
 
 pub(crate) mod graph;
 
@@ -67,11 +64,7 @@ pub(crate) fn member_by_member<'a>(track: &'a Track, e: &mut Encoder<'a>) -> Res
     e.octet(track.kind);
     track.speed.iter().for_each(|&speed| e.short(speed));
     e.long_double(track.weight);
-    track
-        .corners
-        .iter()
-        .flatten()
-        .for_each(|&corner| e.ulong(corner));
+    track.corners.iter().flatten().for_each(|&corner| e.ulong(corner));
     e.octet(track.tail);
     Ok(())
 }
@@ -230,13 +223,8 @@ fn tree() -> impl Strategy<Value = Tree> {
         branches: Vec::new(),
     });
     leaf.prop_recursive(4, 12, 3, |inner| {
-        (text(), vec(any::<i16>(), 0..3), vec(inner, 0..3)).prop_map(|(name, marks, branches)| {
-            Tree {
-                name,
-                marks,
-                branches,
-            }
-        })
+        (text(), vec(any::<i16>(), 0..3), vec(inner, 0..3))
+            .prop_map(|(name, marks, branches)| Tree { name, marks, branches })
     })
 }
 
@@ -246,12 +234,7 @@ pub(crate) fn long_double() -> impl Strategy<Value = LongDouble> {
 
 /// Text of all kinds: ASCII, ISO 8859-1, anything; no NUL, which no CORBA string has.
 fn text() -> impl Strategy<Value = String> {
-    prop_oneof![
-        "[ -~]{0,20}",
-        "[\u{1}-\u{ff}]{0,20}",
-        "[^\0]{0,9}",
-        "\u{feff}[^\0]{0,3}"
-    ]
+    prop_oneof!["[ -~]{0,20}", "[\u{1}-\u{ff}]{0,20}", "[^\0]{0,9}", "\u{feff}[^\0]{0,3}"]
 }
 
 pub(crate) fn order() -> impl Strategy<Value = ByteOrder> {
@@ -260,11 +243,7 @@ pub(crate) fn order() -> impl Strategy<Value = ByteOrder> {
 
 pub(crate) fn dialect() -> impl Strategy<Value = Dialect> {
     let chars = prop_oneof![Just(CharSet::Iso8859_1), Just(CharSet::Utf8)];
-    let wchars = prop_oneof![
-        Just(WcharSet::None),
-        Just(WcharSet::Utf16),
-        Just(WcharSet::Ucs2)
-    ];
+    let wchars = prop_oneof![Just(WcharSet::None), Just(WcharSet::Utf16), Just(WcharSet::Ucs2)];
     (0u8..=2, chars, wchars).prop_map(|(giop_minor, chars, wchars)| Dialect {
         giop_minor,
         chars,
@@ -333,9 +312,7 @@ impl Setting {
 
     pub(crate) fn check(self, values: &[Value], message: &[u8]) -> Result<(), Error> {
         let mut decoder = self.decoder(message);
-        values
-            .iter()
-            .try_for_each(|value| value.check(&mut decoder))?;
+        values.iter().try_for_each(|value| value.check(&mut decoder))?;
         decoder.finish()
     }
 }

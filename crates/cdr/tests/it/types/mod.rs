@@ -9,11 +9,8 @@ use oxorb_cdr::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-pub(crate) const EVERYTHING: Dialect = Dialect {
-    giop_minor: 2,
-    chars: CharSet::Utf8,
-    wchars: WcharSet::Utf16,
-};
+pub(crate) const EVERYTHING: Dialect =
+    Dialect { giop_minor: 2, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
 
 /// How deeply types are nested.
 const TOP: usize = 4;
@@ -43,12 +40,7 @@ pub(crate) fn order() -> impl Strategy<Value = ByteOrder> {
 
 impl Choices {
     pub(crate) fn new(octets: Vec<u8>) -> Self {
-        Self {
-            octets: octets.into_iter(),
-            names: 0,
-            depth: 0,
-            made: Vec::new(),
-        }
+        Self { octets: octets.into_iter(), names: 0, depth: 0, made: Vec::new() }
     }
 
     fn octet(&mut self) -> u8 {
@@ -71,9 +63,7 @@ impl Choices {
 
     fn text(&mut self) -> String {
         let all = ['a', 'B', ' ', 'é', '中', '😀'];
-        (0..self.below(6))
-            .map(|_| all[self.below(all.len())])
-            .collect()
+        (0..self.below(6)).map(|_| all[self.below(all.len())]).collect()
     }
 
     /// A type that can have values.
@@ -195,10 +185,7 @@ impl Choices {
         let modifier = base.as_ref().map_or(ValueModifier::None, |_| modifier);
         let (id, name, members) = self.members(depth);
         let members = members.iter().map(|(name, ty)| (name.as_str(), ty.clone()));
-        let next = [
-            ("next", TypeCode::recursive(&id)),
-            ("any", TypeCode::VALUE_BASE),
-        ];
+        let next = [("next", TypeCode::recursive(&id)), ("any", TypeCode::VALUE_BASE)];
         let members = members.chain(next);
         let members = members.map(|(name, ty)| (name, ty, Visibility::Public));
         TypeCode::value(&id, &name, modifier, base, members)
@@ -228,9 +215,7 @@ impl Choices {
         if self.below(2) == 1 {
             members.push((Label::Default, "other".to_owned(), self.ty(depth - 1)));
         }
-        let members = members
-            .iter()
-            .map(|(label, name, ty)| (*label, name.as_str(), ty.clone()));
+        let members = members.iter().map(|(label, name, ty)| (*label, name.as_str(), ty.clone()));
         TypeCode::union(&id, &name, discriminator, members)
     }
 
@@ -297,18 +282,12 @@ impl Choices {
             }
             Shape::Enum => {
                 let at = self.below(ty.enumerators().len());
-                Dynamic::Enum {
-                    name: ty.enumerators()[at].clone(),
-                    ordinal: at as u32,
-                }
+                Dynamic::Enum { name: ty.enumerators()[at].clone(), ordinal: at as u32 }
             }
             Shape::Named(_) => Dynamic::Reference(RawReference {
                 type_id: "IDL:X:1.0".to_owned(),
                 profiles: (0..self.below(3))
-                    .map(|tag| RawProfile {
-                        tag: tag as u32,
-                        data: self.bits::<3>().to_vec(),
-                    })
+                    .map(|tag| RawProfile { tag: tag as u32, data: self.bits::<3>().to_vec() })
                     .collect(),
             }),
             Shape::ValueBox(_) | Shape::Value { .. } => self.value_of(ty),
@@ -329,13 +308,7 @@ impl Choices {
             96.. if self.depth < DEEPEST && !is_base => {}
             _ => return Dynamic::Null,
         }
-        let custom = matches!(
-            ty.shape(),
-            Shape::Value {
-                modifier: ValueModifier::Custom,
-                ..
-            }
-        );
+        let custom = matches!(ty.shape(), Shape::Value { modifier: ValueModifier::Custom, .. });
         if custom {
             return Dynamic::Null;
         }
@@ -344,10 +317,9 @@ impl Choices {
         self.made.push((value.key.clone(), whole));
         self.depth += 1;
         value.fields = match ty.shape() {
-            Shape::ValueBox(content) => vec![Field {
-                name: "value".into(),
-                value: self.value(content),
-            }],
+            Shape::ValueBox(content) => {
+                vec![Field { name: "value".into(), value: self.value(content) }]
+            }
             _ => {
                 let members = ty.state_members();
                 let fields = members.iter().map(|member| Field {

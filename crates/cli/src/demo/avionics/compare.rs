@@ -25,12 +25,7 @@ impl Display for Comparison {
             "", "ordinary server", "with real-time resources"
         )?;
         table(f, "warning display", &ordinary.warning, &real_time.warning)?;
-        table(
-            f,
-            "navigation display",
-            &ordinary.navigation,
-            &real_time.navigation,
-        )?;
+        table(f, "navigation display", &ordinary.navigation, &real_time.navigation)?;
         writeln!(f, "\n{}", self.verdict())?;
         writeln!(
             f,
@@ -87,26 +82,10 @@ fn table(f: &mut fmt::Formatter<'_>, name: &str, before: &Seen, after: &Seen) ->
     let time = |time: u64| Time(time).to_string();
     let proved = |seen: &Seen| seen.proved_ns.map_or_else(|| "-".to_owned(), time);
     let rows = [
-        (
-            "  of these, never shown",
-            before.lost.to_string(),
-            after.lost.to_string(),
-        ),
-        (
-            "  after its tick, p50",
-            time(before.p50_ns),
-            time(after.p50_ns),
-        ),
-        (
-            "                  max",
-            time(before.max_ns),
-            time(after.max_ns),
-        ),
-        (
-            "  proved for the planned work",
-            proved(before),
-            proved(after),
-        ),
+        ("  of these, never shown", before.lost.to_string(), after.lost.to_string()),
+        ("  after its tick, p50", time(before.p50_ns), time(after.p50_ns)),
+        ("                  max", time(before.max_ns), time(after.max_ns)),
+        ("  proved for the planned work", proved(before), proved(after)),
     ];
     for (what, before, after) in rows {
         writeln!(f, "{what:36}{before:>18}{after:>26}")?;

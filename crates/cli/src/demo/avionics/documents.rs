@@ -77,9 +77,7 @@ impl Drop for Documents {
 fn scale(plan: &mut Plan, load: u32) -> Result<u32, Failed> {
     let mut instances = plan.instance.iter_mut();
     let instance = instances.find(|instance| instance.name == NAVIGATION);
-    let properties = instance
-        .into_iter()
-        .flat_map(|one| &mut one.config_property);
+    let properties = instance.into_iter().flat_map(|one| &mut one.config_property);
     let mut works = properties.filter(|property| property.name == "work");
     match works.next().map(|property| &mut property.value.data) {
         Some(Data::Integer(work)) => {
@@ -87,9 +85,7 @@ fn scale(plan: &mut Plan, load: u32) -> Result<u32, Failed> {
             *work *= i64::from(load);
             Ok(planned)
         }
-        _ => Err(because(
-            "the plan says nothing of the work of the navigation display",
-        )),
+        _ => Err(because("the plan says nothing of the work of the navigation display")),
     }
 }
 

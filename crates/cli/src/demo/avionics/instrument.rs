@@ -35,11 +35,7 @@ pub(super) struct Seen {
 
 impl Instrument {
     pub(super) fn new(promise: Promise) -> Self {
-        Instrument {
-            promise,
-            drawn: BTreeMap::new(),
-            latest: String::new(),
-        }
+        Instrument { promise, drawn: BTreeMap::new(), latest: String::new() }
     }
 
     /// Takes a line of the server if it is this display's, and reports whether it was.
@@ -92,17 +88,10 @@ impl Instrument {
 
     /// Counts the ticks that were released at or after `from` and due at or before `to`, times of the monotonic clock.
     pub(super) fn seen(&self, from: u64, to: u64, has_resources: bool) -> Seen {
-        let Promise {
-            deadline_ns,
-            proved_ns,
-            ..
-        } = self.promise;
+        let Promise { deadline_ns, proved_ns, .. } = self.promise;
         let ticks = self.ticks(from, to);
-        let mut times: Vec<u64> = self
-            .drawn
-            .range(ticks.clone())
-            .map(|(_, after)| after * 1_000)
-            .collect();
+        let mut times: Vec<u64> =
+            self.drawn.range(ticks.clone()).map(|(_, after)| after * 1_000).collect();
         times.sort_unstable();
         let count = ticks.end - ticks.start;
         let in_time = times.partition_point(|&time| time <= deadline_ns) as u64;
@@ -119,11 +108,7 @@ impl Instrument {
 
     /// Returns the numbers of the ticks that were released at or after `from` and are due at or before `to`.
     fn ticks(&self, from: u64, to: u64) -> Range<u64> {
-        let Promise {
-            period_ns,
-            deadline_ns,
-            ..
-        } = self.promise;
+        let Promise { period_ns, deadline_ns, .. } = self.promise;
         let first = from.div_ceil(period_ns);
         let end = to.saturating_sub(deadline_ns) / period_ns + 1;
         first..end.max(first)
@@ -167,12 +152,7 @@ mod tests {
     #[test]
     fn lines_of_others_are_not_taken() {
         let mut warning = instrument();
-        for line in [
-            "navigation: tick=1 after_us=2",
-            "warning: tick=x after_us=2",
-            "warning",
-            "",
-        ] {
+        for line in ["navigation: tick=1 after_us=2", "warning: tick=x after_us=2", "warning", ""] {
             assert!(!warning.take(line), "{line}");
         }
         assert!(!warning.is_on());

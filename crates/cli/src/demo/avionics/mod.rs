@@ -46,11 +46,7 @@ pub(super) fn run(args: &Args) -> Done {
     }
     let ordinary = act::play(Act::Ordinary, args, &documents)?;
     let real_time = act::play(Act::RealTime, args, &documents)?;
-    let comparison = Comparison {
-        load: args.load,
-        ordinary,
-        real_time,
-    };
+    let comparison = Comparison { load: args.load, ordinary, real_time };
     match args.format {
         Format::Text => print(&comparison),
         Format::Json => print_json(&comparison),

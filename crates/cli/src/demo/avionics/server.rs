@@ -43,9 +43,7 @@ pub(super) fn real_time_threads(process: u32) -> usize {
     let stats = threads
         .flatten()
         .filter_map(|thread| std::fs::read_to_string(thread.path().join("stat")).ok());
-    stats
-        .filter(|stat| policy(stat) == Some(SCHED_FIFO))
-        .count()
+    stats.filter(|stat| policy(stat) == Some(SCHED_FIFO)).count()
 }
 
 const SCHED_FIFO: u32 = 1;

@@ -23,11 +23,7 @@ const FILTERS: [(&str, &str, u64); 5] = [
     ("type==17 && !(source==3)", "all but one source", 40),
     ("type==18 || source==5", "either", 80),
     ("type&1==1", "types by a mask of bits", 100),
-    (
-        "each(type==17, type==18)",
-        "one of each, pushed together",
-        100,
-    ),
+    ("each(type==17, type==18)", "one of each, pushed together", 100),
 ];
 
 /// Result of the act.
@@ -85,11 +81,7 @@ pub(super) fn play() -> Result<Seen, Failed> {
                 "{filter} let {passed} events pass instead of {expected}"
             )));
         }
-        filters.push(SeenFilter {
-            filter,
-            meaning,
-            passed,
-        });
+        filters.push(SeenFilter { filter, meaning, passed });
     }
     Ok(Seen { pushed, filters })
 }
@@ -97,11 +89,7 @@ pub(super) fn play() -> Result<Seen, Failed> {
 impl Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for one in &self.filters {
-            let SeenFilter {
-                filter,
-                meaning,
-                passed,
-            } = one;
+            let SeenFilter { filter, meaning, passed } = one;
             writeln!(
                 f,
                 "{filter:<26} {passed:>4} of {} events   {FAINT}{meaning}{FAINT:#}",

@@ -45,23 +45,14 @@ struct Told {
 /// Plays all acts.
 pub(crate) fn run(args: &Args) -> Done {
     let says = args.format == Format::Text;
-    title(
-        says,
-        "Act 1 of 3, overload: 500 readings and 20 alarms a second",
-    )?;
+    title(says, "Act 1 of 3, overload: 500 readings and 20 alarms a second")?;
     let overload = overload::play(Duration::from_secs(args.seconds.into()), says)?;
-    title(
-        says,
-        "\nAct 2 of 3, filters: each consumer says what it asks for",
-    )?;
+    title(says, "\nAct 2 of 3, filters: each consumer says what it asks for")?;
     let filters = filters::play()?;
     if says {
         print(&filters)?;
     }
-    title(
-        says,
-        "\nAct 3 of 3, silence: a consumer asks to be told when nothing came for 200 ms",
-    )?;
+    title(says, "\nAct 3 of 3, silence: a consumer asks to be told when nothing came for 200 ms")?;
     let silence = silence::play()?;
     if says {
         print(&silence)?;
@@ -70,11 +61,7 @@ pub(crate) fn run(args: &Args) -> Done {
              {FAINT}docs/events.md{FAINT:#} has\nchannels in a program of yours.\n"
         ));
     }
-    print_json(&Told {
-        overload,
-        filters,
-        silence,
-    })
+    print_json(&Told { overload, filters, silence })
 }
 
 fn title(says: bool, text: &str) -> Done {
@@ -99,10 +86,7 @@ fn number(event: &Event) -> u64 {
 
 /// Returns the queues of all consumers that say nothing else.
 fn queue() -> Qos {
-    Qos {
-        events: 8192,
-        ..Qos::default()
-    }
+    Qos { events: 8192, ..Qos::default() }
 }
 
 /// Waits until something is true.

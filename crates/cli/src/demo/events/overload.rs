@@ -52,18 +52,10 @@ fn roles() -> [Role; 5] {
         policy,
         pause: SLOW,
         is_stuck: false,
-        queue: Qos {
-            events: QUEUE,
-            when_full,
-            ..Qos::default()
-        },
+        queue: Qos { events: QUEUE, when_full, ..Qos::default() },
         urgent_first: false,
     };
-    let mut urgent = role(
-        "operator",
-        "urgent first, drop least urgent",
-        WhenFull::DropLeastUrgent,
-    );
+    let mut urgent = role("operator", "urgent first, drop least urgent", WhenFull::DropLeastUrgent);
     urgent.urgent_first = true;
     urgent.queue.order = Order::Priority;
     [
@@ -126,10 +118,7 @@ impl PushConsumer for Taker {
         for event in events {
             // Numbers are nanoseconds since the start.
             let sent = number(event);
-            let age = self
-                .start
-                .elapsed()
-                .saturating_sub(Duration::from_nanos(sent));
+            let age = self.start.elapsed().saturating_sub(Duration::from_nanos(sent));
             let latencies = match event.header.r#type {
                 ALARM => &self.alarms,
                 _ => &self.readings,
@@ -192,19 +181,11 @@ pub(super) fn play(length: Duration, says: bool) -> Result<Seen, Failed> {
         };
         let wanted = asks_for(&Filter::ALL);
         let connection = channel.connect_consumer_with(taker.clone(), &wanted, dispatch)?;
-        consumers.push(Playing {
-            role,
-            taker,
-            connection,
-        });
+        consumers.push(Playing { role, taker, connection });
     }
     let supplier = channel.connect_supplier(None, &publishes([(READING, 0), (ALARM, 0)]))?;
     let mut shown = Live::new(says);
-    let mut seen = Seen {
-        pushed: 0,
-        alarms: 0,
-        consumers: Vec::new(),
-    };
+    let mut seen = Seen { pushed: 0, alarms: 0, consumers: Vec::new() };
     let period = Duration::from_secs(1) / RATE;
     let mut next_look = REFRESH;
     while start.elapsed() < length {
@@ -364,11 +345,7 @@ impl Live {
     fn new(says: bool) -> Live {
         let can = std::io::stdout().is_terminal()
             && std::env::var_os("TERM").is_some_and(|terminal| terminal != "dumb");
-        Live {
-            is_live: says && can,
-            says,
-            drawn: 0,
-        }
+        Live { is_live: says && can, says, drawn: 0 }
     }
 
     fn draw(&mut self, seen: &Seen) -> Done {

@@ -69,11 +69,7 @@ fn listen(heard: &Receiver<(i32, Instant)>) -> Result<Seen, Failed> {
         match heard.recv_timeout(PATIENCE) {
             Ok((DEADLINE_TIMEOUT, at)) if beats == BEATS => {
                 let silence = at.saturating_duration_since(last);
-                return Ok(Seen {
-                    filter: FILTER,
-                    beats,
-                    silence_ns: silence.as_nanos() as u64,
-                });
+                return Ok(Seen { filter: FILTER, beats, silence_ns: silence.as_nanos() as u64 });
             }
             // A machine that stops this process between two beats makes a silence, too.
             Ok((DEADLINE_TIMEOUT, _)) => {}
@@ -92,11 +88,7 @@ fn listen(heard: &Receiver<(i32, Instant)>) -> Result<Seen, Failed> {
 
 impl Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Seen {
-            filter,
-            beats,
-            silence_ns,
-        } = self;
+        let Seen { filter, beats, silence_ns } = self;
         writeln!(
             f,
             "{filter}: {beats} beats, then silence, and {GOOD}told{GOOD:#} {} after the last beat.",

@@ -11,10 +11,8 @@ pub(super) fn text(assembly: &Assembly<'_>, folders: &[(String, String)]) -> Str
         found.next_back().map(|(_, folder)| folder.as_str())
     };
     let process = assembly.process;
-    let name = super::super::emit::slug(&format!(
-        "{}-{}-{}",
-        assembly.label, process.node, process.name
-    ));
+    let name =
+        super::super::emit::slug(&format!("{}-{}-{}", assembly.label, process.node, process.name));
     let version = env!("CARGO_PKG_VERSION");
     let place = match folder("oxorb") {
         Some(folder) => format!("path = {}", quoted(folder)),
@@ -64,9 +62,7 @@ mod tests {
     fn folders_stay_strings() {
         for hostile in ["a\"b", "a\\", "a\n[dependencies]", "\u{7f}\u{1}", "plain"] {
             let text = format!("a = {}", quoted(hostile));
-            let table: toml::Table = text
-                .parse()
-                .unwrap_or_else(|error| panic!("{text}: {error}"));
+            let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
             assert_eq!(table["a"].as_str(), Some(hostile));
         }
     }

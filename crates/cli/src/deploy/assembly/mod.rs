@@ -59,17 +59,12 @@ pub(super) fn run(mut args: Args) -> Done {
     files::take_rt(&args.plan, &mut args.rt);
     let args = &args;
     let wrong = |file: &Path, error: Error| files::located(file, &error);
-    let plan = files::read(&args.plan, None)?
-        .into_plan()
-        .map_err(|error| wrong(&args.plan, error))?;
+    let plan =
+        files::read(&args.plan, None)?.into_plan().map_err(|error| wrong(&args.plan, error))?;
     let resources = match &args.rt {
         Some(file) => {
             let document = files::read(file, None)?;
-            Some(
-                document
-                    .into_resources()
-                    .map_err(|error| wrong(file, error))?,
-            )
+            Some(document.into_resources().map_err(|error| wrong(file, error))?)
         }
         None => None,
     };
@@ -94,9 +89,8 @@ pub(super) fn run(mut args: Args) -> Done {
     }
     let process = process(args, &plan)?;
     let assembly = Assembly::of(&input, &process).map_err(|findings| {
-        let (rt, plan): (Vec<_>, Vec<_>) = findings
-            .into_iter()
-            .partition(|finding| finding.source == oxorb_deploy::Source::Rtcad);
+        let (rt, plan): (Vec<_>, Vec<_>) =
+            findings.into_iter().partition(|finding| finding.source == oxorb_deploy::Source::Rtcad);
         match (&args.rt, plan.is_empty()) {
             (Some(file), true) => wrong(file, Error { findings: rt }),
             _ => wrong(&args.plan, Error { findings: plan }),
@@ -142,10 +136,9 @@ fn process(args: &Args, plan: &Plan) -> Result<Process, Failed> {
     let mut found = all.into_iter().filter(is_it);
     match (found.next(), found.next()) {
         (Some(process), None) => Ok(process),
-        (None, _) => Err(because(format!(
-            "the plan has no such process; it has {}",
-            known.join(", ")
-        ))),
+        (None, _) => {
+            Err(because(format!("the plan has no such process; it has {}", known.join(", "))))
+        }
         (Some(_), Some(_)) => Err(because(format!(
             "the plan has several processes, and one is written at a time; say which: {}",
             known.join(", ")

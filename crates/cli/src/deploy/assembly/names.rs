@@ -75,17 +75,14 @@ mod tests {
         assert_eq!(method("type").as_deref(), Some("r#type"));
         assert_eq!(setter("type").as_deref(), Some("set_type"));
         assert_eq!(enumerator("PORT_SIDE").as_deref(), Some("PortSide"));
-        assert_eq!(
-            path("display::Gps::new").as_deref(),
-            Some("display::Gps::new")
-        );
+        assert_eq!(path("display::Gps::new").as_deref(), Some("display::Gps::new"));
     }
 
     #[test]
     fn what_is_no_identifier_becomes_no_code() {
-        for hostile in [
-            "", "_", "a b", "a();fn b", "a\"", "a\n", "1a", "a::b", "\u{e9}", "a{", "//",
-        ] {
+        for hostile in
+            ["", "_", "a b", "a();fn b", "a\"", "a\n", "1a", "a::b", "\u{e9}", "a{", "//"]
+        {
             assert!(!is_identifier(hostile), "{hostile:?}");
             assert_eq!(method(hostile), None);
             // Two names in a row are a longer scoped name.

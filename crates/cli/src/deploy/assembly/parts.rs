@@ -167,11 +167,8 @@ impl<'p> Assembly<'p> {
         }
         let places = process.instances.iter().enumerate();
         let places = places.map(|(part, &at)| (&*input.plan.instance[at].id.0, part));
-        let linking = Linking {
-            plan: input.plan,
-            resources: input.resources,
-            places: places.collect(),
-        };
+        let linking =
+            Linking { plan: input.plan, resources: input.resources, places: places.collect() };
         for connection in &input.plan.connection {
             match linking.links(connection) {
                 Ok(links) => assembly.links.extend(links),
@@ -208,9 +205,7 @@ impl<'p> Assembly<'p> {
             })
         });
         self.containers.push(Container {
-            name: set.map_or("ordinary".to_owned(), |set| {
-                format!("policies {}", set.id.0)
-            }),
+            name: set.map_or("ordinary".to_owned(), |set| format!("policies {}", set.id.0)),
             set,
             pool,
             bands: bands(set, resources),
@@ -323,10 +318,7 @@ fn executor(implementation: &Implementation, library: &str) -> Result<String, Fi
         return names::path(path).ok_or_else(|| Finding::error(place, what()));
     }
     let Some((factory, place)) = said(implementation, FACTORY) else {
-        let what = format!(
-            "implementation {:?} has no entry point",
-            implementation.name
-        );
+        let what = format!("implementation {:?} has no entry point", implementation.name);
         let cure = format!("give it {FACTORY:?} or {EXECUTOR:?} as execParameter");
         return Err(Finding::error(implementation.place, what).cure(cure));
     };
@@ -364,10 +356,8 @@ fn reference(
     let name = of_idl.map(|(name, _)| name.to_owned()).or(written).or(flat);
     let cure = format!("give it {TYPE:?} as execParameter, as Avionics::Gps, or {REFERENCE:?}");
     let Some(name) = name else {
-        let what = format!(
-            "the component type of implementation {:?} is not known",
-            implementation.name
-        );
+        let what =
+            format!("the component type of implementation {:?} is not known", implementation.name);
         return Err(Finding::error(implementation.place, what).cure(cure));
     };
     names::item(library, &name, "Ref").ok_or_else(|| {
@@ -410,10 +400,7 @@ fn unknown_policies(instance: &Instance, resources: Option<&ServerResources>) ->
             }
             Some(_) => continue,
         };
-        let what = format!(
-            "instance {:?} is about policy set {id:?}, and {what}",
-            instance.name
-        );
+        let what = format!("instance {:?} is about policy set {id:?}, and {what}", instance.name);
         findings.push(Finding::error(place, what).cure(cure));
     }
     findings
@@ -567,10 +554,7 @@ mod tests {
         };
         assert_eq!(order(3, &[link(0, 1), link(1, 2)]), [2, 1, 0]);
         assert_eq!(order(3, &[link(0, 1), link(1, 0)]), [1, 0, 2]);
-        let calls = Link {
-            how: How::Receptacle,
-            ..link(0, 1)
-        };
+        let calls = Link { how: How::Receptacle, ..link(0, 1) };
         assert_eq!(order(2, &[calls]), [0, 1]);
     }
 }

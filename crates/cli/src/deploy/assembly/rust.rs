@@ -101,12 +101,9 @@ pub(super) fn main(assembly: &Assembly<'_>) -> String {
     out.push_str("}\n");
     out.push_str(FAILED);
     out.push_str(INSTALLED);
-    for (name, helper) in [
-        ("activate_at", ACTIVATE_AT),
-        ("remove", REMOVE),
-        ("resolve", RESOLVE),
-        ("lane", LANE),
-    ] {
+    for (name, helper) in
+        [("activate_at", ACTIVATE_AT), ("remove", REMOVE), ("resolve", RESOLVE), ("lane", LANE)]
+    {
         if body.used.contains(name) {
             out.push_str(helper);
         }
@@ -123,13 +120,7 @@ struct Body {
 }
 
 /// Names from `oxorb::components` that not every assembly uses.
-const OF_COMPONENTS: [&str; 5] = [
-    "Events",
-    "LifeCycleError",
-    "Navigation",
-    "Phase",
-    "Receptacles",
-];
+const OF_COMPONENTS: [&str; 5] = ["Events", "LifeCycleError", "Navigation", "Phase", "Receptacles"];
 
 /// Names from `oxorb`, as are those.
 const OF_ORB: [&str; 9] = [
@@ -185,22 +176,13 @@ impl Body {
             self.line(1, "// Those of the command line count more.");
             self.line(1, "let mut given = std::env::args();");
             self.line(1, "let arguments = given.next().into_iter();");
-            let all: Vec<String> = assembly
-                .arguments
-                .iter()
-                .map(|one| format!("{one:?}"))
-                .collect();
+            let all: Vec<String> =
+                assembly.arguments.iter().map(|one| format!("{one:?}")).collect();
             let all = format!("[{}]", all.join(", "));
-            self.line(
-                1,
-                format!("let arguments = arguments.chain({all}.map(String::from));"),
-            );
+            self.line(1, format!("let arguments = arguments.chain({all}.map(String::from));"));
             self.line(1, "let arguments = arguments.chain(given);");
         }
-        self.line(
-            1,
-            "let orb = oxorb::Orb::builder().args(arguments).build();",
-        );
+        self.line(1, "let orb = oxorb::Orb::builder().args(arguments).build();");
         self.line(1, "let orb = orb.map_err(failed(\"start\", \"the ORB\"))?;");
         self.line(1, "let ends = orb.shutdown_on_signal();");
         self.line(1, "ends.map_err(failed(\"wait for\", \"signals\"))?;");
@@ -213,10 +195,7 @@ impl Body {
             Pool::Plain(pool) => {
                 self.plain(pool);
                 let limits = (pool.max_buffered_requests, pool.max_request_buffered_size);
-                (
-                    pool.stacksize,
-                    pool.allow_request_buffering.then_some(limits),
-                )
+                (pool.stacksize, pool.allow_request_buffering.then_some(limits))
             }
             Pool::Lanes(pool) => {
                 self.uses(&["ThreadpoolLane", "lane"]);
@@ -231,10 +210,7 @@ impl Body {
                     self.line(1, "let pool = pool.allow_borrowing();");
                 }
                 let limits = (pool.max_buffered_requests, pool.max_request_buffered_size);
-                (
-                    pool.stacksize,
-                    pool.allow_request_buffering.then_some(limits),
-                )
+                (pool.stacksize, pool.allow_request_buffering.then_some(limits))
             }
         };
         if stack > 0 {
@@ -264,10 +240,7 @@ impl Body {
             1,
             format!("let priority = priority.map_err(failed(\"make threadpool\", {id:?}))?;"),
         );
-        self.line(
-            1,
-            format!("let pool = Threadpool::new({threads}).dynamic_threads({dynamic});"),
-        );
+        self.line(1, format!("let pool = Threadpool::new({threads}).dynamic_threads({dynamic});"));
         self.line(1, "let pool = pool.default_priority(priority);");
     }
 
@@ -276,19 +249,13 @@ impl Body {
         let name = &container.name;
         if let Some(bands) = container.bands {
             self.uses(&["PriorityBand", "PriorityBands"]);
-            self.line(
-                1,
-                format!("let bands = PriorityBands::new({});", list(bands)),
-            );
+            self.line(1, format!("let bands = PriorityBands::new({});", list(bands)));
             self.line(
                 1,
                 format!("let bands = bands.map_err(failed(\"set bands of\", {name:?}))?;"),
             );
         }
-        self.line(
-            1,
-            format!("let container = Container::builder(orb.root_poa(), {name:?});"),
-        );
+        self.line(1, format!("let container = Container::builder(orb.root_poa(), {name:?});"));
         let model = container.set.and_then(|set| set.priority_model.as_ref());
         if model.is_some() || container.pool.is_some() || container.bands.is_some() {
             self.uses(&["RtPolicies"]);
@@ -313,22 +280,12 @@ impl Body {
             self.line(2, "..RtPolicies::default()");
             self.line(1, "});");
         }
-        let count = assembly
-            .instances
-            .iter()
-            .filter(|part| part.container == at)
-            .count();
+        let count = assembly.instances.iter().filter(|part| part.container == at).count();
         // Homes may make more; the default is what suffices otherwise.
         if count > 512 {
-            self.line(
-                1,
-                format!("let container = container.max_components({});", count * 2),
-            );
+            self.line(1, format!("let container = container.max_components({});", count * 2));
         }
-        self.line(
-            1,
-            "let container = container.explicit_activation(true).create();",
-        );
+        self.line(1, "let container = container.explicit_activation(true).create();");
         self.line(
             1,
             format!(
@@ -344,35 +301,23 @@ impl Body {
             self.line(1, format!("let executor = {}();", part.executor));
             let is_named = !part.attributes.is_empty() || !part.ior_files.is_empty();
             let bound = if is_named { "instance" } else { "_" };
-            self.line(
-                1,
-                format!("let {bound}: {} = container_{container}", part.reference),
-            );
+            self.line(1, format!("let {bound}: {} = container_{container}", part.reference));
             self.line(2, format!(".install({name:?}, executor)"));
-            self.line(
-                2,
-                format!(".map_err(failed(\"install instance\", {name:?}))?;"),
-            );
+            self.line(2, format!(".map_err(failed(\"install instance\", {name:?}))?;"));
             for (attribute, setter, argument) in &part.attributes {
                 if argument.starts_with("Some(") {
                     self.uses(&["resolve"]);
                 }
                 let full = format!("{name}.{attribute}");
                 self.line(1, format!("let is_set = instance.{setter}({argument});"));
-                self.line(
-                    1,
-                    format!("is_set.map_err(failed(\"set attribute\", {full:?}))?;"),
-                );
+                self.line(1, format!("is_set.map_err(failed(\"set attribute\", {full:?}))?;"));
             }
             for file in &part.ior_files {
                 self.line(
                     1,
                     format!("std::fs::write({file:?}, oxorb::Interface::to_ior(&instance))"),
                 );
-                self.line(
-                    2,
-                    format!(".map_err(failed(\"write the reference to\", {file:?}))?;"),
-                );
+                self.line(2, format!(".map_err(failed(\"write the reference to\", {file:?}))?;"));
             }
             self.line(
                 1,
@@ -414,10 +359,7 @@ impl Body {
             if let Some(bands) = link.bands {
                 self.uses(&["PriorityBandedConnection"]);
                 let bands = list(bands).replace("PriorityBand {", "oxorb::policy::PriorityBand {");
-                self.line(
-                    1,
-                    format!("let bands = PriorityBandedConnection::new({bands})"),
-                );
+                self.line(1, format!("let bands = PriorityBandedConnection::new({bands})"));
                 self.line(2, fails("connect, with bands,"));
                 self.line(1, "let object = object.map(|object| object.with(bands));");
             }
@@ -439,14 +381,8 @@ impl Body {
         self.text.push('\n');
         for &at in &assembly.order {
             let name = &assembly.instances[at].name;
-            self.line(
-                1,
-                format!("let done = component_{at}.configuration_complete();"),
-            );
-            self.line(
-                1,
-                format!("done.map_err(failed(\"configure instance\", {name:?}))?;"),
-            );
+            self.line(1, format!("let done = component_{at}.configuration_complete();"));
+            self.line(1, format!("done.map_err(failed(\"configure instance\", {name:?}))?;"));
         }
         self.text.push('\n');
         for &at in &assembly.order {
@@ -463,10 +399,7 @@ impl Body {
         self.line(1, "let mut ended = Ok(());");
         for &at in assembly.order.iter().rev() {
             let name = &assembly.instances[at].name;
-            self.line(
-                1,
-                format!("ended = ended.and(remove(&component_{at}, {name:?}));"),
-            );
+            self.line(1, format!("ended = ended.and(remove(&component_{at}, {name:?}));"));
         }
         self.line(1, "ended");
     }
@@ -479,17 +412,11 @@ impl Body {
             Some(model) => {
                 self.uses(&["activate_at", "Priority"]);
                 let priority = model.server_priority.0;
-                self.line(
-                    1,
-                    format!("activate_at(&orb, {priority}, &component_{at}, {name:?})?;"),
-                );
+                self.line(1, format!("activate_at(&orb, {priority}, &component_{at}, {name:?})?;"));
             }
             None => {
                 self.line(1, format!("let done = component_{at}.activate();"));
-                self.line(
-                    1,
-                    format!("done.map_err(failed(\"activate instance\", {name:?}))?;"),
-                );
+                self.line(1, format!("done.map_err(failed(\"activate instance\", {name:?}))?;"));
             }
         }
     }

@@ -66,12 +66,7 @@ impl Writer<'_> {
                 let variant = variant.ok_or_else(|| self.wrong(format!("{name:?} is no name")))?;
                 format!("{}::{variant}", self.named(type_id)?)
             }
-            (
-                Type::Struct {
-                    type_id, members, ..
-                },
-                Data::Struct(items),
-            ) => {
+            (Type::Struct { type_id, members, .. }, Data::Struct(items)) => {
                 let mut fields = Vec::new();
                 for ((name, kind), item) in members.iter().zip(items) {
                     let field = names::method(name);
@@ -171,10 +166,7 @@ mod tests {
             ("true", "true"),
             ("{ char = \"'\" }", "'\\''"),
             ("\"navigation\"", "\"navigation\""),
-            (
-                "{ objref = \"corbaloc:a\" }",
-                "Some(&resolve(&orb, \"corbaloc:a\")?)",
-            ),
+            ("{ objref = \"corbaloc:a\" }", "Some(&resolve(&orb, \"corbaloc:a\")?)"),
         ] {
             assert_eq!(written(value), rust, "{value}");
         }
@@ -183,10 +175,7 @@ mod tests {
     #[test]
     fn texts_stay_texts() {
         for (value, rust) in [
-            (
-                r#""\"); std::process::exit(3); //""#,
-                r#""\"); std::process::exit(3); //""#,
-            ),
+            (r#""\"); std::process::exit(3); //""#, r#""\"); std::process::exit(3); //""#),
             (r#""a\nb\\""#, r#""a\nb\\""#),
             (r#""\u202Egnp""#, r#""\u{202e}gnp""#),
         ] {
@@ -199,9 +188,7 @@ mod tests {
         let side = "{ kind = \"tk_enum\", enum = { name = \"Side\", typeId = \"IDL:Avionics/Side:1.0\", \
                     member = [\"PORT_SIDE\", \"STARBOARD\"] } }";
         assert_eq!(
-            written(&format!(
-                "{{ type = {side}, value = {{ enum = \"PORT_SIDE\" }} }}"
-            )),
+            written(&format!("{{ type = {side}, value = {{ enum = \"PORT_SIDE\" }} }}")),
             "display::avionics::Side::PortSide"
         );
         let list = "{ type = { kind = \"tk_sequence\", sequence = { elementType = { kind = \"tk_string\" } } }, \
@@ -210,10 +197,7 @@ mod tests {
         let place = "{ type = { kind = \"tk_struct\", struct = { name = \"Place\", typeId = \"IDL:Avionics/Place:1.0\", \
                      member = [{ name = \"type\", type = { kind = \"tk_long\" } }] } }, \
                      value = { member = [{ name = \"type\", value = { long = 4 } }] } }";
-        assert_eq!(
-            written(place),
-            "&display::avionics::Place { r#type: 4_i32 }"
-        );
+        assert_eq!(written(place), "&display::avionics::Place { r#type: 4_i32 }");
         let nowhere = place.replace("IDL:Avionics/Place:1.0", "IDL:x{}/Place:1.0");
         let told = written(&nowhere);
         assert!(told.contains("has no path in Rust"), "{told}");

@@ -77,9 +77,9 @@ fn short(name: &str) -> String {
     if name.len() <= MOST {
         return name.to_owned();
     }
-    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, octet| {
-        (hash ^ u32::from(octet)).wrapping_mul(0x0100_0193)
-    });
+    let hash = name
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, octet| (hash ^ u32::from(octet)).wrapping_mul(0x0100_0193));
     let kept: String = name.chars().take(MOST - 9).collect();
     format!("{}-{hash:08x}", kept.trim_end_matches('-'))
 }

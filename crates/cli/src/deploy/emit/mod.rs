@@ -79,15 +79,9 @@ impl What {
             let file = file.clone();
             move |error| files::located(&file, &error)
         };
-        let plan = files::read(&self.plan, None)?
-            .into_plan()
-            .map_err(located(&self.plan))?;
+        let plan = files::read(&self.plan, None)?.into_plan().map_err(located(&self.plan))?;
         let resources = match &self.rt {
-            Some(file) => Some(
-                files::read(file, None)?
-                    .into_resources()
-                    .map_err(located(file))?,
-            ),
+            Some(file) => Some(files::read(file, None)?.into_resources().map_err(located(file))?),
             None => None,
         };
         let input = oxorb_deploy::check::Input {
@@ -99,23 +93,13 @@ impl What {
         let report = oxorb_deploy::check::check(&input);
         if !report.is_good() {
             let plan = self.plan.display();
-            let first = report
-                .findings
-                .first()
-                .map(ToString::to_string)
-                .unwrap_or_default();
+            let first = report.findings.first().map(ToString::to_string).unwrap_or_default();
             return Err(because(format!(
                 "the plan is not emitted, as it is wrong: {plan}: {first}; oxorb deploy check tells all that is"
             )));
         }
         let name = plan.label.clone().filter(|label| !label.trim().is_empty());
-        let stem = || {
-            self.plan
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned()
-        };
+        let stem = || self.plan.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let name = slug(&name.unwrap_or_else(stem));
         let processes = processes(&plan);
         let mut seen = std::collections::HashSet::new();
@@ -128,21 +112,13 @@ impl What {
                 )));
             }
         }
-        Ok(Loaded {
-            plan,
-            resources,
-            processes,
-            name,
-        })
+        Ok(Loaded { plan, resources, processes, name })
     }
 
     /// Returns the words of the command of a process that reads these files; `rt` counts only where there are real-time
     /// resources.
     fn words(&self, plan: &str, rt: &str, process: &Process) -> Result<Vec<String>, Failed> {
-        let (has_plan, has_rt) = (
-            self.command.contains("{plan}"),
-            self.command.contains("{rt}"),
-        );
+        let (has_plan, has_rt) = (self.command.contains("{plan}"), self.command.contains("{rt}"));
         match &self.rt {
             None if has_rt => {
                 return Err(because(format!(
@@ -202,9 +178,8 @@ impl Loaded {
         };
         for &at in &process.instances {
             let instance = &self.plan.instance[at].name;
-            let said = resources
-                .attachment(instance)
-                .and_then(|attachment| attachment.cpus.as_deref());
+            let said =
+                resources.attachment(instance).and_then(|attachment| attachment.cpus.as_deref());
             for part in said.into_iter().flat_map(|said| said.split(',')) {
                 let wrong = || {
                     because(format!(
@@ -212,16 +187,9 @@ impl Loaded {
                     ))
                 };
                 let (first, last) = part.split_once('-').unwrap_or((part, part));
-                let read = |text: &str| {
-                    text.trim()
-                        .parse::<u16>()
-                        .ok()
-                        .filter(|&number| number < 1024)
-                };
-                let (first, last) = (
-                    read(first).ok_or_else(wrong)?,
-                    read(last).ok_or_else(wrong)?,
-                );
+                let read =
+                    |text: &str| text.trim().parse::<u16>().ok().filter(|&number| number < 1024);
+                let (first, last) = (read(first).ok_or_else(wrong)?, read(last).ok_or_else(wrong)?);
                 if first > last {
                     return Err(wrong());
                 }
@@ -233,10 +201,7 @@ impl Loaded {
 
     /// Names of the instances of a process.
     fn instances(&self, process: &Process) -> String {
-        let names = process
-            .instances
-            .iter()
-            .map(|&at| &*self.plan.instance[at].name);
+        let names = process.instances.iter().map(|&at| &*self.plan.instance[at].name);
         names.collect::<Vec<_>>().join(", ")
     }
 }
@@ -252,9 +217,5 @@ pub(super) fn slug(name: &str) -> String {
         }
     }
     let out = out.trim_matches('-').to_owned();
-    if out.is_empty() {
-        "plan".to_owned()
-    } else {
-        out
-    }
+    if out.is_empty() { "plan".to_owned() } else { out }
 }

@@ -42,13 +42,7 @@ pub(super) fn run(args: &Args) -> Done {
             folders.push(folder.clone());
         }
         let words = args.what.words(&plan, &resources, process)?;
-        let unit = service(
-            &loaded,
-            process,
-            lookup.as_ref(),
-            &words,
-            args.user.as_deref(),
-        )?;
+        let unit = service(&loaded, process, lookup.as_ref(), &words, args.user.as_deref())?;
         let name = format!("oxorb-{}-{}.service", loaded.name, slug(&process.name));
         write(&folder.join(name), &unit)?;
     }
@@ -105,11 +99,7 @@ fn service(
     let processors = loaded.processors(process, resources)?;
     if !processors.is_empty() {
         let processors: Vec<String> = processors.iter().map(u16::to_string).collect();
-        let _ = write!(
-            unit,
-            "AllowedCPUs={0}\nCPUAffinity={0}\n",
-            processors.join(" ")
-        );
+        let _ = write!(unit, "AllowedCPUs={0}\nCPUAffinity={0}\n", processors.join(" "));
     }
     let _ = write!(unit, "\n[Install]\nWantedBy={}\n", target(loaded));
     Ok(unit)
@@ -117,27 +107,15 @@ fn service(
 
 /// Text of a setting: no line ends, and no specifiers of systemd.
 fn escaped(text: &str) -> String {
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     text.replace('%', "%%")
 }
 
 /// A word of a command line.
 fn quoted(word: &str) -> String {
-    let word = escaped(word)
-        .replace('\\', "\\\\")
-        .replace('"', "\\\"")
-        .replace('$', "$$");
-    let is_plain = word
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || "-_=/.,:+@%{}".contains(c));
-    if is_plain && !word.is_empty() {
-        word
-    } else {
-        format!("\"{word}\"")
-    }
+    let word = escaped(word).replace('\\', "\\\\").replace('"', "\\\"").replace('$', "$$");
+    let is_plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=/.,:+@%{}".contains(c));
+    if is_plain && !word.is_empty() { word } else { format!("\"{word}\"") }
 }
 
 /// Lets systemd check the units of a folder; says so where it is not there.
@@ -145,10 +123,7 @@ fn verify(folder: &Path) -> Result<String, Failed> {
     let mut units: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        if path
-            .extension()
-            .is_some_and(|ending| ending == "service" || ending == "target")
-        {
+        if path.extension().is_some_and(|ending| ending == "service" || ending == "target") {
             units.push(path);
         }
     }
@@ -166,10 +141,9 @@ fn verify(folder: &Path) -> Result<String, Failed> {
         found = analyse(&[]);
     }
     match found {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(format!(
-            "{} units, NOT CHECKED: systemd-analyze is not installed here",
-            units.len()
-        )),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Ok(format!("{} units, NOT CHECKED: systemd-analyze is not installed here", units.len()))
+        }
         Err(error) => Err(because(format!("systemd-analyze: {error}"))),
         Ok(done) if done.status.success() => {
             Ok(format!("{} units, checked by systemd-analyze", units.len()))

@@ -20,10 +20,7 @@ const PRIORITY: i32 = 5;
 /// Takes requests off a queue of some others, and puts them back.
 pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
     let run = || {
-        let _ = schedule::set_current(Schedule {
-            class: Class::Fifo,
-            priority: PRIORITY,
-        });
+        let _ = schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITY });
         let queue = DispatchQueue::<Heap<u32>>::with_capacity(
             Dispatching::Static,
             Missed::Run,
@@ -31,10 +28,7 @@ pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
         );
         let queue = Mutex::new(queue);
         let put = |request: u32| {
-            let timing = Timing {
-                order: request.wrapping_mul(2_654_435_761),
-                ..Timing::default()
-            };
+            let timing = Timing { order: request.wrapping_mul(2_654_435_761), ..Timing::default() };
             let mut queue = queue.lock().expect("nobody panics");
             // There is room: one was taken off.
             let _ = queue.enqueue(request, timing);

@@ -39,11 +39,7 @@ fn work(ends: &AtomicBool) {
     let mut value = 1_u64;
     while !ends.load(Ordering::Relaxed) {
         for _ in 0..20_000 {
-            value = black_box(
-                value
-                    .wrapping_mul(6_364_136_223_846_793_005)
-                    .wrapping_add(1),
-            );
+            value = black_box(value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
         }
         let memory = black_box(vec![value as u8; MEMORY]);
         if let Some(nowhere) = &mut nowhere {

@@ -22,12 +22,8 @@ use load::Load;
 use report::Overheads;
 
 /// Stages of the measurement, in this order, and their shares of the time in percent.
-const STAGES: [(&str, u32); 4] = [
-    ("wake-ups", 40),
-    ("context switches", 10),
-    ("queues", 5),
-    ("round trips", 45),
-];
+const STAGES: [(&str, u32); 4] =
+    [("wake-ups", 40), ("context switches", 10), ("queues", 5), ("round trips", 45)];
 
 /// Arguments of `--measure`.
 #[derive(clap::Args)]
@@ -147,10 +143,7 @@ impl Progress {
         let done = ((passed / seconds).min(1.0) * WIDTH as f64) as usize;
         let (full, empty) = ("#".repeat(done), "-".repeat(WIDTH - done));
         let mut out = std::io::stderr().lock();
-        let _ = write!(
-            out,
-            "\r[{full}{empty}] {passed:.0} of {seconds:.0} s: {what}\x1b[K"
-        );
+        let _ = write!(out, "\r[{full}{empty}] {passed:.0} of {seconds:.0} s: {what}\x1b[K");
         let _ = out.flush();
     }
 

@@ -11,18 +11,13 @@ const RIGHT: f64 = 170.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
 
-const COLORS: [&str; 6] = [
-    "#777777", "#1f77b4", "#2ca02c", "#d6451d", "#9467bd", "#8c564b",
-];
+const COLORS: [&str; 6] = ["#777777", "#1f77b4", "#2ca02c", "#d6451d", "#9467bd", "#8c564b"];
 
 /// Draws the histograms, both axes by powers of ten.
 pub(super) fn draw(all: &[Wakeups]) -> String {
     let buckets = || all.iter().flat_map(|it| &it.histogram);
     let times = || buckets().map(|it| (it.up_to_ns as f64).log10());
-    let (from, to) = (
-        times().fold(4.0, f64::min).floor(),
-        times().fold(5.0, f64::max).ceil(),
-    );
+    let (from, to) = (times().fold(4.0, f64::min).floor(), times().fold(5.0, f64::max).ceil());
     let most = buckets().map(|it| (it.count as f64).log10());
     let most = most.fold(1.0, f64::max).ceil();
     let x = |time: f64| LEFT + (time - from) / (to - from) * (WIDTH - LEFT - RIGHT);
@@ -69,10 +64,7 @@ pub(super) fn draw(all: &[Wakeups]) -> String {
         let color = COLORS[at % COLORS.len()];
         let mut points = String::new();
         for bucket in &wakeups.histogram {
-            let point = (
-                (bucket.up_to_ns as f64).log10(),
-                (bucket.count as f64).log10(),
-            );
+            let point = ((bucket.up_to_ns as f64).log10(), (bucket.count as f64).log10());
             let _ = write!(points, "{:.1},{:.1} ", x(point.0.max(from)), y(point.1));
         }
         let row = TOP + 10.0 + at as f64 * 18.0;
@@ -95,21 +87,9 @@ pub(super) fn draw(all: &[Wakeups]) -> String {
 
 fn time(power_of_nanoseconds: i32) -> String {
     match power_of_nanoseconds {
-        ..3 => format!(
-            "{} ns",
-            10_u64.pow(power_of_nanoseconds.max(0).cast_unsigned())
-        ),
-        3..6 => format!(
-            "{} us",
-            10_u64.pow((power_of_nanoseconds - 3).cast_unsigned())
-        ),
-        6..9 => format!(
-            "{} ms",
-            10_u64.pow((power_of_nanoseconds - 6).cast_unsigned())
-        ),
-        _ => format!(
-            "{} s",
-            10_u64.pow((power_of_nanoseconds - 9).cast_unsigned().min(9))
-        ),
+        ..3 => format!("{} ns", 10_u64.pow(power_of_nanoseconds.max(0).cast_unsigned())),
+        3..6 => format!("{} us", 10_u64.pow((power_of_nanoseconds - 3).cast_unsigned())),
+        6..9 => format!("{} ms", 10_u64.pow((power_of_nanoseconds - 6).cast_unsigned())),
+        _ => format!("{} s", 10_u64.pow((power_of_nanoseconds - 9).cast_unsigned().min(9))),
     }
 }

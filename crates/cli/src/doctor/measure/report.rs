@@ -28,10 +28,7 @@ pub(super) struct Overheads {
 
 impl Overheads {
     pub(super) fn of(switching: &Percentiles, dispatch: &Percentiles) -> Overheads {
-        Overheads {
-            dispatch_ns: dispatch.p999_ns,
-            switch_ns: switching.p999_ns,
-        }
+        Overheads { dispatch_ns: dispatch.p999_ns, switch_ns: switching.p999_ns }
     }
 }
 
@@ -71,9 +68,7 @@ impl Wakeups {
             priority,
             granted,
             late: late.percentiles(),
-            histogram: buckets
-                .map(|(up_to_ns, count)| Bucket { up_to_ns, count })
-                .collect(),
+            histogram: buckets.map(|(up_to_ns, count)| Bucket { up_to_ns, count }).collect(),
         }
     }
 
@@ -98,13 +93,7 @@ pub(super) struct Trips {
 }
 
 fn row(f: &mut fmt::Formatter<'_>, name: &str, times: &Percentiles) -> fmt::Result {
-    let Percentiles {
-        calls,
-        p50_ns,
-        p99_ns,
-        p999_ns,
-        max_ns,
-    } = *times;
+    let Percentiles { calls, p50_ns, p99_ns, p999_ns, max_ns } = *times;
     let [p50, p99, p999, max] = [p50_ns, p99_ns, p999_ns, max_ns].map(Time);
     writeln!(f, "  {name:32}  {p50}  {p99}  {p999}  {max}  {calls:9}")
 }
@@ -147,10 +136,7 @@ impl fmt::Display for Measured {
                 "  packets to addresses of this host do not leave it: --to another one's --answer does"
             )?;
         }
-        let Overheads {
-            dispatch_ns,
-            switch_ns,
-        } = self.overheads;
+        let Overheads { dispatch_ns, switch_ns } = self.overheads;
         writeln!(
             f,
             "\n{} s, beside {} busy threads. For the analysis: --dispatch {dispatch_ns}ns --switch {switch_ns}ns",

@@ -18,19 +18,14 @@ const LIMIT: Duration = Duration::from_millis(100);
 /// Makes two threads of one processor wake each other in turn. Each time is half of a round: a wake-up, a system call that
 /// sleeps, and the switch between them.
 pub(super) fn measure(time: Duration, ends: &Ends) -> Percentiles {
-    let cpu = thread::allowed_cpus()
-        .ok()
-        .and_then(|all| all.last().copied());
+    let cpu = thread::allowed_cpus().ok().and_then(|all| all.last().copied());
     let (turn, over) = (AtomicU32::new(0), AtomicBool::new(false));
     let ready = || {
         if let Some(cpu) = cpu {
             let _ = thread::pin_current_thread(cpu);
         }
         // Where it is refused others take their share of the processor, and the greatest times tell of them.
-        let _ = schedule::set_current(Schedule {
-            class: Class::Fifo,
-            priority: PRIORITY,
-        });
+        let _ = schedule::set_current(Schedule { class: Class::Fifo, priority: PRIORITY });
     };
     std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -48,10 +48,8 @@ pub(super) enum Place {
 
 /// Returns the places to measure: loopback, and what is asked for besides.
 pub(super) fn places(interface: Option<&str>, to: Option<&str>) -> Result<Vec<Place>, Failed> {
-    let mut places = vec![Place::Here {
-        name: "loopback".to_owned(),
-        address: IpAddr::from([127, 0, 0, 1]),
-    }];
+    let mut places =
+        vec![Place::Here { name: "loopback".to_owned(), address: IpAddr::from([127, 0, 0, 1]) }];
     if let Some(name) = interface {
         let all = oxorb_sys::interface::addresses()?;
         let mut of_it = all.iter().filter(|it| it.interface == name && it.up);
@@ -65,10 +63,7 @@ pub(super) fn places(interface: Option<&str>, to: Option<&str>) -> Result<Vec<Pl
                 names.join(", ")
             ))
         })?;
-        places.push(Place::Here {
-            name: name.to_owned(),
-            address: found.address,
-        });
+        places.push(Place::Here { name: name.to_owned(), address: found.address });
     }
     if let Some(reference) = to {
         places.push(Place::There(reference.to_owned()));
@@ -107,12 +102,7 @@ impl Place {
         if let Some(server) = server {
             server.shutdown(true)?;
         }
-        Ok(Trips {
-            place,
-            leaves_host,
-            alone,
-            loaded,
-        })
+        Ok(Trips { place, leaves_host, alone, loaded })
     }
 }
 
@@ -175,9 +165,8 @@ impl Echo for Servant {
 /// Serves an object with a lane for urgent calls and one for bulk.
 fn serve(endpoint: &str) -> Result<(Orb, EchoRef), Failed> {
     let builder = with_args(Orb::builder().listen(endpoint));
-    let orb = builder
-        .configure(|options| options.realtime.class = SchedulingClass::Fifo)
-        .build()?;
+    let orb =
+        builder.configure(|options| options.realtime.class = SchedulingClass::Fifo).build()?;
     let lanes = [
         ThreadpoolLane::new(Priority::new(BULK)?, 2)
             .scheduling(oxorb::LaneScheduling::Class(SchedulingClass::Other)),
@@ -191,10 +180,7 @@ fn serve(endpoint: &str) -> Result<(Orb, EchoRef), Failed> {
         }),
         ..RtPolicies::default()
     };
-    let policies = Policies {
-        realtime,
-        ..Policies::default()
-    };
+    let policies = Policies { realtime, ..Policies::default() };
     let poa = orb.root_poa().create_poa("doctor", policies)?;
     let object: EchoRef = poa.activate(Servant)?;
     Ok((orb, object))

@@ -33,11 +33,7 @@ pub(super) fn measure(
             let thread = std::thread::Builder::new().name(format!("doctor-{priority}"));
             thread.spawn_scoped(scope, move || one(priority, period, time, ends))
         };
-        let threads: Vec<_> = priorities
-            .iter()
-            .enumerate()
-            .map(start)
-            .collect::<Result<_, _>>()?;
+        let threads: Vec<_> = priorities.iter().enumerate().map(start).collect::<Result<_, _>>()?;
         let results = threads.into_iter().map(|thread| thread.join());
         let results: Result<Vec<_>, _> = results.collect();
         results.map_err(|_| because("a thread failed while it was measured"))
@@ -47,10 +43,7 @@ pub(super) fn measure(
 fn one(priority: i32, period: u64, time: Duration, ends: &Ends) -> Wakeups {
     let wanted = match priority {
         0 => Schedule::default(),
-        priority => Schedule {
-            class: Class::Fifo,
-            priority,
-        },
+        priority => Schedule { class: Class::Fifo, priority },
     };
     let granted = schedule::set_current(wanted).is_ok();
     oxorb_sys::memory::prefault_stack(STACK);

@@ -113,12 +113,7 @@ fn told(format: Format, connected: bool) -> Done {
 }
 
 fn summary(format: Format, passed: &IiopStatistics) -> Done {
-    let IiopStatistics {
-        events,
-        ended,
-        failed,
-        ..
-    } = passed;
+    let IiopStatistics { events, ended, failed, .. } = passed;
     match format {
         Format::Json => print_line(
             &json!({"event": "ended", "events": events, "ended": ended, "failed": failed}),

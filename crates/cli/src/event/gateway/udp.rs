@@ -187,16 +187,9 @@ impl Plan {
             }
         };
         if args.by_source && args.send.is_none() && follow.is_none() {
-            return Err(because(
-                "--by-source is about the numbers in --send and --follow",
-            ));
+            return Err(because("--by-source is about the numbers in --send and --follow"));
         }
-        Ok(Plan {
-            filter,
-            send,
-            receive,
-            follow,
-        })
+        Ok(Plan { filter, send, receive, follow })
     }
 
     /// Serves the addresses if that is wanted. Returns the URLs.
@@ -210,11 +203,7 @@ impl Plan {
     }
 
     fn connect(&self, channel: &RemoteChannel) -> Result<Ends, Failed> {
-        let mut ends = Ends {
-            sender: None,
-            receiver: None,
-            groups: None,
-        };
+        let mut ends = Ends { sender: None, receiver: None, groups: None };
         if let Some(options) = &self.send {
             let wanted = asks_for(&self.filter);
             ends.sender = Some(UdpSender::connect(channel, &wanted, options.clone())?);
@@ -225,10 +214,7 @@ impl Plan {
             None => None,
         };
         if let Some(options) = &self.receive {
-            let options = ReceiverOptions {
-                ignore,
-                ..options.clone()
-            };
+            let options = ReceiverOptions { ignore, ..options.clone() };
             ends.receiver = Some(UdpReceiver::connect(channel, options)?);
         }
         if let Some(options) = &self.follow {

@@ -66,14 +66,7 @@ impl Folder {
     /// A stand-in for a Desk, and its reference.
     fn serve_desk(&self, args: &[&str]) -> (Process, String) {
         let mut command = self.command();
-        command.args([
-            "serve",
-            "--interface",
-            "shop::Desk",
-            "--defaults",
-            "--name",
-            "Desk",
-        ]);
+        command.args(["serve", "--interface", "shop::Desk", "--defaults", "--name", "Desk"]);
         let mut server = Process::spawn({
             command.args(args);
             command
@@ -130,21 +123,10 @@ fn an_oxorb_server_is_called_with_types_from_a_repository() {
         let wrong = folder.bad(&[&["call"], way, &[&desk, "add", "1"]].concat());
         assert!(wrong.contains("2 arguments, not 1"), "{wrong}");
         let wrong = folder.bad(&[&["call"], way, &[&desk, "sell"]].concat());
-        assert!(
-            wrong.contains("shop::Desk has no operation or attribute sell"),
-            "{wrong}"
-        );
+        assert!(wrong.contains("shop::Desk has no operation or attribute sell"), "{wrong}");
         assert!(wrong.contains("pick"), "{wrong}");
     }
-    let named = folder.good(&[
-        "call",
-        "--ifr",
-        &ifr,
-        "--interface",
-        "shop::Base",
-        &desk,
-        "title",
-    ]);
+    let named = folder.good(&["call", "--ifr", &ifr, "--interface", "shop::Base", &desk, "title"]);
     assert_eq!(named, json!(""));
 }
 
@@ -191,10 +173,7 @@ fn what_was_tried_is_told() {
     command.args(["serve", "--idl", "other.idl", "--name", "Thing"]);
     let mut server = Process::spawn(command);
     let line: Value = serde_json::from_str(&server.wait_for_line("corbaloc", PATIENCE)).unwrap();
-    let (thing, ior) = (
-        line["corbaloc"].as_str().unwrap(),
-        line["ior"].as_str().unwrap(),
-    );
+    let (thing, ior) = (line["corbaloc"].as_str().unwrap(), line["ior"].as_str().unwrap());
 
     let told = folder.bad(&["call", ior, "go"]);
     for part in [
@@ -209,22 +188,13 @@ fn what_was_tried_is_told() {
         let told = folder.bad(&["call", "--ifr", &ifr, reference, "go"]);
         let part = "does not know IDL:other/Thing:1.0";
         assert!(told.contains(part), "no {part:?} in {told}");
-        assert!(
-            !told.contains("_interface"),
-            "only what was asked for: {told}"
-        );
+        assert!(!told.contains("_interface"), "only what was asked for: {told}");
     }
     let nobody = format!("corbaloc::127.0.0.1:{}/InterfaceRepository", free_port());
     let told = folder.bad(&["call", "--ifr", &nobody, ior, "go"]);
-    assert!(
-        told.contains("the Interface Repository") && told.contains("refused"),
-        "{told}"
-    );
+    assert!(told.contains("the Interface Repository") && told.contains("refused"), "{told}");
     let told = folder.bad(&["serve", "--ifr", &ifr, "--interface", "other::Thing"]);
-    assert!(
-        told.contains("does not know the interface other::Thing"),
-        "{told}"
-    );
+    assert!(told.contains("does not know the interface other::Thing"), "{told}");
 }
 
 #[test]
@@ -271,10 +241,7 @@ fn a_jacorb_server_is_called_with_types_from_a_repository() {
     let folder = Folder::new("jacorb");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/call_ifr/Desk.java");
     let mut javac = Command::new("javac");
-    javac
-        .args(["-nowarn", "-cp", &jars, "-d"])
-        .arg(&folder.0)
-        .arg(source);
+    javac.args(["-nowarn", "-cp", &jars, "-d"]).arg(&folder.0).arg(source);
     match javac.output() {
         Ok(built) => assert!(built.status.success(), "{built:?}"),
         Err(error) => return missing("javac", &error.to_string()),

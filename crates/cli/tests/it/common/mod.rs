@@ -22,12 +22,7 @@ pub(crate) fn text(octets: &[u8]) -> String {
 pub(crate) fn good(args: &[&str]) -> String {
     let output = sched(args);
     assert_eq!(text(&output.stderr), "", "{args:?}");
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{args:?}: {}",
-        text(&output.stdout)
-    );
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", text(&output.stdout));
     text(&output.stdout)
 }
 

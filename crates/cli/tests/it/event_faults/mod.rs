@@ -56,10 +56,7 @@ impl Server {
             }
             let said = json(&said);
             let url = said["channels"][0]["corbaloc"][0].as_str().unwrap();
-            return Server {
-                url: url.to_owned(),
-                process,
-            };
+            return Server { url: url.to_owned(), process };
         }
     }
 
@@ -90,10 +87,7 @@ impl Server {
         let output = oxorb(&args).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let listed: Value = serde_json::from_slice(&output.stdout).unwrap();
-        listed["channels"][0]["consumers"]
-            .as_array()
-            .unwrap()
-            .clone()
+        listed["channels"][0]["consumers"].as_array().unwrap().clone()
     }
 }
 
@@ -252,11 +246,7 @@ fn a_consumer_that_stops_reading_loses_what_is_counted() {
     let got = stopped.got(2);
     assert_accounted_for(&got);
     let first = got.runs[0][0];
-    assert_eq!(
-        first + got.lost,
-        drops(&consumers[0]),
-        "as many as are told"
-    );
+    assert_eq!(first + got.lost, drops(&consumers[0]), "as many as are told");
     let got = steady.got(2);
     assert_eq!(got.runs[0][0] + got.lost, drops(&consumers[1]));
 }
@@ -368,16 +358,7 @@ fn a_partition_leaves_a_gap_that_is_told() {
     let args = ["serve", "--format", "json", "--host", there, "--ping", "1"];
     let args = [&args[..], &["--call-timeout", "300", "--queue", "100000"]].concat();
     let server = Server::spawn(|| world::on("server", &oxorb(&args)));
-    let policy = [
-        "--host",
-        here,
-        "--ping",
-        "0.3",
-        "--timeout",
-        "2000",
-        "--reconnect",
-        "0",
-    ];
+    let policy = ["--host", here, "--ping", "0.3", "--timeout", "2000", "--reconnect", "0"];
     let mut consumer = server.consumer(&policy);
     // The supplier is on the channel's side.
     let numbers = ["pub", "--type", "17", "--number", "--rate", "200", "--at"];

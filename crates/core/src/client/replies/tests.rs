@@ -48,19 +48,12 @@ fn each_reply_reaches_its_call_while_the_ring_grows() {
         replies.deliver(None, &mut inbox_with(&[id])).unwrap();
         assert!(replies.take(id).is_some_and(|outcome| outcome.is_ok()));
     }
-    let many: Vec<u32> = (1..MAX_OUTSTANDING)
-        .map(|_| enter(&replies).unwrap())
-        .collect();
+    let many: Vec<u32> = (1..MAX_OUTSTANDING).map(|_| enter(&replies).unwrap()).collect();
     assert_eq!(enter(&replies), Err(raise::TOO_MANY_OUTSTANDING));
     replies.deliver(None, &mut inbox_with(&many)).unwrap();
     assert!(replies.take(first).is_none());
     replies.deliver(None, &mut inbox_with(&[first])).unwrap();
-    assert!(
-        [first]
-            .iter()
-            .chain(&many)
-            .all(|&id| replies.take(id).is_some())
-    );
+    assert!([first].iter().chain(&many).all(|&id| replies.take(id).is_some()));
     assert!(!replies.is_awaited());
 }
 
@@ -73,12 +66,7 @@ fn an_answer_to_a_call_that_was_given_up_reaches_nobody() {
     let waits = Waiter::Slot(Arc::clone(&slot));
     let id = replies.enter(CALL, waits, Vec::new()).unwrap();
     slot.keep(id, Vec::new());
-    replies
-        .deliver(None, &mut inbox_with(&[given_up, id ^ 1, id + 2]))
-        .unwrap();
+    replies.deliver(None, &mut inbox_with(&[given_up, id ^ 1, id + 2])).unwrap();
     assert!(slot.is_waiting() && replies.forget_slot(&slot).is_some());
-    assert!(
-        replies.forget_slot(&slot).is_none(),
-        "it is not there any more"
-    );
+    assert!(replies.forget_slot(&slot).is_none(), "it is not there any more");
 }

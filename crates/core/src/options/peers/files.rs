@@ -60,9 +60,7 @@ pub(super) fn directive(options: &mut Options, line: &str) -> Result<(), String>
         options.ignored.push(line);
         return Ok(());
     }
-    let quoted = line
-        .split_once('"')
-        .and_then(|(_, rest)| rest.rsplit_once('"'));
+    let quoted = line.split_once('"').and_then(|(_, rest)| rest.rsplit_once('"'));
     let arguments = quoted.map_or("", |(arguments, _)| arguments);
     let mut words = arguments.split_whitespace();
     while let Some(word) = words.next() {
@@ -72,14 +70,10 @@ pub(super) fn directive(options: &mut Options, line: &str) -> Result<(), String>
         });
         let option = known.ok_or_else(|| format!("{name} has no option {word}"))?;
         let value = match option.takes_value {
-            true => words
-                .next()
-                .ok_or_else(|| format!("{word} needs a value"))?,
+            true => words.next().ok_or_else(|| format!("{word} needs a value"))?,
             false => "",
         };
-        options
-            .take_peer(option, value)
-            .map_err(|error| error.to_string())?;
+        options.take_peer(option, value).map_err(|error| error.to_string())?;
     }
     Ok(())
 }
@@ -101,8 +95,7 @@ impl Options {
                 .split_once('=')
                 .ok_or_else(|| format!("{path}:{at}: expected NAME = VALUE"))?;
             let args = [format!("-ORB{}", name.trim()), value.trim().to_owned()];
-            self.take_args(args)
-                .map_err(|error| format!("{path}:{at}: {error}"))?;
+            self.take_args(args).map_err(|error| format!("{path}:{at}: {error}"))?;
         }
         Ok(())
     }
@@ -113,13 +106,9 @@ fn read(path: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("{path} cannot be read: {error}");
     let mut text = String::new();
     let file = File::open(path).map_err(failed)?;
-    file.take(LARGEST + 1)
-        .read_to_string(&mut text)
-        .map_err(failed)?;
+    file.take(LARGEST + 1).read_to_string(&mut text).map_err(failed)?;
     if text.len() as u64 > LARGEST {
-        return Err(format!(
-            "{path} is larger than {LARGEST} octets, the most that is read"
-        ));
+        return Err(format!("{path} is larger than {LARGEST} octets, the most that is read"));
     }
     Ok(text)
 }

@@ -79,14 +79,9 @@ impl Options {
             "" => format!("-ORB{}", option.name),
             value => format!("-ORB{} {value}", option.name),
         };
-        let refused = |problem: String| SettingError {
-            setting: shown.clone(),
-            problem,
-        };
+        let refused = |problem: String| SettingError { setting: shown.clone(), problem };
         match option.meaning {
-            Meaning::Setting {
-                name, value: map, ..
-            } => match map(value).map_err(refused)? {
+            Meaning::Setting { name, value: map, .. } => match map(value).map_err(refused)? {
                 Some(value) => self.set(name, &value).map_err(|error| SettingError {
                     setting: shown,
                     problem: format!("that is -ORB{name} here: {}", error.problem),
@@ -117,15 +112,7 @@ const fn mapped(
     value: fn(&str) -> Result<Option<String>, String>,
     note: &'static str,
 ) -> PeerOption {
-    PeerOption {
-        name,
-        takes_value: true,
-        meaning: Meaning::Setting {
-            name: setting,
-            value,
-            note,
-        },
-    }
+    PeerOption { name, takes_value: true, meaning: Meaning::Setting { name: setting, value, note } }
 }
 
 const fn checked(
@@ -133,35 +120,20 @@ const fn checked(
     check: fn(&str) -> Result<(), String>,
     note: &'static str,
 ) -> PeerOption {
-    PeerOption {
-        name,
-        takes_value: true,
-        meaning: Meaning::Checked { check, note },
-    }
+    PeerOption { name, takes_value: true, meaning: Meaning::Checked { check, note } }
 }
 
 const fn ignored(name: &'static str, reason: &'static str) -> PeerOption {
-    PeerOption {
-        name,
-        takes_value: true,
-        meaning: Meaning::Ignored(reason),
-    }
+    PeerOption { name, takes_value: true, meaning: Meaning::Ignored(reason) }
 }
 
 const fn refused(name: &'static str, reason: &'static str) -> PeerOption {
-    PeerOption {
-        name,
-        takes_value: true,
-        meaning: Meaning::Refused(reason),
-    }
+    PeerOption { name, takes_value: true, meaning: Meaning::Refused(reason) }
 }
 
 /// Makes an option a switch without a value.
 const fn alone(option: PeerOption) -> PeerOption {
-    PeerOption {
-        takes_value: false,
-        ..option
-    }
+    PeerOption { takes_value: false, ..option }
 }
 
 /// A time in seconds as one in milliseconds.

@@ -11,9 +11,7 @@ const SOCKETS: &str = "the system sizes reads, writes and socket buffers";
 
 /// A transport rule that lets TCP through to everybody.
 fn any_tcp(value: &str) -> Result<(), String> {
-    let mut words = value
-        .split([' ', ',', '\t'])
-        .filter(|word| !word.is_empty());
+    let mut words = value.split([' ', ',', '\t']).filter(|word| !word.is_empty());
     let everybody = words.next() == Some("*");
     let (mut tcp, mut known) = (false, true);
     for word in words {
@@ -66,22 +64,12 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         unless_zero,
         "0 keeps the default of 5 s",
     ),
-    checked(
-        "clientTransportRule",
-        any_tcp,
-        "only rules that let TCP through to everybody",
-    ),
+    checked("clientTransportRule", any_tcp, "only rules that let TCP through to everybody"),
     ignored("connectionWatchImmediate", INSIDE),
     ignored("connectionWatchPeriod", INSIDE),
     ignored("copyValuesInLocalCalls", "values are always copied"),
-    ignored(
-        "defaultCharCodeSet",
-        "a peer that names no code set is sent ISO 8859-1",
-    ),
-    ignored(
-        "defaultWCharCodeSet",
-        "a peer that names no wide code set is sent UTF-16",
-    ),
+    ignored("defaultCharCodeSet", "a peer that names no code set is sent ISO 8859-1"),
+    ignored("defaultWCharCodeSet", "a peer that names no wide code set is sent UTF-16"),
     ignored("diiThrowsSysExceptions", "dynamic calls return a Result"),
     ignored("dumpConfiguration", "docs/config.md lists the settings"),
     same("endPoint", "ListenEndpoints"),
@@ -89,40 +77,26 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "endPointNoListen",
         "EndPointPublish",
         |value| {
-            let address = value
-                .strip_prefix("giop:tcp:")
-                .ok_or("expected giop:tcp:HOST:PORT")?;
+            let address = value.strip_prefix("giop:tcp:").ok_or("expected giop:tcp:HOST:PORT")?;
             Ok(Some(address.to_owned()))
         },
         "published instead of the addresses found",
     ),
-    refused(
-        "endPointNoPublish",
-        "all endpoints are published, or what -ORBEndPointPublish says",
-    ),
-    ignored(
-        "endPointPublishAllIFs",
-        "addresses of all interfaces are published",
-    ),
+    refused("endPointNoPublish", "all endpoints are published, or what -ORBEndPointPublish says"),
+    ignored("endPointPublishAllIFs", "addresses of all interfaces are published"),
     mapped(
         "giopMaxMsgSize",
         "MaxMessage",
         |value| Ok(Some(value.to_owned())),
         "0 (no limit) is refused",
     ),
-    ignored(
-        "giopTargetAddressMode",
-        "requests name objects by key; other ways are understood",
-    ),
+    ignored("giopTargetAddressMode", "requests name objects by key; other ways are understood"),
     alone(refused(
         "help",
         "docs/config.md lists the settings, docs/peer-options.md those of other ORBs",
     )),
     ignored("idleThreadTimeout", THREADS),
-    ignored(
-        "immediateAddressSwitch",
-        "the next address of a reference is tried at once",
-    ),
+    ignored("immediateAddressSwitch", "the next address of a reference is tried at once"),
     mapped(
         "inConScanPeriod",
         "IdleTimeout",
@@ -133,10 +107,7 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "lcdMode",
         "peers that are more than 20 years old need it; -ORBMaxGIOPVersion 1.0 goes most of the way",
     ),
-    ignored(
-        "listenBacklog",
-        "the system's limit is used (sysctl net.core.somaxconn)",
-    ),
+    ignored("listenBacklog", "the system's limit is used (sysctl net.core.somaxconn)"),
     ignored("maxClientThreadPoolSize", THREADS),
     ignored(
         "maxGIOPConnectionPerServer",
@@ -168,44 +139,15 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         seconds,
         "in seconds there; the default there is 120, here 0",
     ),
-    mapped(
-        "poaHoldRequestTimeout",
-        "HoldTime",
-        unless_zero,
-        "0 keeps the default of 30 s",
-    ),
-    ignored(
-        "poaUniquePersistentSystemIds",
-        "ids of persistent objects are unique",
-    ),
+    mapped("poaHoldRequestTimeout", "HoldTime", unless_zero, "0 keeps the default of 30 s"),
+    ignored("poaUniquePersistentSystemIds", "ids of persistent objects are unique"),
     ignored("principal", "requests of GIOP 1.0 have an empty principal"),
-    ignored(
-        "resetTimeOutOnRetries",
-        "the time-out of a call holds for all its attempts together",
-    ),
-    ignored(
-        "resolveNamesForTransportRules",
-        "-ORBAccess takes addresses",
-    ),
-    ignored(
-        "retainAddressOrder",
-        "addresses are tried in the order of the reference",
-    ),
-    ignored(
-        "scanGranularity",
-        "connections that idle are closed on time",
-    ),
-    mapped(
-        "serverCallTimeOutPeriod",
-        "StallTimeout",
-        unless_zero,
-        "0 keeps the default",
-    ),
-    checked(
-        "serverTransportRule",
-        any_tcp,
-        "only rules that let TCP through to everybody",
-    ),
+    ignored("resetTimeOutOnRetries", "the time-out of a call holds for all its attempts together"),
+    ignored("resolveNamesForTransportRules", "-ORBAccess takes addresses"),
+    ignored("retainAddressOrder", "addresses are tried in the order of the reference"),
+    ignored("scanGranularity", "connections that idle are closed on time"),
+    mapped("serverCallTimeOutPeriod", "StallTimeout", unless_zero, "0 keeps the default"),
+    checked("serverTransportRule", any_tcp, "only rules that let TCP through to everybody"),
     ignored("socketSendBuffer", SOCKETS),
     same("sslAcceptTimeOut", "TlsHandshakeTime"),
     same("sslCAFile", "TlsRoots"),
@@ -218,16 +160,10 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         verify_mode,
         "peer,fail: required; peer: asked; none: ignored. Servers are always verified",
     ),
-    ignored(
-        "strictIIOP",
-        "octets that follow a message's arguments are let pass",
-    ),
+    ignored("strictIIOP", "octets that follow a message's arguments are let pass"),
     refused("supportBootstrapAgent", BOOTSTRAP),
     ignored("supportCurrent", "the POA's Current is there at no cost"),
-    ignored(
-        "supportPerThreadTimeOut",
-        "policies of a thread are always there",
-    ),
+    ignored("supportPerThreadTimeOut", "policies of a thread are always there"),
     ignored("tcAliasExpand", "type codes in an any keep their aliases"),
     ignored("threadPerConnectionLowerLimit", THREADS),
     mapped(
@@ -240,24 +176,13 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "0 is leader-followers:16",
     ),
     ignored("threadPerConnectionUpperLimit", THREADS),
-    ignored(
-        "threadPoolWatchConnection",
-        "a worker stays with a busy connection (-ORBWorkerStay)",
-    ),
-    refused(
-        "throwTransientOnTimeOut",
-        "a call that takes too long is TIMEOUT",
-    ),
+    ignored("threadPoolWatchConnection", "a worker stays with a busy connection (-ORBWorkerStay)"),
+    refused("throwTransientOnTimeOut", "a call that takes too long is TIMEOUT"),
     ignored("traceExceptions", TRACING),
     same("traceFile", "LogFile"),
     ignored("traceInvocationReturns", TRACING),
     ignored("traceInvocations", TRACING),
-    mapped(
-        "traceLevel",
-        "LogLevel",
-        verbosity,
-        "0 error, 1 to 4 warn, 5 to 9 info, 10 debug",
-    ),
+    mapped("traceLevel", "LogLevel", verbosity, "0 error, 1 to 4 warn, 5 to 9 info, 10 debug"),
     ignored("traceLocking", INSIDE),
     ignored("traceThreadId", LOG_LINE),
     ignored("traceTime", LOG_LINE),
@@ -269,10 +194,7 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "unixTransportPermission",
         "the rights of a socket are an option of its endpoint: mode=0660",
     ),
-    ignored(
-        "useTypeCodeIndirections",
-        "type codes that repeat are sent once",
-    ),
+    ignored("useTypeCodeIndirections", "type codes that repeat are sent once"),
     ignored("validateUTF8", "text is always validated"),
     ignored(
         "verifyObjectExistsAndType",

@@ -16,54 +16,18 @@ const ALLOCATORS: &str = "buffers are used again, and on the steady path nothing
 
 /// Options of `CORBA::ORB_init`.
 pub(super) const COMMAND_LINE: &[PeerOption] = &[
-    PeerOption {
-        name: "SvcConf",
-        takes_value: true,
-        meaning: Meaning::ServiceFile,
-    },
-    PeerOption {
-        name: "SvcConfDirective",
-        takes_value: true,
-        meaning: Meaning::ServiceDirective,
-    },
-    ignored(
-        "ServiceConfigLoggerKey",
-        "-ORBLogFile names a file for the log",
-    ),
-    alone(ignored(
-        "SkipServiceConfigOpen",
-        "no svc.conf is read unasked",
-    )),
-    alone(ignored(
-        "IgnoreDefaultSvcConfFile",
-        "no svc.conf is read unasked",
-    )),
+    PeerOption { name: "SvcConf", takes_value: true, meaning: Meaning::ServiceFile },
+    PeerOption { name: "SvcConfDirective", takes_value: true, meaning: Meaning::ServiceDirective },
+    ignored("ServiceConfigLoggerKey", "-ORBLogFile names a file for the log"),
+    alone(ignored("SkipServiceConfigOpen", "no svc.conf is read unasked")),
+    alone(ignored("IgnoreDefaultSvcConfFile", "no svc.conf is read unasked")),
     ignored("Gestalt", ONE_CONFIGURATION),
     alone(ignored("Debug", "-ORBLogLevel debug logs most")),
-    mapped(
-        "DebugLevel",
-        "LogLevel",
-        verbosity,
-        "0 error, 1 to 4 warn, 5 to 9 info, 10 debug",
-    ),
-    ignored(
-        "VerboseLogging",
-        "each line of a log file has time and level",
-    ),
-    ignored(
-        "HandleLoggingStrategyEvents",
-        "log files are rotated by the system (logrotate)",
-    ),
-    ignored(
-        "ObjRefStyle",
-        "to_ior() and to_corbaloc() print a reference either way",
-    ),
-    mapped(
-        "MaxMessageSize",
-        "FragmentSize",
-        |value| Ok(Some(value.to_owned())),
-        "",
-    ),
+    mapped("DebugLevel", "LogLevel", verbosity, "0 error, 1 to 4 warn, 5 to 9 info, 10 debug"),
+    ignored("VerboseLogging", "each line of a log file has time and level"),
+    ignored("HandleLoggingStrategyEvents", "log files are rotated by the system (logrotate)"),
+    ignored("ObjRefStyle", "to_ior() and to_corbaloc() print a reference either way"),
+    mapped("MaxMessageSize", "FragmentSize", |value| Ok(Some(value.to_owned())), ""),
     mapped(
         "CollocationStrategy",
         "Collocation",
@@ -74,10 +38,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
         },
         "thru_poa, direct, best",
     ),
-    ignored(
-        "AMICollocation",
-        "asynchronous calls never run in the caller's thread",
-    ),
+    ignored("AMICollocation", "asynchronous calls never run in the caller's thread"),
     checked(
         "Nodelay",
         |value| match value {
@@ -88,15 +49,9 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     ),
     ignored("RcvSock", SOCKET_BUFFERS),
     ignored("SndSock", SOCKET_BUFFERS),
-    ignored(
-        "StdProfileComponents",
-        "references always name ORB type and code sets",
-    ),
+    ignored("StdProfileComponents", "references always name ORB type and code sets"),
     ignored("NegotiateCodesets", "code sets are always negotiated"),
-    ignored(
-        "SingleReadOptimization",
-        "a request never waits behind one of another connection",
-    ),
+    ignored("SingleReadOptimization", "a request never waits behind one of another connection"),
     ignored("UseLocalMemoryPool", ALLOCATORS),
     ignored("AcceptErrorDelay", "accepting is tried again by itself"),
     mapped(
@@ -114,15 +69,9 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
              range with sysctl net.ipv4.ip_local_port_range",
     ),
     ignored("IIOPClientPortSpan", "see -ORBIIOPClientPortBase"),
-    ignored(
-        "NoServerSideNameLookups",
-        "names of clients are never looked up",
-    ),
+    ignored("NoServerSideNameLookups", "names of clients are never looked up"),
     same("Endpoint", "ListenEndpoints"),
-    ignored(
-        "PreferredInterfaces",
-        "the system's routes decide which interface is used",
-    ),
+    ignored("PreferredInterfaces", "the system's routes decide which interface is used"),
     refused(
         "EnforcePreferredInterfaces",
         "the system's routes decide which interface is used: set \
@@ -152,23 +101,14 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
              -ORBListenEndpoints, and persistent references lead to it",
     ),
     ignored("IMREndpointsInIOR", "there is no Implementation Repository"),
-    ignored(
-        "UseParallelConnects",
-        "addresses of a reference are tried in parallel",
-    ),
-    ignored(
-        "ParallelConnectDelay",
-        "addresses of a reference are tried in parallel",
-    ),
+    ignored("UseParallelConnects", "addresses of a reference are tried in parallel"),
+    ignored("ParallelConnectDelay", "addresses of a reference are tried in parallel"),
     ignored(
         "UseSharedProfile",
         "each address is published in a profile of its own, and both forms \
              are understood",
     ),
-    ignored(
-        "PreferIPV6Interfaces",
-        "addresses are tried in the order of the reference",
-    ),
+    ignored("PreferIPV6Interfaces", "addresses are tried in the order of the reference"),
     refused(
         "ConnectIPV6Only",
         "say -ORBListenEndpoints iiop://[::]:PORT and -ORBEndPointPublish \
@@ -192,10 +132,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     ignored("ForwardOnceOnTransient", RETRIES),
     ignored("ForwardOnceOnInvObjref", RETRIES),
     ignored("Id", "an ORB has no name; several may live in a process"),
-    ignored(
-        "ServerId",
-        "there is no Implementation Repository that would ask for it",
-    ),
+    ignored("ServerId", "there is no Implementation Repository that would ask for it"),
     alone(refused(
         "Daemon",
         "start the program by a service manager (systemd), or with & in a shell",
@@ -210,54 +147,19 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
 /// `Client_Strategy_Factory` and `RT_ORB_Loader`.
 pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
     ignored("Resources", ONE_CONFIGURATION),
-    ignored(
-        "ReactorType",
-        "-ORBReactor and -ORBConcurrency say how threads wait",
-    ),
-    ignored(
-        "ReactorThreadQueue",
-        "-ORBConcurrency says which thread serves",
-    ),
+    ignored("ReactorType", "-ORBReactor and -ORBConcurrency say how threads wait"),
+    ignored("ReactorThreadQueue", "-ORBConcurrency says which thread serves"),
     ignored("ReactorMaskSignals", "signals are left to the application"),
-    ignored(
-        "ReactorRegistry",
-        "-ORBConcurrency says which thread serves",
-    ),
-    ignored(
-        "ConnectionCacheLock",
-        "private connections take no lock (-ORBClientConnections)",
-    ),
+    ignored("ReactorRegistry", "-ORBConcurrency says which thread serves"),
+    ignored("ConnectionCacheLock", "private connections take no lock (-ORBClientConnections)"),
     same("ConnectionCacheMax", "MaxClientConnections"),
-    ignored(
-        "ConnectionCachePurgePercentage",
-        "one connection is closed at a time",
-    ),
-    ignored(
-        "ConnectionPurgingStrategy",
-        "the connection that idles longest is closed",
-    ),
-    mapped(
-        "TransportIdleTimeout",
-        "ClientIdleTimeout",
-        seconds,
-        "in seconds there",
-    ),
-    ignored(
-        "DropRepliesDuringShutdown",
-        "calls under way end with BAD_INV_ORDER",
-    ),
-    ignored(
-        "FlushingStrategy",
-        "a message is written by the thread that sends it",
-    ),
-    ignored(
-        "IORParser",
-        "IOR:, corbaloc:, corbaname: and file: are understood",
-    ),
-    ignored(
-        "MuxedConnectionMax",
-        "-ORBClientConnections says how connections are shared",
-    ),
+    ignored("ConnectionCachePurgePercentage", "one connection is closed at a time"),
+    ignored("ConnectionPurgingStrategy", "the connection that idles longest is closed"),
+    mapped("TransportIdleTimeout", "ClientIdleTimeout", seconds, "in seconds there"),
+    ignored("DropRepliesDuringShutdown", "calls under way end with BAD_INV_ORDER"),
+    ignored("FlushingStrategy", "a message is written by the thread that sends it"),
+    ignored("IORParser", "IOR:, corbaloc:, corbaname: and file: are understood"),
+    ignored("MuxedConnectionMax", "-ORBClientConnections says how connections are shared"),
     ignored("OutputCDRAllocator", ALLOCATORS),
     ignored("InputCDRAllocator", ALLOCATORS),
     ignored("AMHResponseHandlerAllocator", ALLOCATORS),
@@ -270,10 +172,7 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
         },
         "IIOP_Factory only",
     ),
-    ignored(
-        "ZeroCopyWrite",
-        "large sequences are written from where they lie",
-    ),
+    ignored("ZeroCopyWrite", "large sequences are written from where they lie"),
     same("NativeCharCodeset", "NativeCharCodeSet"),
     ignored("NativeWcharCodeset", "wide text is sent as UTF-16"),
     same("Concurrency", "Concurrency"),
@@ -287,30 +186,12 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
     ignored("TransientidPolicyDemuxStrategy", DEMULTIPLEXING),
     ignored("UniqueidPolicyReverseDemuxStrategy", DEMULTIPLEXING),
     ignored("UseridPolicyDemuxStrategy", DEMULTIPLEXING),
-    ignored(
-        "ThreadFlags",
-        "a threadpool's plan says how its threads run",
-    ),
-    ignored(
-        "ThreadPerConnectionTimeout",
-        "threads are woken when the ORB ends",
-    ),
-    ignored(
-        "ClientConnectionHandler",
-        "-ORBClientConnections says who reads replies",
-    ),
-    ignored(
-        "WaitStrategy",
-        "-ORBClientConnections says who reads replies",
-    ),
-    ignored(
-        "ConnectionHandlerCleanup",
-        "a broken connection is never used again",
-    ),
-    ignored(
-        "ConnectStrategy",
-        "addresses of a reference are tried in parallel",
-    ),
+    ignored("ThreadFlags", "a threadpool's plan says how its threads run"),
+    ignored("ThreadPerConnectionTimeout", "threads are woken when the ORB ends"),
+    ignored("ClientConnectionHandler", "-ORBClientConnections says who reads replies"),
+    ignored("WaitStrategy", "-ORBClientConnections says who reads replies"),
+    ignored("ConnectionHandlerCleanup", "a broken connection is never used again"),
+    ignored("ConnectStrategy", "addresses of a reference are tried in parallel"),
     checked(
         "DefaultSyncScope",
         |value| match value {
@@ -330,19 +211,10 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
         "EXCLUSIVE cached, MUXED leader-followers",
     ),
     same("SchedPolicy", "SchedPolicy"),
-    ignored(
-        "ScopePolicy",
-        "threads contend with all threads of the system",
-    ),
+    ignored("ScopePolicy", "threads contend with all threads of the system"),
     same("PriorityMapping", "PriorityMapping"),
     ignored("NetworkPriorityMapping", "dscp of a lane marks its packets"),
     same("DynamicThreadIdleTimeout", "DynamicThreadIdleTimeout"),
-    ignored(
-        "DynamicThreadRunTime",
-        "a dynamic thread lives while there is work for it",
-    ),
-    ignored(
-        "TimePolicyStrategy",
-        "time-outs are measured by the monotonic clock",
-    ),
+    ignored("DynamicThreadRunTime", "a dynamic thread lives while there is work for it"),
+    ignored("TimePolicyStrategy", "time-outs are measured by the monotonic clock"),
 ];

@@ -48,10 +48,7 @@ fn a_start_script_of_omniorbs_starts() {
     assert_eq!(options.idle_timeout, Some(Duration::from_secs(30)));
     assert_eq!(options.round_trip_timeout, Some(Duration::from_millis(500)));
     assert_eq!(options.client_connections, ClientConnections::Multiplexed);
-    assert!(matches!(
-        options.concurrency,
-        Concurrency::LeaderFollowers { .. }
-    ));
+    assert!(matches!(options.concurrency, Concurrency::LeaderFollowers { .. }));
 }
 
 #[test]
@@ -90,17 +87,9 @@ fn what_cannot_be_done_is_refused_with_what_to_do() {
         take("server -ORBgiopMaxMsgSize lots").unwrap_err(),
         "-ORBgiopMaxMsgSize lots: that is -ORBMaxMessage here: expected a number"
     );
-    assert!(
-        take("server -ORBDaemon")
-            .unwrap_err()
-            .contains("service manager")
-    );
+    assert!(take("server -ORBDaemon").unwrap_err().contains("service manager"));
     assert!(take("server -ORBserverTransportRule 10.0.0.0/8").is_err());
-    assert!(
-        take("server -ORBtraceLevel")
-            .unwrap_err()
-            .contains("needs a value")
-    );
+    assert!(take("server -ORBtraceLevel").unwrap_err().contains("needs a value"));
 }
 
 #[test]

@@ -106,9 +106,7 @@ pub(super) const ALL: &[Setting] = &[
         value: "RULES",
         help: "Who may connect: allow NETWORK and deny NETWORK, separated by commas; also uid:NUMBER and gid:NUMBER, for processes of this host, and all.",
         apply: |options, text| {
-            options.access = text
-                .parse()
-                .map_err(|error: AccessError| error.to_string())?;
+            options.access = text.parse().map_err(|error: AccessError| error.to_string())?;
             Ok(())
         },
     },

@@ -72,13 +72,10 @@ impl FromStr for DropRules {
         for one in text.split(';').filter(|one| !one.trim().is_empty()) {
             let mut words = one.split_whitespace();
             let name = words.next().unwrap_or_default();
-            let (_, class) = CLASSES
-                .iter()
-                .find(|(known, _)| *known == name)
-                .ok_or_else(|| {
-                    let known = CLASSES.map(|(known, _)| known).join(", ");
-                    DropError(format!("no class is called `{}`: {known}", Printable(name)))
-                })?;
+            let (_, class) = CLASSES.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+                let known = CLASSES.map(|(known, _)| known).join(", ");
+                DropError(format!("no class is called `{}`: {known}", Printable(name)))
+            })?;
             let mut rule = DropRule::default();
             for word in words {
                 let wrong = || {
@@ -156,10 +153,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_rule_is_told() {
         for (text, part) in [
-            (
-                "frames full",
-                "no class is called `frames`: isochronous, burst",
-            ),
+            ("frames full", "no class is called `frames`: isochronous, burst"),
             ("burst old", "instead of `old`"),
             ("burst age=soon", "instead of `age=soon`"),
             ("burst full=1", "age=TIME or full"),

@@ -55,10 +55,7 @@ impl Threadpool {
     /// Creating the pool fails where it has no lanes, two lanes have the same mark or processor or a lane has no processor,
     /// the endpoint is not one of TCP, or somebody listens there.
     pub fn front(mut self, endpoint: impl Into<String>, by: Steering) -> Self {
-        self.front = Some(Front {
-            endpoint: endpoint.into(),
-            by,
-        });
+        self.front = Some(Front { endpoint: endpoint.into(), by });
         self
     }
 
@@ -139,25 +136,18 @@ pub(super) fn open<'l>(
             transport.listen_in_group(endpoint, is_first, cpu)
         };
         // The port that the system chose for the first is that of all.
-        endpoint = listeners
-            .open_by(orb, &[endpoint], serves, listen)?
-            .remove(0);
+        endpoint = listeners.open_by(orb, &[endpoint], serves, listen)?.remove(0);
         first.get_or_insert(listeners);
     }
     let least = plan.least();
     if let (Steering::Mark, Some(first)) = (front.by, first) {
         let marks = marks.iter().zip(0..);
-        let marks: Vec<(u8, u32)> = marks
-            .filter_map(|(mark, at)| Some(((*mark)?, at)))
-            .collect();
+        let marks: Vec<(u8, u32)> = marks.filter_map(|(mark, at)| Some(((*mark)?, at))).collect();
         let steered = first.steer_by_mark(&endpoint, &marks, least as u32);
         let advice = "the kernel takes no program that picks a lane: leave the front out";
         steered.map_err(|error| not_open(endpoint.clone(), error, Some(advice)))?;
     }
-    Ok(OpenFront {
-        addresses: orb.shared().addresses_of(&endpoint)?,
-        least,
-    })
+    Ok(OpenFront { addresses: orb.shared().addresses_of(&endpoint)?, least })
 }
 
 /// Returns the one endpoint that a text names.

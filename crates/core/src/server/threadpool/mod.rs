@@ -128,10 +128,7 @@ impl Pools {
              one (PriorityModel::ServerDeclared without bands)",
         )?;
         open.lane.is_one_thread()?;
-        let name = LaneOf {
-            pool: id.0,
-            lane: open.lane.plan.lane,
-        };
+        let name = LaneOf { pool: id.0, lane: open.lane.plan.lane };
         Ok((name, Arc::clone(&open.lane)))
     }
 
@@ -149,10 +146,7 @@ impl Pools {
         wanted: impl Fn(Priority) -> bool,
     ) -> Option<PoolAddresses> {
         let pool = Arc::clone(self.lock().get(&id)?);
-        let lanes = pool
-            .lanes
-            .iter()
-            .filter(|lane| !pool.has_lanes || wanted(lane.priority));
+        let lanes = pool.lanes.iter().filter(|lane| !pool.has_lanes || wanted(lane.priority));
         let addresses = lanes.flat_map(|lane| {
             let each = lane.addresses.iter();
             each.map(|address| (address.clone(), lane.priority))
@@ -163,10 +157,7 @@ impl Pools {
         let front = pool.front.addresses.iter().filter(|_| all);
         let front = front.map(|address| (address.clone(), least));
         let addresses = front.chain(addresses);
-        Some(PoolAddresses {
-            addresses: addresses.collect(),
-            has_lanes: pool.has_lanes,
-        })
+        Some(PoolAddresses { addresses: addresses.collect(), has_lanes: pool.has_lanes })
     }
 
     /// Returns the lane that is published there.
@@ -178,22 +169,15 @@ impl Pools {
             if pool.front.is_at(address)
                 && let Some(at) = least.at.first()
             {
-                let name = LaneOf {
-                    pool: id.0,
-                    lane: least.lane.plan.lane,
-                };
+                let name = LaneOf { pool: id.0, lane: least.lane.plan.lane };
                 return OwnAddress::Lane(name, at.clone());
             }
         }
-        for (pool, lane) in pools
-            .iter()
-            .flat_map(|(id, pool)| pool.lanes.iter().map(move |lane| (id, lane)))
+        for (pool, lane) in
+            pools.iter().flat_map(|(id, pool)| pool.lanes.iter().map(move |lane| (id, lane)))
         {
             if let Some(at) = lane.addresses.iter().position(own) {
-                let name = LaneOf {
-                    pool: pool.0,
-                    lane: lane.lane.plan.lane,
-                };
+                let name = LaneOf { pool: pool.0, lane: lane.lane.plan.lane };
                 return OwnAddress::Lane(name, lane.at[at].clone());
             }
         }
@@ -281,20 +265,15 @@ impl Pools {
             reserve::lend(&lanes).map_err(SetupError::Threads)?;
         }
         Lane::find_lowest(&lanes);
-        let open = lanes
-            .iter()
-            .zip(&plan.lanes)
-            .map(|(lane, planned)| OpenLane {
-                lane: Arc::clone(lane),
-                priority: planned.priority,
-                listeners: Listeners::default(),
-                addresses: Vec::new(),
-                at: Vec::new(),
-                fixed: false,
-            });
-        let before = self
-            .lanes
-            .fetch_add(plan.lanes.len() as u32, Ordering::Relaxed);
+        let open = lanes.iter().zip(&plan.lanes).map(|(lane, planned)| OpenLane {
+            lane: Arc::clone(lane),
+            priority: planned.priority,
+            listeners: Listeners::default(),
+            addresses: Vec::new(),
+            at: Vec::new(),
+            fixed: false,
+        });
+        let before = self.lanes.fetch_add(plan.lanes.len() as u32, Ordering::Relaxed);
         let mut pool = Pool {
             has_lanes: plan.has_lanes,
             periods: plan.periods.clone(),
@@ -340,9 +319,7 @@ impl Pools {
         registry.cut_of(id.0);
         match pool.wait_ended(clock::now() + LAST_THREADS) {
             true => Ok(()),
-            false => Err(ThreadpoolError::System(raise::timeout(
-                CompletionStatus::Maybe,
-            ))),
+            false => Err(ThreadpoolError::System(raise::timeout(CompletionStatus::Maybe))),
         }
     }
 
@@ -367,9 +344,7 @@ impl Pools {
     /// Returns whether the ports of a threadpool are the same at the next start.
     pub(crate) fn has_fixed_ports(&self, pool: ThreadpoolId) -> bool {
         let pools = self.lock();
-        pools
-            .get(&pool)
-            .is_some_and(|pool| pool.lanes.iter().all(|lane| lane.fixed))
+        pools.get(&pool).is_some_and(|pool| pool.lanes.iter().all(|lane| lane.fixed))
     }
 }
 
@@ -384,10 +359,7 @@ fn new_lane(options: &Options, plan: &Threadpool, id: ThreadpoolId, at: usize) -
     let or = |limit, otherwise| if limit == 0 { otherwise } else { limit };
     let queue = limits.map(|limits| {
         let requests = or(limits.max_requests, options.max_connections);
-        (
-            requests,
-            or(limits.max_octets, realtime.max_buffered_octets),
-        )
+        (requests, or(limits.max_octets, realtime.max_buffered_octets))
     });
     let message_buffers = plan.buffers;
     let plan = Plan {
@@ -453,9 +425,7 @@ impl Pool {
             };
             let number = before + at as u32 + 1;
             let endpoints = lane_endpoints(orb.options(), id, at, number)?;
-            open.fixed = endpoints
-                .iter()
-                .all(|endpoint| orb.options().is_fixed(endpoint));
+            open.fixed = endpoints.iter().all(|endpoint| orb.options().is_fixed(endpoint));
             let named = &orb.options().realtime.lane_endpoints;
             let named = named.iter().any(|lane| lane.matches(id.0, at as u32));
             let real = open.listeners.open(orb, &endpoints, started);
@@ -470,11 +440,7 @@ impl Pool {
             })?;
             for endpoint in &real {
                 let addresses = orb.shared().addresses_of(endpoint)?;
-                let own = orb
-                    .options()
-                    .protocol_at(endpoint)?
-                    .transport()
-                    .own_address(endpoint);
+                let own = orb.options().protocol_at(endpoint)?.transport().own_address(endpoint);
                 open.at.extend(addresses.iter().map(|_| own.clone()));
                 open.addresses.extend(addresses);
             }

@@ -462,24 +462,17 @@ impl Threadpool {
     /// Returns the DSCP of a lane's packets, where the plan or the configuration names one.
     pub(super) fn mark(&self, options: &Options, id: ThreadpoolId, at: usize) -> Option<u8> {
         let named = || LaneNumber::of(&options.realtime.lane_dscps, id.0, at as u32);
-        self.lanes[at]
-            .dscp
-            .or_else(|| named().map(|dscp| dscp as u8))
+        self.lanes[at].dscp.or_else(|| named().map(|dscp| dscp as u8))
     }
 
     /// Says once that priorities of lanes do not reach the scheduler, where they do not.
     pub(super) fn warn_of_priorities(&self, shared: &Shared, id: ThreadpoolId) {
         let unscheduled = shared.options.realtime.class == Class::Other
             && self.lanes.len() > 1
-            && self
-                .lanes
-                .iter()
-                .all(|lane| lane.scheduling == LaneScheduling::AsOrb);
+            && self.lanes.iter().all(|lane| lane.scheduling == LaneScheduling::AsOrb);
         if unscheduled {
             let pool = || format!("threadpool {}", id.0);
-            shared
-                .watch
-                .note_once(Incident::PrioritiesNotScheduled, pool, String::new);
+            shared.watch.note_once(Incident::PrioritiesNotScheduled, pool, String::new);
         }
     }
 

@@ -28,9 +28,8 @@ fn a_seed_gives_one_course() {
         let courses = Arc::clone(&courses);
         simulate(3, move || {
             let pair = Pair::new();
-            let answers: Vec<_> = (0..10)
-                .map(|number| run_async(&pair.object, &Work::number(number)))
-                .collect();
+            let answers: Vec<_> =
+                (0..10).map(|number| run_async(&pair.object, &Work::number(number))).collect();
             for answer in answers {
                 answer.wait().unwrap();
             }
@@ -42,8 +41,5 @@ fn a_seed_gives_one_course() {
     let courses = courses.lock().unwrap();
     let (first, second) = courses.split_at(courses.len() / 2);
     assert_eq!(first, second);
-    assert!(
-        first.len() < 2 || first[0] != first[1],
-        "other seeds, other courses"
-    );
+    assert!(first.len() < 2 || first[0] != first[1], "other seeds, other courses");
 }

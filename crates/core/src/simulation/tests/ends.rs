@@ -26,10 +26,7 @@ fn a_server_ends_in_time_though_a_servant_hangs() {
         assert_eq!(failed(call.join().unwrap()).1, Maybe);
         assert_eq!(short.join().unwrap(), Ok(3), "it ended in time");
         let (told, took) = timed(|| run(&pair.object, &Work::number(3)));
-        assert_eq!(
-            failed(told),
-            (Transient, No, minor::transient::CONNECT_FAILED)
-        );
+        assert_eq!(failed(told), (Transient, No, minor::transient::CONNECT_FAILED));
         assert!(took < secs(1), "{took:?}");
     });
 }
@@ -80,18 +77,13 @@ fn forwards_in_a_circle_end() {
         let other = Server::start(&pair.net, "other", Options::default());
         let there = other.object(&pair.client);
         pair.server.worker.forward_to(Some(there.clone()));
-        other
-            .worker
-            .forward_to(Some(pair.server.object(&pair.client)));
+        other.worker.forward_to(Some(pair.server.object(&pair.client)));
         for told in [
             run(&pair.object, &Work::number(1)),
             run_async(&pair.object, &Work::number(2)).wait(),
             run(&there, &Work::number(3)),
         ] {
-            assert_eq!(
-                failed(told),
-                (Transient, No, minor::transient::FORWARD_LOOP)
-            );
+            assert_eq!(failed(told), (Transient, No, minor::transient::FORWARD_LOOP));
         }
         // Each forward takes 4 s, and the call has 60.
         pair.net.set(|weather| weather.latency = secs(2));
@@ -112,23 +104,16 @@ fn forwards_in_a_circle_end() {
 fn oneways_wait_for_company_as_long_as_they_may() {
     super::with_sharing(2, ClientConnections::Cached, |pair| {
         let object = pair.object.with(SyncScope::None);
-        let timed = object.with(BufferingConstraint {
-            time: Some(secs(30)),
-            ..BufferingConstraint::FLUSH
-        });
+        let timed =
+            object.with(BufferingConstraint { time: Some(secs(30)), ..BufferingConstraint::FLUSH });
         note(&timed, 1).unwrap();
         thread::sleep(secs(29));
         assert_eq!(pair.server.worker.ran(1), 0);
         note(&timed, 2).unwrap();
         thread::sleep(secs(2));
-        assert_eq!(
-            (pair.server.worker.ran(1), pair.server.worker.ran(2)),
-            (1, 1)
-        );
-        let counted = object.with(BufferingConstraint {
-            count: Some(3),
-            ..BufferingConstraint::FLUSH
-        });
+        assert_eq!((pair.server.worker.ran(1), pair.server.worker.ran(2)), (1, 1));
+        let counted =
+            object.with(BufferingConstraint { count: Some(3), ..BufferingConstraint::FLUSH });
         note(&counted, 3).unwrap();
         note(&counted, 4).unwrap();
         // However long: nobody looks again and again.
@@ -139,10 +124,7 @@ fn oneways_wait_for_company_as_long_as_they_may() {
         assert_eq!(pair.server.worker.ran(3), 0);
         note(&counted, 5).unwrap();
         thread::sleep(secs(1));
-        assert_eq!(
-            (pair.server.worker.ran(3), pair.server.worker.ran(5)),
-            (1, 1)
-        );
+        assert_eq!((pair.server.worker.ran(3), pair.server.worker.ran(5)), (1, 1));
         note(&counted, 6).unwrap();
         object.flush().unwrap();
         thread::sleep(secs(1));
@@ -154,10 +136,10 @@ fn oneways_wait_for_company_as_long_as_they_may() {
 fn oneways_under_way_go_out_before_the_end() {
     simulate(3, || {
         let pair = Pair::new();
-        let object = pair.object.with(SyncScope::None).with(BufferingConstraint {
-            time: Some(secs(1000)),
-            ..BufferingConstraint::FLUSH
-        });
+        let object = pair
+            .object
+            .with(SyncScope::None)
+            .with(BufferingConstraint { time: Some(secs(1000)), ..BufferingConstraint::FLUSH });
         for number in 0..10 {
             note(&object, number).unwrap();
         }
@@ -184,28 +166,19 @@ fn a_request_that_comes_too_early_is_held_for_a_while() {
         let patient = pair.object.with(RelativeRoundtripTimeout::NEVER);
         let late = patient.with(RequestStartTime(day + secs(40)));
         let (told, took) = timed(|| run_async(&late, &Work::number(2)).wait());
-        assert_eq!(
-            failed(told),
-            (Transient, No, minor::transient::HELD_TOO_LONG)
-        );
+        assert_eq!(failed(told), (Transient, No, minor::transient::HELD_TOO_LONG));
         assert!(took < secs(1), "{took:?}");
     });
 }
 
 #[test]
 fn a_short_request_overtakes_a_long_one_of_its_connection() {
-    for concurrency in [
-        Concurrency::ThreadPerConnection,
-        Concurrency::LeaderFollowers { threads: 3 },
-    ] {
-        let client = Options {
-            client_connections: ClientConnections::Multiplexed,
-            ..Options::default()
-        };
-        let server = Options {
-            concurrency,
-            ..Options::default()
-        };
+    for concurrency in
+        [Concurrency::ThreadPerConnection, Concurrency::LeaderFollowers { threads: 3 }]
+    {
+        let client =
+            Options { client_connections: ClientConnections::Multiplexed, ..Options::default() };
+        let server = Options { concurrency, ..Options::default() };
         with_options(3, client, server, |pair| {
             let long = run_async(&pair.object, &Work::number(1).taking(secs(10)));
             thread::sleep(secs(1));

@@ -14,10 +14,7 @@ fn a_server_closes_connections_at_its_limit() {
             continue;
         }
         for serving in ALL_SERVING {
-            let client = Options {
-                client_connections: sharing,
-                ..Options::default()
-            };
+            let client = Options { client_connections: sharing, ..Options::default() };
             let server = Options {
                 concurrency: serving,
                 idle_timeout: Some(secs(100)),
@@ -60,10 +57,7 @@ fn the_reader_of_a_shared_connection_gives_up_when_nobody_calls() {
 
 #[test]
 fn a_client_closes_connections_at_its_limit() {
-    let client = Options {
-        client_idle_timeout: Some(secs(100)),
-        ..Options::default()
-    };
+    let client = Options { client_idle_timeout: Some(secs(100)), ..Options::default() };
     with_options(2, client, Options::default(), |pair| {
         for number in 0..3 {
             assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
@@ -80,15 +74,9 @@ fn a_client_closes_connections_at_its_limit() {
 fn no_call_fails_because_its_connection_was_about_to_be_closed() {
     for sharing in ALL_SHARING {
         for serving in ALL_SERVING {
-            let client = Options {
-                client_connections: sharing,
-                ..Options::default()
-            };
-            let server = Options {
-                concurrency: serving,
-                idle_timeout: Some(secs(1)),
-                ..Options::default()
-            };
+            let client = Options { client_connections: sharing, ..Options::default() };
+            let server =
+                Options { concurrency: serving, idle_timeout: Some(secs(1)), ..Options::default() };
             with_options(4, client, server, |pair| {
                 pair.net.set(|weather| weather.latency = ms(5));
                 let mut random = crate::simulation::random();
@@ -138,25 +126,19 @@ fn retries_wait_longer_each_time() {
     for sharing in ALL_SHARING {
         super::with_sharing(2, sharing, |pair| {
             let object = pair.object.with(Retry::times(8));
-            pair.net
-                .set(|weather| weather.connect = Connect::Refused(6));
+            pair.net.set(|weather| weather.connect = Connect::Refused(6));
             // 20 + 40 + 80 + 160 + 320 + 640, and two milliseconds (up to a tick of connecting) each.
             let (told, took) = timed(|| run(&object, &Work::number(1)));
             assert_eq!(told, Ok(2));
             assert_about(took, ms(1260 + 7 * 5));
             assert_eq!(pair.net.attempts(), 7);
             pair.net.reset_all();
-            pair.net
-                .set(|weather| weather.connect = Connect::Refused(100));
+            pair.net.set(|weather| weather.connect = Connect::Refused(100));
             // ... and 1 s at most.
             let (told, took) = timed(|| run(&object, &Work::number(2)));
             assert_eq!(
                 failed(told),
-                (
-                    Transient,
-                    No,
-                    oxorb_object::minor::transient::CONNECT_FAILED
-                )
+                (Transient, No, oxorb_object::minor::transient::CONNECT_FAILED)
             );
             assert_about(took, ms(1260 + 2 * 1000 + 9 * 5));
             let hurried = object.with(RelativeRoundtripTimeout(ms(200)));

@@ -18,10 +18,8 @@ const ALL_SHARING: [ClientConnections; 4] = [
     ClientConnections::LeaderFollowers,
 ];
 
-const ALL_SERVING: [Concurrency; 2] = [
-    Concurrency::ThreadPerConnection,
-    Concurrency::LeaderFollowers { threads: 3 },
-];
+const ALL_SERVING: [Concurrency; 2] =
+    [Concurrency::ThreadPerConnection, Concurrency::LeaderFollowers { threads: 3 }];
 
 /// Runs `test` with a client that shares connections in one way.
 #[track_caller]
@@ -30,12 +28,7 @@ fn with_sharing(
     client_connections: ClientConnections,
     test: impl Fn(&Pair) + Copy + Send + 'static,
 ) {
-    with(
-        seeds,
-        client_connections,
-        Concurrency::ThreadPerConnection,
-        test,
-    );
+    with(seeds, client_connections, Concurrency::ThreadPerConnection, test);
 }
 
 #[track_caller]
@@ -45,14 +38,8 @@ fn with(
     concurrency: Concurrency,
     test: impl Fn(&Pair) + Copy + Send + 'static,
 ) {
-    let client = Options {
-        client_connections,
-        ..Options::default()
-    };
-    let server = Options {
-        concurrency,
-        ..Options::default()
-    };
+    let client = Options { client_connections, ..Options::default() };
+    let server = Options { concurrency, ..Options::default() };
     with_options(seeds, client, server, test);
 }
 

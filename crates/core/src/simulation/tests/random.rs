@@ -32,10 +32,7 @@ fn whatever_happens_every_call_ends_once_in_time_and_with_the_truth() {
         let net = network();
         let server_options = server_options(&mut random);
         let client_options = client_options(&net, &mut random);
-        println!(
-            "{:?} {:?}",
-            client_options.client_connections, server_options.concurrency
-        );
+        println!("{:?} {:?}", client_options.client_connections, server_options.concurrency);
         let alone = matches!(
             client_options.client_connections,
             ClientConnections::Private | ClientConnections::Cached
@@ -115,10 +112,7 @@ fn client_options(net: &Network, random: &mut Random) -> Options {
         protocols: net.protocols(),
         client_connections: pick(random, &sharing),
         client_idle_timeout: pick(random, &[None, Some(ms(300)), Some(secs(3))]),
-        max_giop: pick(
-            random,
-            &[Version::V1_0, Version::V1_1, Version::V1_2, Version::V1_2],
-        ),
+        max_giop: pick(random, &[Version::V1_0, Version::V1_1, Version::V1_2, Version::V1_2]),
         fragment_size: pick(random, &[None, Some(1024)]),
         stall_timeout: secs(5),
         log_level: LogLevel::Off,
@@ -171,10 +165,7 @@ fn in_time(until: Option<Duration>, number: i64, told: &Result<i64, SystemExcept
     let now = elapsed();
     if let Some(until) = until {
         let late = now.saturating_sub(until);
-        assert!(
-            late <= LATE,
-            "call {number} ended {late:?} late, at {now:?}: {told:?}"
-        );
+        assert!(late <= LATE, "call {number} ended {late:?} late, at {now:?}: {told:?}");
     }
 }
 
@@ -224,11 +215,7 @@ fn call(object: &Ref, alone: bool, record: &Record, mut random: Random) {
             }
             4..7 => {
                 let answer = run_async(&object, &work);
-                let call = UnderWay {
-                    number,
-                    answer,
-                    until,
-                };
+                let call = UnderWay { number, answer, until };
                 match random.below(4) {
                     0 => call.end(record),
                     1 => {

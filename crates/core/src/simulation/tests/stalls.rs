@@ -19,15 +19,9 @@ fn at_each_place(trouble: fn(u64) -> Fate, test: fn(&Pair, u64)) {
     for (index, sharing) in ALL_SHARING.into_iter().enumerate() {
         for serving in ALL_SERVING {
             for place in [0, 1, 4, 11, 12, 13, 24, 40, 60, 80, 100, 120, 140] {
-                let client = Options {
-                    client_connections: sharing,
-                    ..Options::default()
-                };
-                let server = Options {
-                    concurrency: serving,
-                    stall_timeout: secs(20),
-                    ..Options::default()
-                };
+                let client = Options { client_connections: sharing, ..Options::default() };
+                let server =
+                    Options { concurrency: serving, stall_timeout: secs(20), ..Options::default() };
                 with_options(1, client, server, move |pair| {
                     let fates = VecDeque::from([trouble(place + index as u64), Fate::default()]);
                     pair.net.set(|weather| weather.fates = fates);
@@ -40,10 +34,7 @@ fn at_each_place(trouble: fn(u64) -> Fate, test: fn(&Pair, u64)) {
 
 #[test]
 fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
-    let stall = |place| Fate {
-        to_server: Trouble::Stall(place),
-        ..Fate::default()
-    };
+    let stall = |place| Fate { to_server: Trouble::Stall(place), ..Fate::default() };
     at_each_place(stall, |pair, _| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(100)));
         // The first request stalls, or the one behind it.
@@ -60,10 +51,7 @@ fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
 
 #[test]
 fn a_reply_that_stalls_anywhere_is_late() {
-    let stall = |place| Fate {
-        to_client: Trouble::Stall(place),
-        ..Fate::default()
-    };
+    let stall = |place| Fate { to_client: Trouble::Stall(place), ..Fate::default() };
     at_each_place(stall, |pair, place| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(40)));
         let (told, took) = timed(|| run(&hurried, &Work::number(1)));
@@ -81,14 +69,8 @@ fn a_reply_that_stalls_anywhere_is_late() {
 
 #[test]
 fn a_connection_that_is_cut_anywhere_tells_the_truth_at_once() {
-    let up = |place| Fate {
-        to_server: Trouble::Cut(place),
-        ..Fate::default()
-    };
-    let down = |place| Fate {
-        to_client: Trouble::Cut(place),
-        ..Fate::default()
-    };
+    let up = |place| Fate { to_server: Trouble::Cut(place), ..Fate::default() };
+    let down = |place| Fate { to_client: Trouble::Cut(place), ..Fate::default() };
     for fate in [up, down] {
         at_each_place(fate, |pair, _| {
             for number in 0..3 {
@@ -107,11 +89,8 @@ fn a_connection_that_is_cut_anywhere_tells_the_truth_at_once() {
 #[test]
 fn a_client_that_sends_octet_by_octet_is_served_or_found_out() {
     for serving in ALL_SERVING {
-        let server = Options {
-            concurrency: serving,
-            stall_timeout: secs(20),
-            ..Options::default()
-        };
+        let server =
+            Options { concurrency: serving, stall_timeout: secs(20), ..Options::default() };
         with_options(1, Options::default(), server, |pair| {
             // Some 150 octets of request within the limit, if slowly.
             pair.net.set(|weather| {
@@ -138,16 +117,10 @@ fn a_client_that_sends_octet_by_octet_is_served_or_found_out() {
 #[test]
 fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
     for serving in ALL_SERVING {
-        let server = Options {
-            concurrency: serving,
-            stall_timeout: secs(20),
-            ..Options::default()
-        };
+        let server =
+            Options { concurrency: serving, stall_timeout: secs(20), ..Options::default() };
         with_options(1, Options::default(), server, |pair| {
-            let stall = Fate {
-                to_client: Trouble::Stall(1000),
-                ..Fate::default()
-            };
+            let stall = Fate { to_client: Trouble::Stall(1000), ..Fate::default() };
             let fates = VecDeque::from([stall, Fate::default()]);
             pair.net.set(|weather| weather.fates = fates);
             let patient = pair.object.with(RelativeRoundtripTimeout(secs(300)));
@@ -166,10 +139,7 @@ fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
 // Seeds 42, 47 and 72 of the random runs.
 #[test]
 fn nobody_waits_longer_than_it_may_behind_a_write_that_is_stuck() {
-    for sharing in [
-        ClientConnections::Multiplexed,
-        ClientConnections::LeaderFollowers,
-    ] {
+    for sharing in [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers] {
         super::with_sharing(4, sharing, |pair| {
             assert_eq!(run(&pair.object, &Work::number(1)), Ok(2));
             pair.net.stall_all();

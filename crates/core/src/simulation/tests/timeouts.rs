@@ -21,10 +21,7 @@ fn a_reply_that_is_late_is_a_timeout_and_nobody_elses_answer() {
     everywhere(2, |pair| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(5)));
         let (told, took) = timed(|| run(&hurried, &Work::number(1).taking(secs(12))));
-        assert_eq!(
-            failed(told),
-            (Timeout, Maybe, minor::timeout::AWAITING_REPLY)
-        );
+        assert_eq!(failed(told), (Timeout, Maybe, minor::timeout::AWAITING_REPLY));
         assert_about(took, secs(5));
         // The late answer is for nobody.
         for number in 2..5 {
@@ -44,10 +41,7 @@ fn asynchronous_calls_have_the_same_limits() {
             let late = run_async(&hurried, &Work::number(1).taking(secs(12)));
             late.wait()
         });
-        assert_eq!(
-            failed(late),
-            (Timeout, Maybe, minor::timeout::AWAITING_REPLY)
-        );
+        assert_eq!(failed(late), (Timeout, Maybe, minor::timeout::AWAITING_REPLY));
         assert_about(took, secs(5));
         let answer = run_async(&pair.object, &Work::number(2));
         assert_eq!(answer.wait(), Ok(3));
@@ -60,17 +54,11 @@ fn a_server_that_does_not_answer_connecting_costs_the_connect_timeout() {
         with_sharing(1, sharing, |pair| {
             pair.net.set(|weather| weather.connect = Connect::Silent);
             let (told, took) = timed(|| run(&pair.object, &Work::number(1)));
-            assert_eq!(
-                failed(told),
-                (Transient, No, minor::transient::CONNECT_FAILED)
-            );
+            assert_eq!(failed(told), (Transient, No, minor::transient::CONNECT_FAILED));
             assert_about(took, secs(5));
             let patient = pair.object.with(ConnectionTimeout(secs(50)));
             let (told, took) = timed(|| run(&patient, &Work::number(2)));
-            assert_eq!(
-                failed(told),
-                (Transient, No, minor::transient::CONNECT_FAILED)
-            );
+            assert_eq!(failed(told), (Transient, No, minor::transient::CONNECT_FAILED));
             assert_about(took, secs(50));
             let hurried = patient.with(RelativeRoundtripTimeout(secs(7)));
             let (told, took) = timed(|| run(&hurried, &Work::number(3)));
@@ -97,10 +85,7 @@ fn a_limit_on_the_reply_counts_from_sending() {
         let object = pair.object.with(RelativeReplyTimeout(secs(3)));
         assert_eq!(run(&object, &Work::number(1).taking(ms(1900))), Ok(2));
         let (told, took) = timed(|| run(&object, &Work::number(2).taking(secs(30))));
-        assert_eq!(
-            failed(told),
-            (Timeout, Maybe, minor::timeout::AWAITING_REPLY)
-        );
+        assert_eq!(failed(told), (Timeout, Maybe, minor::timeout::AWAITING_REPLY));
         assert!(took <= secs(5), "{took:?}");
     });
 }
@@ -147,10 +132,7 @@ fn a_reply_is_given_between_its_times() {
         let day = clock::time_of_day();
         let ends = object.with(ReplyEndTime(day + secs(20)));
         let (told, took) = timed(|| run(&ends, &Work::number(3).taking(secs(60))));
-        assert_eq!(
-            failed(told),
-            (Timeout, Maybe, minor::timeout::AWAITING_REPLY)
-        );
+        assert_eq!(failed(told), (Timeout, Maybe, minor::timeout::AWAITING_REPLY));
         assert_about(took, secs(20));
         let (told, _) = timed(|| run(&ends, &Work::number(4)));
         assert_eq!(failed(told), (Timeout, No, minor::timeout::BEFORE_SENDING));
@@ -165,20 +147,13 @@ fn a_server_does_not_begin_what_nobody_waits_for() {
         // The request is under way for longer than its caller waits: counted from its arrival it has time, but an end
         // in absolute terms is over.
         pair.net.set(|weather| weather.latency = secs(10));
-        let ends = pair
-            .object
-            .with(RequestEndTime(clock::time_of_day() + secs(5)));
+        let ends = pair.object.with(RequestEndTime(clock::time_of_day() + secs(5)));
         let (told, took) = timed(|| run(&ends, &Work::number(1)));
         assert_eq!(failed(told), (Timeout, No, minor::timeout::DEADLINE_PASSED));
         assert_about(took, secs(20));
-        let ends = pair
-            .object
-            .with(ReplyEndTime(clock::time_of_day() + secs(5)));
+        let ends = pair.object.with(ReplyEndTime(clock::time_of_day() + secs(5)));
         let (told, took) = timed(|| run(&ends, &Work::number(2)));
-        assert_eq!(
-            failed(told),
-            (Timeout, Maybe, minor::timeout::AWAITING_REPLY)
-        );
+        assert_eq!(failed(told), (Timeout, Maybe, minor::timeout::AWAITING_REPLY));
         assert_about(took, secs(5));
         thread::sleep(secs(60));
         for number in [1, 2] {
@@ -223,10 +198,7 @@ fn many_asynchronous_calls_are_late_in_the_order_of_their_limits() {
             .collect();
         for (limit, began, call) in calls {
             let (told, ended) = call.join().unwrap();
-            assert_eq!(
-                failed(told),
-                (Timeout, Maybe, minor::timeout::AWAITING_REPLY)
-            );
+            assert_eq!(failed(told), (Timeout, Maybe, minor::timeout::AWAITING_REPLY));
             assert_about(ended - began, limit);
         }
         pair.end();

@@ -9,14 +9,8 @@ use oxorb_delivery::{Attributes, Cause, Outcome, Release, Sink};
 /// Longer than any machine takes, and over if something hangs.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-pub(crate) const PLAIN: Attributes = Attributes {
-    priority: 0,
-    deadline: None,
-    start: None,
-    expiry: None,
-    source: 0,
-    octets: 1,
-};
+pub(crate) const PLAIN: Attributes =
+    Attributes { priority: 0, deadline: None, start: None, expiry: None, source: 0, octets: 1 };
 
 type Answer = dyn Fn(&[u64]) -> Outcome + Send + Sync;
 

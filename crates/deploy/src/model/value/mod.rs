@@ -187,11 +187,7 @@ pub struct Any {
 
 impl Default for Any {
     fn default() -> Any {
-        Any {
-            kind: Type::Null,
-            data: Data::Null,
-            place: Place::default(),
-        }
+        Any { kind: Type::Null, data: Data::Null, place: Place::default() }
     }
 }
 
@@ -239,24 +235,16 @@ impl Item for Any {
     fn read(element: &Element) -> Result<Any, Error> {
         let part = |name: &str| {
             element.child(name).ok_or_else(|| {
-                Error::at(
-                    element.place,
-                    format!("<{}> lacks its <{name}>", element.name),
-                )
+                Error::at(element.place, format!("<{}> lacks its <{name}>", element.name))
             })
         };
         let kind = read_type(part("type")?)?;
-        if let Some(other) = element
-            .children
-            .iter()
-            .find(|child| !["type", "value"].contains(&&*child.name))
+        if let Some(other) =
+            element.children.iter().find(|child| !["type", "value"].contains(&&*child.name))
         {
             return Err(Error::at(
                 other.place,
-                format!(
-                    "a value has <type> and <value>, and no <{}>",
-                    clip(&other.name)
-                ),
+                format!("a value has <type> and <value>, and no <{}>", clip(&other.name)),
             ));
         }
         for name in ["type", "value"] {
@@ -268,30 +256,22 @@ impl Item for Any {
         }
         if !element.text.trim().is_empty() {
             let text = clip(element.text.trim());
-            let what = format!(
-                "<{}> has the text {text:?} beside <type> and <value>",
-                element.name
-            );
+            let what =
+                format!("<{}> has the text {text:?} beside <type> and <value>", element.name);
             return Err(Error::at(element.place, what));
         }
         let data = match (&kind, element.child("value")) {
             (Type::Null, None) => Data::Null,
             _ => read_data(part("value")?, &kind)?,
         };
-        Ok(Any {
-            kind,
-            data,
-            place: element.place,
-        })
+        Ok(Any { kind, data, place: element.place })
     }
 
     fn write(&self, name: &str) -> Element {
         let mut element = Element::new(name);
         element.children.push(write_type(&self.kind, "type"));
         if self.kind != Type::Null {
-            element
-                .children
-                .push(write_data("value", &self.kind, &self.data));
+            element.children.push(write_data("value", &self.kind, &self.data));
         }
         element
     }

@@ -13,12 +13,9 @@ const REFUSED: &str = "tk_any, tk_TypeCode, tk_Principal, tk_union, tk_except, t
 const BOUNDED: &str = "boundedString";
 
 pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
-    let kind = element.child("kind").ok_or_else(|| {
-        Error::at(
-            element.place,
-            format!("<{}> lacks its <kind>", element.name),
-        )
-    })?;
+    let kind = element
+        .child("kind")
+        .ok_or_else(|| Error::at(element.place, format!("<{}> lacks its <kind>", element.name)))?;
     let text = plain(kind)?.trim();
     let detail = match text {
         "tk_enum" => Some("enum"),
@@ -29,18 +26,12 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
         "tk_string" | "tk_wstring" if element.child(BOUNDED).is_some() => Some(BOUNDED),
         _ => None,
     };
-    if let Some(other) = element
-        .children
-        .iter()
-        .find(|child| child.name != "kind" && Some(&*child.name) != detail)
+    if let Some(other) =
+        element.children.iter().find(|child| child.name != "kind" && Some(&*child.name) != detail)
     {
         return Err(Error::at(
             other.place,
-            format!(
-                "a type of kind {} has no <{}>",
-                clip(text),
-                clip(&other.name)
-            ),
+            format!("a type of kind {} has no <{}>", clip(text), clip(&other.name)),
         ));
     }
     let Some(detail) = detail else {
@@ -50,18 +41,12 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
             (None, "tk_null" | "tk_void") => Ok(Type::Null),
             _ => Err(Error::at(
                 kind.place,
-                format!(
-                    "{:?} is no kind of type that a plan may hold: {REFUSED}",
-                    clip(text)
-                ),
+                format!("{:?} is no kind of type that a plan may hold: {REFUSED}", clip(text)),
             )),
         };
     };
     let inner = element.child(detail).ok_or_else(|| {
-        Error::at(
-            element.place,
-            format!("a type of kind {text} needs its <{detail}>"),
-        )
+        Error::at(element.place, format!("a type of kind {text} needs its <{detail}>"))
     })?;
     let known: &[&str] = match detail {
         "enum" | "struct" => &["name", "typeId", "member"],
@@ -70,24 +55,14 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
         BOUNDED => &["bound"],
         _ => &["name", "typeId", "elementType"],
     };
-    if let Some(other) = inner
-        .children
-        .iter()
-        .find(|child| !known.contains(&&*child.name))
-    {
+    if let Some(other) = inner.children.iter().find(|child| !known.contains(&&*child.name)) {
         return Err(Error::at(
             other.place,
-            format!(
-                "<{detail}> has no <{}>; it may have {}",
-                clip(&other.name),
-                known.join(", ")
-            ),
+            format!("<{detail}> has no <{}>; it may have {}", clip(&other.name), known.join(", ")),
         ));
     }
     let text_of = |name: &str| {
-        inner
-            .child(name)
-            .map_or(Ok(String::new()), |child| plain(child).map(str::to_owned))
+        inner.child(name).map_or(Ok(String::new()), |child| plain(child).map(str::to_owned))
     };
     let element_type = || {
         let found = inner.child("elementType");
@@ -120,10 +95,7 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
             bound: inner.child("bound").map(u32::read).transpose()?,
             element: element_type()?,
         },
-        "array" => Type::Array {
-            length: number("length")?,
-            element: element_type()?,
-        },
+        "array" => Type::Array { length: number("length")?, element: element_type()? },
         BOUNDED => Type::Bounded {
             basic: match text {
                 "tk_wstring" => Basic::WString,
@@ -141,11 +113,7 @@ pub(in crate::model) fn read_type(element: &Element) -> Result<Type, Error> {
 
 /// The two parts of a named type or a named value.
 fn pair<'e>(element: &'e Element, second: &str) -> Result<(String, &'e Element), Error> {
-    match (
-        element.child("name"),
-        element.child(second),
-        element.children.len(),
-    ) {
+    match (element.child("name"), element.child(second), element.children.len()) {
         (Some(name), Some(found), 2) => Ok((plain(name)?.to_owned(), found)),
         _ => Err(Error::at(
             element.place,
@@ -165,19 +133,13 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
         None => Ok(()),
         Some(other) => Err(Error::at(
             other.place,
-            format!(
-                "a value of this type holds <{name}>, and no <{}>",
-                clip(&other.name)
-            ),
+            format!("a value of this type holds <{name}>, and no <{}>", clip(&other.name)),
         )),
     };
     match kind {
         Type::Null => match element.children.first() {
             None => Ok(Data::Null),
-            Some(child) => Err(Error::at(
-                child.place,
-                "a value of kind tk_null holds nothing",
-            )),
+            Some(child) => Err(Error::at(child.place, "a value of kind tk_null holds nothing")),
         },
         Type::Basic(_) | Type::Bounded { .. } | Type::Enum { .. } => {
             let name = holder(kind).unwrap_or_default();
@@ -185,10 +147,7 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
             match (element.children.as_slice(), default(kind)) {
                 ([one], _) => read_leaf(one, kind),
                 ([], Some(default)) if element.text.trim().is_empty() => Ok(default),
-                ([], _) => Err(Error::at(
-                    element.place,
-                    format!("the value lacks its <{name}>"),
-                )),
+                ([], _) => Err(Error::at(element.place, format!("the value lacks its <{name}>"))),
                 ([_, second, ..], _) => Err(Error::at(
                     second.place,
                     format!("the value has one <{name}>, and this is a second"),
@@ -216,9 +175,7 @@ pub(super) fn read_data(element: &Element, kind: &Type) -> Result<Data, Error> {
             };
             let many = items.len();
             let wrong = match kind {
-                Type::Sequence {
-                    bound: Some(bound), ..
-                } if many > *bound as usize => {
+                Type::Sequence { bound: Some(bound), .. } if many > *bound as usize => {
                     format!("{many} elements are in a sequence of at most {bound}")
                 }
                 Type::Array { length, .. } if many != *length as usize => {
@@ -299,10 +256,9 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
             let text = text.trim();
             return match members.iter().any(|member| member == text) {
                 true => Ok(Data::Enum(text.to_owned())),
-                false => Err(Error::at(
-                    element.place,
-                    format!("enum {name} has no {:?}", clip(text)),
-                )),
+                false => {
+                    Err(Error::at(element.place, format!("enum {name} has no {:?}", clip(text))))
+                }
             };
         }
         Type::Bounded { bound, .. } if text.chars().count() > *bound as usize => {
@@ -332,10 +288,7 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
             1 => Ok(Data::Text(text.to_owned())),
             many => Err(Error::at(
                 element.place,
-                format!(
-                    "<{}> holds one character, and this has {many}",
-                    element.name
-                ),
+                format!("<{}> holds one character, and this has {many}", element.name),
             )),
         },
         Basic::String | Basic::WString => Ok(Data::Text(text.to_owned())),
@@ -345,6 +298,5 @@ fn read_leaf(element: &Element, kind: &Type) -> Result<Data, Error> {
 
 fn number<T: std::str::FromStr>(element: &Element) -> Result<T, Error> {
     let text = plain(element)?.trim();
-    text.parse()
-        .map_err(|_| Error::at(element.place, format!("{:?} is no number", clip(text))))
+    text.parse().map_err(|_| Error::at(element.place, format!("{:?} is no number", clip(text))))
 }

@@ -7,9 +7,7 @@ use crate::element::Element;
 pub(in crate::model) fn write_type(kind: &Type, name: &str) -> Element {
     let mut element = Element::new(name);
     let mut say = |kind: &str, inner: Option<Element>| {
-        element
-            .children
-            .push(Element::text("kind", format!("tk_{kind}")));
+        element.children.push(Element::text("kind", format!("tk_{kind}")));
         element.children.extend(inner);
     };
     let named = |detail: &str, name: &str, type_id: &str| {
@@ -26,22 +24,12 @@ pub(in crate::model) fn write_type(kind: &Type, name: &str) -> Element {
             inner.children.push(bare("bound", bound));
             say(basic.name(), Some(inner));
         }
-        Type::Enum {
-            name,
-            type_id,
-            members,
-        } => {
+        Type::Enum { name, type_id, members } => {
             let mut inner = named("enum", name, type_id);
-            inner
-                .children
-                .extend(members.iter().map(|member| Element::text("member", member)));
+            inner.children.extend(members.iter().map(|member| Element::text("member", member)));
             say("enum", Some(inner));
         }
-        Type::Struct {
-            name,
-            type_id,
-            members,
-        } => {
+        Type::Struct { name, type_id, members } => {
             let mut inner = named("struct", name, type_id);
             inner.children.extend(members.iter().map(|(name, kind)| {
                 let mut member = Element::new("member");
@@ -53,9 +41,7 @@ pub(in crate::model) fn write_type(kind: &Type, name: &str) -> Element {
         }
         Type::Sequence { bound, element } => {
             let mut inner = Element::new("sequence");
-            inner
-                .children
-                .extend(bound.map(|bound| bare("bound", bound)));
+            inner.children.extend(bound.map(|bound| bare("bound", bound)));
             inner.children.push(write_type(element, "elementType"));
             say("sequence", Some(inner));
         }
@@ -65,11 +51,7 @@ pub(in crate::model) fn write_type(kind: &Type, name: &str) -> Element {
             inner.children.push(write_type(element, "elementType"));
             say("array", Some(inner));
         }
-        Type::Alias {
-            name,
-            type_id,
-            element,
-        } => {
+        Type::Alias { name, type_id, element } => {
             let mut inner = named("alias", name, type_id);
             inner.children.push(write_type(element, "elementType"));
             say("alias", Some(inner));
@@ -83,30 +65,24 @@ pub(super) fn write_data(name: &str, kind: &Type, data: &Data) -> Element {
     let mut element = Element::new(name);
     match (kind, data) {
         (Type::Sequence { element: of, .. }, Data::Sequence(items)) => {
-            element
-                .children
-                .extend(items.iter().map(|item| match holder(of) {
-                    Some(name) => write_leaf(name, item),
-                    None => write_data("element", of, item),
-                }));
+            element.children.extend(items.iter().map(|item| match holder(of) {
+                Some(name) => write_leaf(name, item),
+                None => write_data("element", of, item),
+            }));
         }
         (Type::Array { element: of, .. }, Data::Sequence(items)) => {
             let items = items.iter().map(|item| write_data("element", of, item));
             element.children.extend(items);
         }
         (Type::Struct { members, .. }, Data::Struct(items)) => {
-            element
-                .children
-                .extend(members.iter().zip(items).map(|((name, kind), item)| {
-                    let mut member = Element::new("member");
-                    member.children.push(Element::text("name", name));
-                    member.children.push(write_data("value", kind, item));
-                    member
-                }));
+            element.children.extend(members.iter().zip(items).map(|((name, kind), item)| {
+                let mut member = Element::new("member");
+                member.children.push(Element::text("name", name));
+                member.children.push(write_data("value", kind, item));
+                member
+            }));
         }
-        (kind, data) => element
-            .children
-            .extend(holder(kind).map(|name| write_leaf(name, data))),
+        (kind, data) => element.children.extend(holder(kind).map(|name| write_leaf(name, data))),
     }
     element
 }

@@ -47,20 +47,12 @@ fn leaf() -> impl Strategy<Value = (Type, Data)> {
         text().prop_map(|text| (Type::Basic(Basic::String), Data::Text(text))),
         text().prop_map(|text| (Type::Basic(Basic::WString), Data::Text(text))),
         (text(), any::<bool>()).prop_map(|(text, is_wide)| {
-            let basic = if is_wide {
-                Basic::WString
-            } else {
-                Basic::String
-            };
+            let basic = if is_wide { Basic::WString } else { Basic::String };
             let bound = text.chars().count() as u32 + 1;
             (Type::Bounded { basic, bound }, Data::Text(text))
         }),
         (text(), prop_oneof![Just("Port"), Just("Starboard")]).prop_map(move |(name, value)| {
-            let kind = Type::Enum {
-                name,
-                type_id: "IDL:Side:1.0".into(),
-                members: members(),
-            };
+            let kind = Type::Enum { name, type_id: "IDL:Side:1.0".into(), members: members() };
             (kind, Data::Enum(value.into()))
         }),
         Just((Type::Null, Data::Null)),
@@ -71,48 +63,29 @@ fn value() -> impl Strategy<Value = (Type, Data)> {
     leaf().prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             (vec((text(), inner.clone()), 0..4), text()).prop_map(|(members, name)| {
-                let (kinds, data) = members
-                    .into_iter()
-                    .map(|(name, (kind, data))| ((name, kind), data))
-                    .unzip();
+                let (kinds, data) =
+                    members.into_iter().map(|(name, (kind, data))| ((name, kind), data)).unzip();
                 (
-                    Type::Struct {
-                        name,
-                        type_id: "IDL:S:1.0".into(),
-                        members: kinds,
-                    },
+                    Type::Struct { name, type_id: "IDL:S:1.0".into(), members: kinds },
                     Data::Struct(data),
                 )
             }),
             (inner.clone(), 0..3_usize, option::of(3..9_u32)).prop_map(
                 |((kind, data), many, bound)| {
                     (
-                        Type::Sequence {
-                            bound,
-                            element: Box::new(kind),
-                        },
+                        Type::Sequence { bound, element: Box::new(kind) },
                         Data::Sequence(vec![data; many]),
                     )
                 }
             ),
             (inner.clone(), 1..3_u32).prop_map(|((kind, data), length)| {
                 (
-                    Type::Array {
-                        length,
-                        element: Box::new(kind),
-                    },
+                    Type::Array { length, element: Box::new(kind) },
                     Data::Sequence(vec![data; length as usize]),
                 )
             }),
             (inner, text()).prop_map(|((kind, data), name)| {
-                (
-                    Type::Alias {
-                        name,
-                        type_id: String::new(),
-                        element: Box::new(kind),
-                    },
-                    data,
-                )
+                (Type::Alias { name, type_id: String::new(), element: Box::new(kind) }, data)
             }),
         ]
     })
@@ -120,47 +93,30 @@ fn value() -> impl Strategy<Value = (Type, Data)> {
 
 fn properties() -> impl Strategy<Value = Vec<Property>> {
     vec((text(), value()), 0..4).prop_map(|them| {
-        let property = |(name, (kind, data))| {
-            Property::of(
-                name,
-                Any {
-                    kind,
-                    data,
-                    ..Any::default()
-                },
-            )
-        };
+        let property =
+            |(name, (kind, data))| Property::of(name, Any { kind, data, ..Any::default() });
         them.into_iter().map(property).collect()
     })
 }
 
 fn endpoint(instances: usize) -> impl Strategy<Value = Endpoint> {
-    (
-        text(),
-        option::of(any::<bool>()),
-        0..PortKind::ALL.len(),
-        0..instances,
-    )
-        .prop_map(|(port_name, provider, kind, at)| Endpoint {
+    (text(), option::of(any::<bool>()), 0..PortKind::ALL.len(), 0..instances).prop_map(
+        |(port_name, provider, kind, at)| Endpoint {
             port_name,
             provider,
             kind: PortKind::ALL[kind],
             instance: Ref::to(format!("x.{at}")),
             ..Endpoint::default()
-        })
+        },
+    )
 }
 
 /// Any plan that documents can hold.
 pub(crate) fn plan() -> impl Strategy<Value = Plan> {
     (1..4_usize)
         .prop_flat_map(|many| {
-            let instance = (
-                text(),
-                option::of(text()),
-                vec(text(), 0..3),
-                properties(),
-                properties(),
-            );
+            let instance =
+                (text(), option::of(text()), vec(text(), 0..3), properties(), properties());
             let connection = (text(), vec(endpoint(many), 0..5), option::of(text()));
             (
                 (option::of(text()), option::of(text())),
@@ -184,11 +140,7 @@ pub(crate) fn plan() -> impl Strategy<Value = Plan> {
                 )| Instance {
                     id: Id(format!("x.{at}")),
                     // Names differ, and may be the id.
-                    name: if same_id {
-                        format!("x.{at}")
-                    } else {
-                        format!("{name}{at}")
-                    },
+                    name: if same_id { format!("x.{at}") } else { format!("{name}{at}") },
                     node,
                     source,
                     implementation: Ref::to("impl"),

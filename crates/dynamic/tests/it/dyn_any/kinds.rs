@@ -9,17 +9,11 @@ fn of(ty: &TypeCode) -> DynAny<'static> {
 }
 
 fn is_mismatch<T: std::fmt::Debug>(result: Result<T, DynAnyError>) {
-    assert!(
-        matches!(result, Err(DynAnyError::TypeMismatch(_))),
-        "{result:?}"
-    );
+    assert!(matches!(result, Err(DynAnyError::TypeMismatch(_))), "{result:?}");
 }
 
 fn is_invalid<T: std::fmt::Debug>(result: Result<T, DynAnyError>) {
-    assert!(
-        matches!(result, Err(DynAnyError::InvalidValue(_))),
-        "{result:?}"
-    );
+    assert!(matches!(result, Err(DynAnyError::InvalidValue(_))), "{result:?}");
 }
 
 fn point() -> TypeCode {
@@ -54,10 +48,7 @@ fn types_without_values_are_inconsistent() {
     ];
     for ty in refused {
         let made = DynAny::from_type_code(&ty);
-        assert!(
-            matches!(made, Err(DynAnyError::InconsistentTypeCode(_))),
-            "{ty}"
-        );
+        assert!(matches!(made, Err(DynAnyError::InconsistentTypeCode(_))), "{ty}");
     }
 }
 
@@ -66,16 +57,8 @@ fn what_a_type_code_starts_with() {
     assert!(!of(&TypeCode::BOOLEAN).get::<bool>().unwrap());
     assert_eq!(of(&TypeCode::STRING).get::<String>().unwrap(), "");
     assert_eq!(of(&TypeCode::ANY).get::<Any>().unwrap(), Any::default());
-    assert_eq!(
-        of(&TypeCode::TYPE_CODE).get::<TypeCode>().unwrap(),
-        TypeCode::NULL
-    );
-    assert!(
-        of(&TypeCode::OBJECT)
-            .get::<RawReference>()
-            .unwrap()
-            .is_nil()
-    );
+    assert_eq!(of(&TypeCode::TYPE_CODE).get::<TypeCode>().unwrap(), TypeCode::NULL);
+    assert!(of(&TypeCode::OBJECT).get::<RawReference>().unwrap().is_nil());
     assert_eq!(of(&colour()).as_enum().unwrap().as_string(), "red");
     let fixed = TypeCode::fixed(5, 2);
     assert_eq!(of(&fixed).as_fixed().unwrap().value().to_string(), "0.00");
@@ -83,10 +66,7 @@ fn what_a_type_code_starts_with() {
     assert_eq!(of(&TypeCode::sequence(TypeCode::LONG)).position(), None);
     assert_eq!(of(&TypeCode::array(TypeCode::LONG, 3)).component_count(), 3);
     assert_eq!(of(&point()).position(), Some(0));
-    assert_eq!(
-        of(&union(true)).as_union().unwrap().member_name().unwrap(),
-        "a"
-    );
+    assert_eq!(of(&union(true)).as_union().unwrap().member_name().unwrap(), "a");
     let value = TypeCode::value("IDL:V:1.0", "V", ValueModifier::None, None, []);
     assert_eq!(*of(&value).value(), Dynamic::Null);
 }
@@ -224,14 +204,9 @@ fn structs() {
 fn members_given_in_another_order_are_put_in_order() {
     use oxorb_dynamic::Field;
 
-    let field = |name: &str, value| Field {
-        name: name.into(),
-        value,
-    };
-    let given = Dynamic::Struct(vec![
-        field("name", Dynamic::from("n")),
-        field("x", Dynamic::Long(1)),
-    ]);
+    let field = |name: &str, value| Field { name: name.into(), value };
+    let given =
+        Dynamic::Struct(vec![field("name", Dynamic::from("n")), field("x", Dynamic::Long(1))]);
     let mut value = DynAny::new(point(), given).unwrap();
     assert_eq!(value.get::<i32>().unwrap(), 1);
     value.next();
@@ -247,14 +222,7 @@ fn components_are_parts_of_the_whole() {
         let mut second = line.current_component().unwrap().unwrap();
         second.insert(5).unwrap();
         assert!(second.next());
-        assert_eq!(
-            second
-                .current_component()
-                .unwrap()
-                .unwrap()
-                .component_count(),
-            0
-        );
+        assert_eq!(second.current_component().unwrap().unwrap().component_count(), 0);
     }
     assert_eq!(line.value().at("[1].x"), Some(&Dynamic::Long(5)));
     is_mismatch(line.insert(5)); // the current component is a struct
@@ -297,10 +265,7 @@ fn unions() {
     is_mismatch(without.set_to_default_member());
     without.set_to_no_active_member().unwrap();
     assert!(without.has_no_active_member());
-    assert_eq!(
-        (without.component_count(), without.position()),
-        (1, Some(0))
-    );
+    assert_eq!((without.component_count(), without.position()), (1, Some(0)));
     is_invalid(without.member());
     is_invalid(without.member_name());
     is_invalid(without.member_kind());
@@ -313,10 +278,7 @@ fn unions() {
     without.discriminator().insert(9i16).unwrap();
     assert_eq!(without.position(), None, "the current component is gone");
 
-    let full = [
-        (Label::Value(0), "no", TypeCode::LONG),
-        (Label::Value(1), "yes", TypeCode::LONG),
-    ];
+    let full = [(Label::Value(0), "no", TypeCode::LONG), (Label::Value(1), "yes", TypeCode::LONG)];
     let full = TypeCode::union("IDL:F:1.0", "F", TypeCode::BOOLEAN, full);
     is_mismatch(of(&full).as_union().unwrap().set_to_no_active_member());
 }
@@ -340,14 +302,9 @@ fn sequences() {
 
     is_mismatch(sequence.set_elements(&[Any::new(1i32), Any::new("1".to_owned())]));
     assert_eq!(sequence.length(), 3);
-    sequence
-        .set_elements(&[Any::new(5i32), Any::new(6i32)])
-        .unwrap();
+    sequence.set_elements(&[Any::new(5i32), Any::new(6i32)]).unwrap();
     assert_eq!(sequence.position(), Some(0));
-    assert_eq!(
-        sequence.elements().unwrap(),
-        [Any::new(5i32), Any::new(6i32)]
-    );
+    assert_eq!(sequence.elements().unwrap(), [Any::new(5i32), Any::new(6i32)]);
     for mut element in sequence.elements_as_dyn_any() {
         let n: i32 = element.get().unwrap();
         element.insert(n * 10).unwrap();
@@ -432,19 +389,9 @@ fn node() -> TypeCode {
     let base = TypeCode::value("IDL:Base:1.0", "Base", ValueModifier::None, None, base);
     let own = [
         ("name", TypeCode::STRING, Visibility::Private),
-        (
-            "next",
-            TypeCode::recursive("IDL:Node:1.0"),
-            Visibility::Public,
-        ),
+        ("next", TypeCode::recursive("IDL:Node:1.0"), Visibility::Public),
     ];
-    TypeCode::value(
-        "IDL:Node:1.0",
-        "Node",
-        ValueModifier::Truncatable,
-        Some(base),
-        own,
-    )
+    TypeCode::value("IDL:Node:1.0", "Node", ValueModifier::Truncatable, Some(base), own)
 }
 
 #[test]
@@ -460,11 +407,7 @@ fn valuetypes() {
     value.set_to_value().unwrap();
     assert!(!value.is_null());
     assert_eq!((value.component_count(), value.position()), (3, Some(0)));
-    assert_eq!(
-        value.current_member_name().unwrap(),
-        "id",
-        "of the base, first"
-    );
+    assert_eq!(value.current_member_name().unwrap(), "id", "of the base, first");
     value.insert(5).unwrap();
     value.next();
     assert_eq!(value.current_member_kind().unwrap(), TcKind::String);
@@ -480,11 +423,7 @@ fn valuetypes() {
     is_mismatch(value.as_struct());
     assert_eq!(whole.value().at("next.id"), Some(&Dynamic::Long(6)));
     let any = whole.to_any().unwrap();
-    assert!(
-        DynAny::from_any_without_truncation(&any)
-            .unwrap()
-            .equal(&whole)
-    );
+    assert!(DynAny::from_any_without_truncation(&any).unwrap().equal(&whole));
 
     let mut value = whole.as_value().unwrap();
     value.set_to_value().unwrap();
@@ -492,17 +431,10 @@ fn valuetypes() {
     value.set_to_null().unwrap();
     assert!(value.is_null());
     assert_eq!(value.position(), None);
-    assert_eq!(
-        *whole.to_any().unwrap().dynamic().as_ref().unwrap(),
-        Dynamic::Null
-    );
+    assert_eq!(*whole.to_any().unwrap().dynamic().as_ref().unwrap(), Dynamic::Null);
 
     let nothing = of(&node()).to_any().unwrap();
-    let members = [
-        ("id", Any::new(1i32)),
-        ("name", Any::new("n".to_owned())),
-        ("next", nothing),
-    ];
+    let members = [("id", Any::new(1i32)), ("name", Any::new("n".to_owned())), ("next", nothing)];
     let mut whole = of(&node());
     whole.as_value().unwrap().set_members(&members).unwrap();
     assert_eq!(whole.value().at("name"), Some(&Dynamic::from("n")));
@@ -555,10 +487,7 @@ fn value_boxes() {
     boxed.set_boxed_value_as_dyn_any(&inside).unwrap();
     boxed.boxed_value_as_dyn_any().unwrap().insert(4).unwrap();
     assert_eq!(boxed.component_count(), 1);
-    assert_eq!(
-        boxed.boxed_value().unwrap().dynamic().unwrap().at("x"),
-        Some(&Dynamic::Long(4))
-    );
+    assert_eq!(boxed.boxed_value().unwrap().dynamic().unwrap().at("x"), Some(&Dynamic::Long(4)));
     let again = DynAny::from_any(&whole.to_any().unwrap()).unwrap();
     assert!(again.equal(&whole));
     is_mismatch(whole.as_value());

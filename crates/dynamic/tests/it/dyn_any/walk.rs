@@ -24,10 +24,7 @@ fn rebuild(from: &mut DynAny<'_>, to: &mut DynAny<'_>) {
             let mut built = to.as_union().unwrap();
             built.set_discriminator(&discriminator).unwrap();
             assert_eq!(union.has_no_active_member(), built.has_no_active_member());
-            assert_eq!(
-                union.is_set_to_default_member(),
-                built.is_set_to_default_member()
-            );
+            assert_eq!(union.is_set_to_default_member(), built.is_set_to_default_member());
             if !union.has_no_active_member() {
                 assert_eq!(union.member_name().unwrap(), built.member_name().unwrap());
                 assert_eq!(built.position(), Some(1));

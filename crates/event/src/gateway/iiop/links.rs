@@ -30,14 +30,9 @@ pub(super) const NIL: SystemException =
 
 /// The types and sources in a list of subscriptions: what is no group. A filter that cannot be told so is any.
 pub(in crate::gateway) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
-    let headers = subscriptions
-        .dependencies
-        .iter()
-        .map(|one| one.event.header);
+    let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
     let events = headers.filter(|header| !RESERVED.contains(&header.r#type));
-    events
-        .map(|header| (header.r#type, header.source))
-        .collect()
+    events.map(|header| (header.r#type, header.source)).collect()
 }
 
 impl Links {
@@ -50,20 +45,11 @@ impl Links {
         options: &IiopOptions,
     ) -> Result<Self, SystemException> {
         let suppliers = to.for_suppliers()?.ok_or(NIL)?;
-        let supplier = from
-            .for_consumers()?
-            .ok_or(NIL)?
-            .obtain_push_supplier()?
-            .ok_or(NIL)?;
+        let supplier = from.for_consumers()?.ok_or(NIL)?.obtain_push_supplier()?.ok_or(NIL)?;
         let per_source = options.proxy_per_source;
-        let sources: BTreeSet<i32> = wanted
-            .iter()
-            .map(|key| if per_source { key.1 } else { ANY })
-            .collect();
-        let mut links = Self {
-            supplier,
-            consumers: BTreeMap::new(),
-        };
+        let sources: BTreeSet<i32> =
+            wanted.iter().map(|key| if per_source { key.1 } else { ANY }).collect();
+        let mut links = Self { supplier, consumers: BTreeMap::new() };
         for source in sources {
             // Events of a source that is named, and of types that are asked for of any.
             let of = |key: &Key| !per_source || key.1 == source || key.1 == ANY;
@@ -83,10 +69,7 @@ impl Links {
         keys: Vec<Key>,
     ) -> Result<(), SystemException> {
         let proxy = suppliers.obtain_push_consumer()?.ok_or(NIL)?;
-        let published = SupplierQos {
-            is_gateway: true,
-            ..publishes(keys)
-        };
+        let published = SupplierQos { is_gateway: true, ..publishes(keys) };
         let connected = proxy.connect_push_supplier(None, &published);
         // Also one that is not connected has to be given back.
         self.consumers.insert(source, proxy);
@@ -99,18 +82,9 @@ impl Links {
         gate: &PushConsumerRef,
         wanted: &BTreeSet<Key>,
     ) -> Result<(), SystemException> {
-        let wanted = Filter::any_of(
-            wanted
-                .iter()
-                .map(|&(one, source)| Filter::event(one, source)),
-        );
-        let wanted = ConsumerQos {
-            is_gateway: true,
-            ..asks_for(&wanted)
-        };
-        self.supplier
-            .connect_push_consumer(Some(gate), &wanted)
-            .map_err(|_| NIL)
+        let wanted = Filter::any_of(wanted.iter().map(|&(one, source)| Filter::event(one, source)));
+        let wanted = ConsumerQos { is_gateway: true, ..asks_for(&wanted) };
+        self.supplier.connect_push_consumer(Some(gate), &wanted).map_err(|_| NIL)
     }
 
     /// Pushes an event through the proxy of its source.
@@ -125,10 +99,7 @@ impl Links {
     /// Whether both channels still know the links.
     pub(super) fn exist(&self) -> bool {
         exists(self.supplier.reference())
-            && self
-                .consumers
-                .values()
-                .all(|proxy| exists(proxy.reference()))
+            && self.consumers.values().all(|proxy| exists(proxy.reference()))
     }
 
     /// Disconnects. What a channel that is gone answers does not matter.

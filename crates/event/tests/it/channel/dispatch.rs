@@ -56,13 +56,7 @@ fn two_lanes() -> EventChannel {
 }
 
 fn in_lane(lane: usize) -> ConsumerDispatch {
-    ConsumerDispatch {
-        queue: Qos {
-            lane,
-            ..Qos::default()
-        },
-        ..ConsumerDispatch::default()
-    }
+    ConsumerDispatch { queue: Qos { lane, ..Qos::default() }, ..ConsumerDispatch::default() }
 }
 
 #[test]
@@ -71,12 +65,8 @@ fn each_consumer_is_dispatched_by_the_lane_it_asked_for() {
     let (low, high) = (Arc::new(Gate::default()), Arc::new(Gate::default()));
     let all = asks(&Filter::ALL);
     let _low = channel.connect_consumer(low.clone(), &all).unwrap();
-    let _high = channel
-        .connect_consumer_with(high.clone(), &all, in_lane(1))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let _high = channel.connect_consumer_with(high.clone(), &all, in_lane(1)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     high.open();
     supplier.push(&[event(17, 1, 7)]).unwrap();
     // The lane of the low one is stuck meanwhile.
@@ -101,12 +91,8 @@ fn events_are_ordered_and_dropped_by_the_priorities_of_the_consumer() {
         ..ConsumerDispatch::default()
     };
     let all = asks(&Filter::ALL);
-    let _gate = channel
-        .connect_consumer_with(gate.clone(), &all, urgent)
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
+    let _gate = channel.connect_consumer_with(gate.clone(), &all, urgent).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
     let push = |event_type, source, payload| {
         let events = [event(event_type, source, payload)];
         supplier.push(&events).unwrap();
@@ -134,16 +120,8 @@ fn the_owner_of_a_channel_chooses_for_consumers_elsewhere() {
     let chosen = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&chosen);
     channel.dispatch_by(move |wanted, dispatch| {
-        seen.lock()
-            .unwrap()
-            .push(wanted.dependencies.last().unwrap().event.header.r#type);
-        ConsumerDispatch {
-            queue: Qos {
-                lane: 1,
-                ..dispatch.queue
-            },
-            ..dispatch
-        }
+        seen.lock().unwrap().push(wanted.dependencies.last().unwrap().event.header.r#type);
+        ConsumerDispatch { queue: Qos { lane: 1, ..dispatch.queue }, ..dispatch }
     });
     let served = channel.clone().serve(&server, "EventService").unwrap();
     let reference = served.reference().to_ior();
@@ -223,14 +201,7 @@ fn priorities_share_no_lock_for_an_event() {
         scope.spawn(|| push(&low_supplier, &low, 17));
         scope.spawn(|| push(&high_supplier, &high, 18));
     });
-    let locks = |of: &Locks| {
-        of.taken
-            .lock()
-            .unwrap()
-            .iter()
-            .copied()
-            .collect::<BTreeSet<_>>()
-    };
+    let locks = |of: &Locks| of.taken.lock().unwrap().iter().copied().collect::<BTreeSet<_>>();
     let (low, high) = (locks(&low), locks(&high));
     assert!(!low.is_empty() && !high.is_empty());
     assert!(low.is_disjoint(&high), "{low:x?} and {high:x?}");

@@ -64,9 +64,7 @@ fn an_event_is_marshalled_once_for_a_hundred_consumers_elsewhere() {
             let connected = proxy.connect_push_consumer(Some(&object), &asks(&Filter::ALL));
             connected.unwrap();
         }
-        let supplier = channel
-            .connect_supplier(None, &publishes([(17, 1)]))
-            .unwrap();
+        let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
         let marshalled = Arc::new(AtomicU64::new(0));
         let mut with = event(17, 1, 1);
         with.data.any_value = oxorb::Any::new(Counted(Arc::clone(&marshalled)));

@@ -19,11 +19,7 @@ use crate::channel::{Record, asks, event, publishes};
 /// A channel with room for one of each.
 fn small() -> EventChannel {
     EventChannel::new(ChannelOptions {
-        limits: Limits {
-            consumers: 1,
-            suppliers: 1,
-            ..Limits::default()
-        },
+        limits: Limits { consumers: 1, suppliers: 1, ..Limits::default() },
         ..ChannelOptions::default()
     })
 }
@@ -59,11 +55,7 @@ fn refused_consumers_leave_no_proxy_behind() {
         };
         assert!(refused.to_string().contains("connect_push_consumer"));
     }
-    drop(
-        remote
-            .join_consumer(Record::new(), &asks(&Filter::ALL))
-            .unwrap(),
-    );
+    drop(remote.join_consumer(Record::new(), &asks(&Filter::ALL)).unwrap());
     client.shutdown(true).unwrap();
     orb.shutdown(true).unwrap();
 }
@@ -102,12 +94,8 @@ fn a_consumer_that_is_let_go_learns_of_it() {
     let channel = EventChannel::new(ChannelOptions::default());
     let record = Record::new();
     let panics = Arc::new(Panics(record.clone()));
-    let consumer = channel
-        .connect_consumer(panics, &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let consumer = channel.connect_consumer(panics, &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     while consumer.is_connected() {
         supplier.push(&[event(17, 1, 0)]).unwrap();
     }
@@ -127,28 +115,18 @@ fn a_consumer_that_its_queue_lets_go_learns_of_it() {
         }
     }
     let options = ChannelOptions {
-        control: Control {
-            failures: u32::MAX,
-            ..Control::default()
-        },
+        control: Control { failures: u32::MAX, ..Control::default() },
         ..ChannelOptions::default()
     };
-    let queue = Qos {
-        failures: 2,
-        ..Qos::default()
-    };
+    let queue = Qos { failures: 2, ..Qos::default() };
     let channel = EventChannel::queued(options, Plan::pool(1), queue).unwrap();
     let (told, notices) = mpsc::channel();
     let told = std::sync::Mutex::new(told);
     channel.log(move |notice| drop(told.lock().unwrap().send(notice.to_string())));
     let record = Record::new();
     let panics = Arc::new(Panics(record.clone()));
-    let consumer = channel
-        .connect_consumer(panics, &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let consumer = channel.connect_consumer(panics, &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     supplier.push(&[event(17, 1, 0)]).unwrap();
     supplier.push(&[event(17, 1, 1)]).unwrap();
     let notice = notices.recv_timeout(Duration::from_secs(30)).unwrap();
@@ -170,10 +148,7 @@ impl Observer for Slow {
             self.came.send(()).unwrap();
             let _ = go.recv_timeout(Duration::from_secs(20));
         }
-        let types = wanted
-            .dependencies
-            .iter()
-            .map(|one| one.event.header.r#type);
+        let types = wanted.dependencies.iter().map(|one| one.event.header.r#type);
         *self.last.lock().unwrap() = types.collect();
         Ok(())
     }
@@ -199,9 +174,8 @@ fn the_last_that_a_new_observer_hears_is_how_it_is() {
     };
     comes.recv().unwrap();
     // While the new one is told that nobody asks for anything.
-    let _consumer = channel
-        .connect_consumer(Record::new(), &asks(&Filter::event_type(17)))
-        .unwrap();
+    let _consumer =
+        channel.connect_consumer(Record::new(), &asks(&Filter::event_type(17))).unwrap();
     go.send(()).unwrap();
     appending.join().unwrap();
     assert!(slow.last.lock().unwrap().contains(&17));
@@ -219,10 +193,7 @@ fn timeouts_below_the_least_period_are_refused() {
         let Err(ConnectError::Filter(why)) = connect(9_999) else {
             panic!("0.9999 ms were taken");
         };
-        let wanted = FilterErrorKind::TooShort {
-            period: 9_999,
-            least: 10_000,
-        };
+        let wanted = FilterErrorKind::TooShort { period: 9_999, least: 10_000 };
         assert_eq!((why.at, why.kind), (2, wanted));
         drop(connect(10_000).unwrap());
     }
@@ -231,20 +202,13 @@ fn timeouts_below_the_least_period_are_refused() {
 #[test]
 fn conjunctions_collect_within_a_limit_and_count_what_is_beyond() {
     let channel = EventChannel::new(ChannelOptions {
-        limits: Limits {
-            collected: 100,
-            ..Limits::default()
-        },
+        limits: Limits { collected: 100, ..Limits::default() },
         ..ChannelOptions::default()
     });
     let record = Record::new();
     let three = Filter::each_of([17, 18, 19].map(Filter::event_type));
-    let _consumer = channel
-        .connect_consumer(record.clone(), &asks(&three))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
+    let _consumer = channel.connect_consumer(record.clone(), &asks(&three)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
     let push = |event_type, octets| {
         let mut event = event(event_type, 1, 7);
         event.data.payload = vec![7; octets];

@@ -15,21 +15,11 @@ use crate::channel::{Record, asks, event, publishes};
 fn consumers_get_what_they_ask_for_in_the_order_of_the_supplier() {
     let channel = EventChannel::new(ChannelOptions::default());
     let [a, b, all] = [Record::new(), Record::new(), Record::new()];
-    let _a = channel
-        .connect_consumer(a.clone(), &asks(&Filter::event_type(17)))
-        .unwrap();
-    let _b = channel
-        .connect_consumer(b.clone(), &asks(&Filter::event(17, 2)))
-        .unwrap();
-    let _all = channel
-        .connect_consumer(all.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
-    supplier
-        .push(&[event(17, 1, 1), event(17, 2, 2), event(18, 2, 3)])
-        .unwrap();
+    let _a = channel.connect_consumer(a.clone(), &asks(&Filter::event_type(17))).unwrap();
+    let _b = channel.connect_consumer(b.clone(), &asks(&Filter::event(17, 2))).unwrap();
+    let _all = channel.connect_consumer(all.clone(), &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
+    supplier.push(&[event(17, 1, 1), event(17, 2, 2), event(18, 2, 3)]).unwrap();
     assert_eq!(a.events(), [(17, 1, 1), (17, 2, 2)]);
     assert_eq!(b.events(), [(17, 2, 2)]);
     // Sets are filtered event by event.
@@ -41,20 +31,13 @@ fn a_supplier_reaches_those_whom_its_publications_concern() {
     let reached = |options: ChannelOptions| {
         let channel = EventChannel::new(options);
         let all = Record::new();
-        let _all = channel
-            .connect_consumer(all.clone(), &asks(&Filter::event_type(18)))
-            .unwrap();
-        let supplier = channel
-            .connect_supplier(None, &publishes([(17, 1)]))
-            .unwrap();
+        let _all = channel.connect_consumer(all.clone(), &asks(&Filter::event_type(18))).unwrap();
+        let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
         supplier.push(&[event(18, 1, 1)]).unwrap();
         all.events().len()
     };
     assert_eq!(reached(ChannelOptions::default()), 0);
-    let options = ChannelOptions {
-        supplier_filtering: false,
-        ..ChannelOptions::default()
-    };
+    let options = ChannelOptions { supplier_filtering: false, ..ChannelOptions::default() };
     assert_eq!(reached(options), 1);
 }
 
@@ -63,26 +46,15 @@ fn consumers_that_do_not_match_cost_an_event_nothing() {
     let asked = |others: i32| {
         let channel = EventChannel::new(ChannelOptions::default());
         let consumer = Record::new();
-        let connect = |filter| {
-            channel
-                .connect_consumer(consumer.clone(), &asks(&filter))
-                .unwrap()
-        };
+        let connect = |filter| channel.connect_consumer(consumer.clone(), &asks(&filter)).unwrap();
         let _matches = [
             connect(Filter::event(17, 1)),
             connect(Filter::event_type(17)),
             connect(Filter::source(1)),
-            connect(Filter::any_of([
-                Filter::event(17, 1),
-                Filter::event_type(17),
-            ])),
+            connect(Filter::any_of([Filter::event(17, 1), Filter::event_type(17)])),
         ];
-        let _others: Vec<_> = (0..others)
-            .map(|n| connect(Filter::event(100 + n, 1)))
-            .collect();
-        let supplier = channel
-            .connect_supplier(None, &publishes([(0, 0)]))
-            .unwrap();
+        let _others: Vec<_> = (0..others).map(|n| connect(Filter::event(100 + n, 1))).collect();
+        let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
         for _ in 0..10 {
             supplier.push(&[event(17, 1, 0)]).unwrap();
         }
@@ -97,44 +69,28 @@ fn consumers_that_do_not_match_cost_an_event_nothing() {
 fn suspended_consumers_get_nothing_and_it_is_counted() {
     let channel = EventChannel::new(ChannelOptions::default());
     let record = Record::new();
-    let consumer = channel
-        .connect_consumer(record.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let consumer = channel.connect_consumer(record.clone(), &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     consumer.suspend();
     supplier.push(&[event(17, 1, 1)]).unwrap();
     consumer.resume();
     supplier.push(&[event(17, 1, 2)]).unwrap();
     assert_eq!(record.events(), [(17, 1, 2)]);
     let counted = &channel.statistics().consumers[0];
-    assert_eq!(
-        (counted.matched, counted.suspended, counted.delivered),
-        (2, 1, 1)
-    );
+    assert_eq!((counted.matched, counted.suspended, counted.delivered), (2, 1, 1));
 }
 
 #[test]
 fn destroy_tells_everybody_and_ends_everything() {
     let channel = EventChannel::new(ChannelOptions::default());
     let [consumer, supplier] = [Record::new(), Record::new()];
-    let connected = channel
-        .connect_consumer(consumer.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let pushing = channel
-        .connect_supplier(Some(supplier.clone()), &publishes([(17, 1)]))
-        .unwrap();
+    let connected = channel.connect_consumer(consumer.clone(), &asks(&Filter::ALL)).unwrap();
+    let pushing = channel.connect_supplier(Some(supplier.clone()), &publishes([(17, 1)])).unwrap();
     channel.destroy();
     assert_eq!((consumer.disconnects(), supplier.disconnects()), (1, 1));
     assert!(!connected.is_connected() && !pushing.is_connected());
-    assert_eq!(
-        pushing.push(&[event(17, 1, 1)]),
-        Err(PushError::NotConnected)
-    );
-    let refused = channel
-        .connect_consumer(consumer, &asks(&Filter::ALL))
-        .unwrap_err();
+    assert_eq!(pushing.push(&[event(17, 1, 1)]), Err(PushError::NotConnected));
+    let refused = channel.connect_consumer(consumer, &asks(&Filter::ALL)).unwrap_err();
     assert_eq!(refused, ConnectError::Destroyed);
     channel.destroy();
     assert_eq!(supplier.disconnects(), 1);
@@ -178,15 +134,12 @@ fn destroy_while_dispatching_tells_everybody_once() {
         let _before = channel.connect_consumer(before.clone(), &wanted).unwrap();
         let _ender = channel.connect_consumer(ender.clone(), &wanted).unwrap();
         let _after = channel.connect_consumer(after.clone(), &wanted).unwrap();
-        let pushing = channel
-            .connect_supplier(Some(supplier.clone()), &publishes([(17, 1)]))
-            .unwrap();
+        let pushing =
+            channel.connect_supplier(Some(supplier.clone()), &publishes([(17, 1)])).unwrap();
         let all = [1, 2, 3].map(|number| event(17, 1, number));
         let _ = pushing.push(&all);
         crate::channel::until("everybody is told", || {
-            [&before, &after, &supplier]
-                .iter()
-                .all(|one| one.disconnects() == 1)
+            [&before, &after, &supplier].iter().all(|one| one.disconnects() == 1)
                 && *ender.disconnects.lock().unwrap() == 1
         });
         assert_eq!(pushing.push(&all), Err(PushError::NotConnected));
@@ -217,13 +170,9 @@ fn limits_are_named() {
     assert!(refused.to_string().contains("Limits::consumers"));
     drop(one);
     let _one = connect().unwrap();
-    let refused = channel
-        .connect_supplier(None, &publishes([(17, 1), (18, 1)]))
-        .unwrap_err();
+    let refused = channel.connect_supplier(None, &publishes([(17, 1), (18, 1)])).unwrap_err();
     assert_eq!(refused, ConnectError::Limit("publications", 1));
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let refused = channel.connect_supplier(None, &publishes([])).unwrap_err();
     assert_eq!(refused, ConnectError::Limit("suppliers", 1));
     let three = [event(17, 1, 1), event(17, 1, 1), event(17, 1, 1)];
@@ -251,28 +200,16 @@ fn a_consumer_that_panics_harms_nobody_and_is_let_go() {
     let log = Arc::clone(&notices);
     channel.log(move |notice| log.lock().unwrap().push(notice.clone()));
     let record = Record::new();
-    let panics = channel
-        .connect_consumer(Arc::new(Panics), &asks(&Filter::ALL))
-        .unwrap();
-    let _other = channel
-        .connect_consumer(record.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let panics = channel.connect_consumer(Arc::new(Panics), &asks(&Filter::ALL)).unwrap();
+    let _other = channel.connect_consumer(record.clone(), &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     for n in 0..5 {
         supplier.push(&[event(17, 1, n)]).unwrap();
     }
     assert_eq!(record.events().len(), 5);
     assert!(!panics.is_connected());
     let notices = notices.lock().unwrap();
-    assert!(matches!(
-        notices[..],
-        [Notice::Released {
-            why: Released::Failures(3, _),
-            ..
-        }]
-    ));
+    assert!(matches!(notices[..], [Notice::Released { why: Released::Failures(3, _), .. }]));
 }
 
 #[test]
@@ -289,11 +226,7 @@ fn consumers_push_and_leave_from_within() {
     impl PushConsumer for Answers {
         fn push(&self, events: &[Event]) {
             let first = events[0].data.payload[0];
-            self.supplier
-                .get()
-                .unwrap()
-                .push(&[event(18, 1, first)])
-                .unwrap();
+            self.supplier.get().unwrap().push(&[event(18, 1, first)]).unwrap();
             if first == 2 {
                 drop(self.own.lock().unwrap().take());
             }
@@ -304,25 +237,15 @@ fn consumers_push_and_leave_from_within() {
     }
     let channel = EventChannel::new(ChannelOptions::default());
     let (answers, record) = (Arc::new(Answers::default()), Record::new());
-    let answering = channel
-        .connect_supplier(None, &publishes([(18, 1)]))
-        .unwrap();
+    let answering = channel.connect_supplier(None, &publishes([(18, 1)])).unwrap();
     answers.supplier.set(answering).unwrap();
     // A filter with a memory has a lock of its own, which is not held meanwhile.
-    let filter = Filter::any_of([
-        Filter::each_of([Filter::event_type(17)]),
-        Filter::event_type(19),
-    ]);
-    let own = channel
-        .connect_consumer(answers.clone(), &asks(&filter))
-        .unwrap();
+    let filter =
+        Filter::any_of([Filter::each_of([Filter::event_type(17)]), Filter::event_type(19)]);
+    let own = channel.connect_consumer(answers.clone(), &asks(&filter)).unwrap();
     *answers.own.lock().unwrap() = Some(own);
-    let _record = channel
-        .connect_consumer(record.clone(), &asks(&Filter::event_type(18)))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let _record = channel.connect_consumer(record.clone(), &asks(&Filter::event_type(18))).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     for n in 1..=3 {
         supplier.push(&[event(17, 1, n)]).unwrap();
     }
@@ -331,10 +254,8 @@ fn consumers_push_and_leave_from_within() {
 
 #[test]
 fn timestamps_are_written_on_wish() {
-    let channel = EventChannel::new(ChannelOptions {
-        timestamps: true,
-        ..ChannelOptions::default()
-    });
+    let channel =
+        EventChannel::new(ChannelOptions { timestamps: true, ..ChannelOptions::default() });
     struct Looks;
     impl oxorb_event::rtec_event_comm::PushConsumer for Looks {
         fn push(&self, events: &[oxorb_event::rtec_event_comm::Event]) {
@@ -345,12 +266,8 @@ fn timestamps_are_written_on_wish() {
             Ok(())
         }
     }
-    let _looks = channel
-        .connect_consumer(Arc::new(Looks), &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let _looks = channel.connect_consumer(Arc::new(Looks), &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     supplier.push(&[event(17, 1, 1)]).unwrap();
     assert_eq!(channel.statistics().consumers[0].delivered, 1);
 }
@@ -359,19 +276,9 @@ fn timestamps_are_written_on_wish() {
 fn wildcards_in_events_reach_everybody() {
     let channel = EventChannel::new(ChannelOptions::default());
     let record = Record::new();
-    let _some = channel
-        .connect_consumer(record.clone(), &asks(&Filter::event(17, 2)))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
-    supplier
-        .push(&[
-            event(event_type::ANY, 2, 1),
-            event(17, 0, 2),
-            event(18, 0, 3),
-        ])
-        .unwrap();
+    let _some = channel.connect_consumer(record.clone(), &asks(&Filter::event(17, 2))).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
+    supplier.push(&[event(event_type::ANY, 2, 1), event(17, 0, 2), event(18, 0, 3)]).unwrap();
     assert_eq!(record.events(), [(0, 2, 1), (17, 0, 2)]);
 }
 
@@ -379,12 +286,8 @@ fn wildcards_in_events_reach_everybody() {
 fn a_gateway_does_not_get_back_what_it_brought() {
     let channel = EventChannel::new(ChannelOptions::default());
     let [gateway, other] = [Record::new(), Record::new()];
-    let out = channel
-        .connect_consumer(gateway.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let _other = channel
-        .connect_consumer(other.clone(), &asks(&Filter::ALL))
-        .unwrap();
+    let out = channel.connect_consumer(gateway.clone(), &asks(&Filter::ALL)).unwrap();
+    let _other = channel.connect_consumer(other.clone(), &asks(&Filter::ALL)).unwrap();
     let [brought, own] = [(), ()].map(|()| {
         let connected = channel.connect_supplier(None, &publishes([(0, 0)]));
         connected.unwrap()

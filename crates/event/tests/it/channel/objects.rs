@@ -30,17 +30,10 @@ struct Bench {
 impl Bench {
     fn new(options: ChannelOptions) -> Bench {
         let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-        let served = EventChannel::new(options)
-            .serve(&server, "EventService")
-            .unwrap();
+        let served = EventChannel::new(options).serve(&server, "EventService").unwrap();
         let client = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let channel = client.resolve(&url(&served, "EventService")).unwrap();
-        Bench {
-            server,
-            client,
-            served,
-            channel,
-        }
+        Bench { server, client, served, channel }
     }
 
     fn consumer_proxy(&self) -> ProxyPushSupplierRef {
@@ -58,17 +51,13 @@ impl Bench {
         let record = Record::new();
         let object: PushConsumerRef = self.client.root_poa().activate(record.clone()).unwrap();
         let proxy = self.consumer_proxy();
-        proxy
-            .connect_push_consumer(Some(&object), &asks(filter))
-            .unwrap();
+        proxy.connect_push_consumer(Some(&object), &asks(filter)).unwrap();
         (record, object, proxy)
     }
 
     fn supplier(&self) -> ProxyPushConsumerRef {
         let proxy = self.supplier_proxy();
-        proxy
-            .connect_push_supplier(None, &publishes([(0, 0)]))
-            .unwrap();
+        proxy.connect_push_supplier(None, &publishes([(0, 0)])).unwrap();
         proxy
     }
 }
@@ -126,9 +115,7 @@ fn a_supplier_without_an_object_that_falls_silent_is_let_go() {
     let notice = of("a notice");
     assert!(notice.contains("pushed nothing for 50ms"), "{notice}");
     assert_eq!(channel.statistics().suppliers.len(), 1);
-    until("the object is gone", || {
-        proxy.reference().non_existent() == Ok(true)
-    });
+    until("the object is gone", || proxy.reference().non_existent() == Ok(true));
 }
 
 #[test]
@@ -144,38 +131,23 @@ fn events_with_an_any_keep_it() {
             Ok(())
         }
     }
-    let object: PushConsumerRef = bench
-        .client
-        .root_poa()
-        .activate(Reads(record.clone()))
-        .unwrap();
+    let object: PushConsumerRef = bench.client.root_poa().activate(Reads(record.clone())).unwrap();
     let proxy = bench.consumer_proxy();
-    proxy
-        .connect_push_consumer(Some(&object), &asks(&Filter::ALL))
-        .unwrap();
+    proxy.connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap();
     let mut with = event(17, 1, 1);
     with.data.any_value = oxorb::Any::new("né".to_owned());
     bench.supplier().push(&[with]).unwrap();
-    until("the any", || {
-        record.lock().unwrap().as_deref() == Some("né")
-    });
+    until("the any", || record.lock().unwrap().as_deref() == Some("né"));
 }
 
 #[test]
 fn nil_twice_and_nonsense_are_refused_as_in_tao() {
     let bench = Bench::new(ChannelOptions::default());
     let (_, object, proxy) = bench.consumer(&Filter::ALL);
-    let refused = proxy
-        .connect_push_consumer(Some(&object), &asks(&Filter::ALL))
-        .unwrap_err();
-    assert!(matches!(
-        refused,
-        ConnectPushConsumerError::AlreadyConnected(_)
-    ));
+    let refused = proxy.connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap_err();
+    assert!(matches!(refused, ConnectPushConsumerError::AlreadyConnected(_)));
     let idle = bench.consumer_proxy();
-    let refused = idle
-        .connect_push_consumer(None, &asks(&Filter::ALL))
-        .unwrap_err();
+    let refused = idle.connect_push_consumer(None, &asks(&Filter::ALL)).unwrap_err();
     let ConnectPushConsumerError::System(nil) = refused else {
         panic!("{refused}");
     };
@@ -183,23 +155,15 @@ fn nil_twice_and_nonsense_are_refused_as_in_tao() {
     let mut nonsense = ConsumerQos::default();
     nonsense.dependencies.push(Default::default());
     nonsense.dependencies[0].event.header.r#type = event_type::NEGATION_DESIGNATOR;
-    let refused = idle
-        .connect_push_consumer(Some(&object), &nonsense)
-        .unwrap_err();
+    let refused = idle.connect_push_consumer(Some(&object), &nonsense).unwrap_err();
     assert!(matches!(refused, ConnectPushConsumerError::TypeError(_)));
     let refused = idle.disconnect_push_supplier().unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::BadInvOrder);
     // What was refused leaves the proxy as it was.
-    idle.connect_push_consumer(Some(&object), &asks(&Filter::ALL))
-        .unwrap();
+    idle.connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap();
     let supplier = bench.supplier();
-    let refused = supplier
-        .connect_push_supplier(None, &publishes([]))
-        .unwrap_err();
-    assert!(matches!(
-        refused,
-        ConnectPushSupplierError::AlreadyConnected(_)
-    ));
+    let refused = supplier.connect_push_supplier(None, &publishes([])).unwrap_err();
+    assert!(matches!(refused, ConnectPushSupplierError::AlreadyConnected(_)));
 }
 
 #[test]
@@ -210,13 +174,9 @@ fn peers_may_connect_again_where_the_channel_lets_them() {
         ..ChannelOptions::default()
     });
     let (before, object, proxy) = bench.consumer(&Filter::event_type(17));
-    proxy
-        .connect_push_consumer(Some(&object), &asks(&Filter::event_type(18)))
-        .unwrap();
+    proxy.connect_push_consumer(Some(&object), &asks(&Filter::event_type(18))).unwrap();
     let supplier = bench.supplier();
-    supplier
-        .connect_push_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
+    supplier.connect_push_supplier(None, &publishes([(0, 0)])).unwrap();
     supplier.push(&[event(17, 1, 1), event(18, 1, 2)]).unwrap();
     assert_eq!(before.wait(1), [(18, 1, 2)]);
 }
@@ -224,10 +184,8 @@ fn peers_may_connect_again_where_the_channel_lets_them() {
 #[test]
 fn disconnected_proxies_are_gone_and_peers_are_called_back_on_wish() {
     for disconnect_callbacks in [false, true] {
-        let bench = Bench::new(ChannelOptions {
-            disconnect_callbacks,
-            ..ChannelOptions::default()
-        });
+        let bench =
+            Bench::new(ChannelOptions { disconnect_callbacks, ..ChannelOptions::default() });
         let (consumer, _, proxy) = bench.consumer(&Filter::ALL);
         proxy.disconnect_push_supplier().unwrap();
         assert_eq!(consumer.disconnects(), u32::from(disconnect_callbacks));
@@ -236,9 +194,7 @@ fn disconnected_proxies_are_gone_and_peers_are_called_back_on_wish() {
         let record = Record::new();
         let object: PushSupplierRef = bench.client.root_poa().activate(record.clone()).unwrap();
         let proxy = bench.supplier_proxy();
-        proxy
-            .connect_push_supplier(Some(&object), &publishes([]))
-            .unwrap();
+        proxy.connect_push_supplier(Some(&object), &publishes([])).unwrap();
         proxy.disconnect_push_consumer().unwrap();
         assert_eq!(record.disconnects(), u32::from(disconnect_callbacks));
         assert!(bench.served.channel().statistics().suppliers.is_empty());
@@ -266,14 +222,10 @@ fn destroy_over_the_wire_tells_everybody() {
     let record = Record::new();
     let object: PushSupplierRef = bench.client.root_poa().activate(record.clone()).unwrap();
     let supplier = bench.supplier_proxy();
-    supplier
-        .connect_push_supplier(Some(&object), &publishes([]))
-        .unwrap();
+    supplier.connect_push_supplier(Some(&object), &publishes([])).unwrap();
     bench.channel.destroy().unwrap();
     assert_eq!((consumer.disconnects(), record.disconnects()), (1, 1));
-    until("the channel's object is gone", || {
-        bench.channel.for_consumers().is_err()
-    });
+    until("the channel's object is gone", || bench.channel.for_consumers().is_err());
     assert!(bench.served.channel().is_destroyed());
 }
 
@@ -294,20 +246,14 @@ fn destroy_tells_peers_side_by_side() {
 
     let bench = Bench::new(ChannelOptions {
         call_timeout: Duration::from_secs(60),
-        control: Control {
-            period: None,
-            ..Control::default()
-        },
+        control: Control { period: None, ..Control::default() },
         ..ChannelOptions::default()
     });
     let (barrier, told) = (Arc::new(Barrier::new(4)), Arc::<AtomicU32>::default());
     for _ in 0..4 {
         let consumer = Together(barrier.clone(), told.clone());
         let object: PushConsumerRef = bench.client.root_poa().activate(consumer).unwrap();
-        bench
-            .consumer_proxy()
-            .connect_push_consumer(Some(&object), &asks(&Filter::ALL))
-            .unwrap();
+        bench.consumer_proxy().connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap();
     }
     bench.served.channel().destroy();
     assert_eq!(told.load(SeqCst), 4);
@@ -317,11 +263,7 @@ fn destroy_tells_peers_side_by_side() {
 #[test]
 fn octets_of_values_count() {
     let bench = Bench::new(ChannelOptions {
-        limits: Limits {
-            octets: 1_000,
-            collected: 1_500,
-            ..Limits::default()
-        },
+        limits: Limits { octets: 1_000, collected: 1_500, ..Limits::default() },
         ..ChannelOptions::default()
     });
     let both = Filter::each_of([17, 18, 19].map(Filter::event_type));
@@ -337,21 +279,13 @@ fn octets_of_values_count() {
     until("it is refused", || statistics().suppliers[0].refused == 1);
     push(17, 900);
     push(18, 900);
-    until("they are dropped", || {
-        statistics().consumers[0].uncollected == 2
-    });
+    until("they are dropped", || statistics().consumers[0].uncollected == 2);
 }
 
 #[test]
 fn a_consumer_that_is_gone_is_let_go() {
-    let control = Control {
-        period: Some(Duration::from_millis(20)),
-        ..Control::default()
-    };
-    let bench = Bench::new(ChannelOptions {
-        control,
-        ..ChannelOptions::default()
-    });
+    let control = Control { period: Some(Duration::from_millis(20)), ..Control::default() };
+    let bench = Bench::new(ChannelOptions { control, ..ChannelOptions::default() });
     // One is found when it is asked.
     let (_, object, proxy) = bench.consumer(&Filter::ALL);
     bench.client.root_poa().deactivate(&object).unwrap();
@@ -364,14 +298,10 @@ fn a_consumer_that_is_gone_is_let_go() {
     let record = Record::new();
     let object: PushConsumerRef = other.root_poa().activate(record).unwrap();
     let proxy = bench.consumer_proxy();
-    proxy
-        .connect_push_consumer(Some(&object), &asks(&Filter::ALL))
-        .unwrap();
+    proxy.connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap();
     assert_eq!(channel.statistics().consumers.len(), 1);
     other.shutdown(true).unwrap();
-    until("it does not answer", || {
-        channel.statistics().consumers.is_empty()
-    });
+    until("it does not answer", || channel.statistics().consumers.is_empty());
 }
 
 #[test]
@@ -382,9 +312,7 @@ fn several_channels_of_one_server_are_strangers() {
     let other: EventChannelRef = bench.client.resolve(&url(&served, "Telemetry")).unwrap();
     assert!(other.for_consumers().unwrap().is_some());
     let (record, ..) = bench.consumer(&Filter::ALL);
-    let supplier = second
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let supplier = second.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     supplier.push(&[event(17, 1, 1)]).unwrap();
     bench.supplier().push(&[event(17, 1, 2)]).unwrap();
     assert_eq!(record.wait(1), [(17, 1, 2)]);
@@ -398,11 +326,7 @@ fn several_channels_of_one_server_are_strangers() {
 #[test]
 fn limits_answer_over_the_wire() {
     let bench = Bench::new(ChannelOptions {
-        limits: Limits {
-            consumers: 1,
-            observers: 0,
-            ..Limits::default()
-        },
+        limits: Limits { consumers: 1, observers: 0, ..Limits::default() },
         ..ChannelOptions::default()
     });
     let _one = bench.consumer_proxy();
@@ -413,15 +337,9 @@ fn limits_answer_over_the_wire() {
     let observer =
         oxorb_event::rtec_event_channel_admin::ObserverRef::from_ref(record.reference().clone());
     let refused = bench.channel.append_observer(Some(&observer)).unwrap_err();
-    assert!(matches!(
-        refused,
-        AppendObserverError::CantAppendObserver(_)
-    ));
+    assert!(matches!(refused, AppendObserverError::CantAppendObserver(_)));
     let refused = bench.channel.remove_observer(7).unwrap_err();
-    assert!(matches!(
-        refused,
-        RemoveObserverError::CantRemoveObserver(_)
-    ));
+    assert!(matches!(refused, RemoveObserverError::CantRemoveObserver(_)));
 }
 
 #[test]
@@ -442,14 +360,8 @@ fn a_consumer_in_the_process_of_the_channel_is_called_without_a_message() {
     let object: PushConsumerRef = bench.server.root_poa().activate(servant.clone()).unwrap();
     let admin = bench.served.reference().for_consumers().unwrap().unwrap();
     let proxy = admin.obtain_push_supplier().unwrap().unwrap();
-    proxy
-        .connect_push_consumer(Some(&object), &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = bench
-        .served
-        .channel()
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    proxy.connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap();
+    let supplier = bench.served.channel().connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let events = [event(17, 1, 1)];
     supplier.push(&events).unwrap();
     // The servant saw the supplier's own octets.

@@ -34,18 +34,12 @@ fn observers_are_told_at_once_and_after_each_change() {
     let channel = EventChannel::new(ChannelOptions::default());
     let watcher = std::sync::Arc::new(Watcher::default());
     let record = Record::new();
-    let one = channel
-        .connect_consumer(record.clone(), &asks(&Filter::event(17, 1)))
-        .unwrap();
+    let one = channel.connect_consumer(record.clone(), &asks(&Filter::event(17, 1))).unwrap();
     let handle = channel.append_observer(watcher.clone()).unwrap();
     let filter = Filter::each_of([Filter::event(17, 1), Filter::event_type(18)]);
-    let two = channel
-        .connect_consumer(record.clone(), &asks(&filter))
-        .unwrap();
+    let two = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
     drop(one);
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     // Gateways are not listed: events would go in circles.
     let mut gateway = asks(&Filter::event_type(99));
     gateway.is_gateway = true;
@@ -70,10 +64,7 @@ fn observers_are_told_at_once_and_after_each_change() {
 #[test]
 fn the_number_of_observers_is_limited() {
     let channel = EventChannel::new(ChannelOptions {
-        limits: Limits {
-            observers: 1,
-            ..Limits::default()
-        },
+        limits: Limits { observers: 1, ..Limits::default() },
         ..ChannelOptions::default()
     });
     let watcher = std::sync::Arc::new(Watcher::default());

@@ -9,13 +9,8 @@ use oxorb::{Interface as _, Orb};
 use oxorb_event::{ChannelOptions, EventChannel};
 use oxorb_testkit::peers::is_there;
 
-const IDL: [&str; 5] = [
-    "TimeBase",
-    "RtecBase",
-    "RtecDefaultEventData",
-    "RtecEventComm",
-    "RtecEventChannelAdmin",
-];
+const IDL: [&str; 5] =
+    ["TimeBase", "RtecBase", "RtecDefaultEventData", "RtecEventComm", "RtecEventChannelAdmin"];
 
 #[test]
 fn omniorb_supplies_and_consumes() {
@@ -29,14 +24,9 @@ fn omniorb_supplies_and_consumes() {
     let program = folder.join("client");
     let mut build = Command::new("g++");
     // -w: omniidl's own code is not ours to mend.
-    build
-        .args(["-std=c++17", "-w", "-pthread", "-I"])
-        .arg(&folder);
+    build.args(["-std=c++17", "-w", "-pthread", "-I"]).arg(&folder);
     build.arg("-I/usr/include/omniORB4/internal");
-    build
-        .arg("-o")
-        .arg(&program)
-        .arg(here.join("tests/peers/client.cc"));
+    build.arg("-o").arg(&program).arg(here.join("tests/peers/client.cc"));
     for name in IDL {
         let mut compile = Command::new("omniidl");
         compile.args(["-bcxx", "-Wba", "-C"]).arg(&folder);

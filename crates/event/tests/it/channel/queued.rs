@@ -36,11 +36,7 @@ impl PushConsumer for Stuck {
 }
 
 fn queued(events: usize, when_full: WhenFull) -> EventChannel {
-    let queue = Qos {
-        events,
-        when_full,
-        ..Qos::default()
-    };
+    let queue = Qos { events, when_full, ..Qos::default() };
     EventChannel::queued(ChannelOptions::default(), Plan::pool(2), queue).unwrap()
 }
 
@@ -48,15 +44,9 @@ fn queued(events: usize, when_full: WhenFull) -> EventChannel {
 fn a_stuck_consumer_delays_nobody_and_what_it_missed_is_counted() {
     let channel = queued(4, WhenFull::DropOldest);
     let (stuck, record) = (Arc::new(Stuck::default()), Record::new());
-    let _stuck = channel
-        .connect_consumer(stuck.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let _other = channel
-        .connect_consumer(record.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let _stuck = channel.connect_consumer(stuck.clone(), &asks(&Filter::ALL)).unwrap();
+    let _other = channel.connect_consumer(record.clone(), &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     for n in 0..20 {
         supplier.push(&[event(17, 1, n)]).unwrap();
         record.wait(usize::from(n) + 1);
@@ -80,15 +70,9 @@ fn sets_of_conjunctions_pass_through_queues() {
     let channel = queued(16, WhenFull::DropNewest);
     let record = Record::new();
     let filter = Filter::each_of([Filter::event_type(17), Filter::event_type(18)]);
-    let _pairs = channel
-        .connect_consumer(record.clone(), &asks(&filter))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
-    supplier
-        .push(&[event(17, 1, 1), event(18, 1, 2), event(17, 1, 3)])
-        .unwrap();
+    let _pairs = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
+    supplier.push(&[event(17, 1, 1), event(18, 1, 2), event(17, 1, 3)]).unwrap();
     assert_eq!(record.wait(1), [(17, 1, 1), (18, 1, 2)]);
 }
 
@@ -105,15 +89,9 @@ fn a_consumer_that_fails_is_let_go() {
     }
     let channel = queued(16, WhenFull::DropNewest);
     let record = Record::new();
-    let panics = channel
-        .connect_consumer(Arc::new(Panics), &asks(&Filter::ALL))
-        .unwrap();
-    let _other = channel
-        .connect_consumer(record.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let panics = channel.connect_consumer(Arc::new(Panics), &asks(&Filter::ALL)).unwrap();
+    let _other = channel.connect_consumer(record.clone(), &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let mut pushed = 0;
     while panics.is_connected() {
         supplier.push(&[event(17, 1, 0)]).unwrap();

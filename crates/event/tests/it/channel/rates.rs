@@ -15,11 +15,7 @@ fn limited(period: Duration, beyond: Beyond) -> EventChannel {
     let channel = EventChannel::new(ChannelOptions::default());
     channel.rates_by(move |supplier| {
         let header = &supplier.publications[0].event.header;
-        (header.r#type == 17).then_some(Rate {
-            period,
-            burst: 2,
-            beyond,
-        })
+        (header.r#type == 17).then_some(Rate { period, burst: 2, beyond })
     });
     channel
 }
@@ -29,15 +25,9 @@ fn events_beyond_a_rate_are_counted_or_refused() {
     for beyond in [Beyond::Count, Beyond::Refuse, Beyond::Delay(Duration::ZERO)] {
         let channel = limited(LONG, beyond);
         let record = Record::new();
-        let _all = channel
-            .connect_consumer(record.clone(), &asks(&Filter::ALL))
-            .unwrap();
-        let fast = channel
-            .connect_supplier(None, &publishes([(17, 1)]))
-            .unwrap();
-        let other = channel
-            .connect_supplier(None, &publishes([(18, 1)]))
-            .unwrap();
+        let _all = channel.connect_consumer(record.clone(), &asks(&Filter::ALL)).unwrap();
+        let fast = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
+        let other = channel.connect_supplier(None, &publishes([(18, 1)])).unwrap();
         let pushed = fast.push(&[1, 2, 3, 4, 5].map(|number| event(17, 1, number)));
         for number in 0..10 {
             other.push(&[event(18, 1, number)]).unwrap();
@@ -60,12 +50,8 @@ fn events_beyond_a_rate_wait_for_their_turn() {
     let period = Duration::from_millis(20);
     let channel = limited(period, Beyond::Delay(LONG));
     let record = Record::new();
-    let _all = channel
-        .connect_consumer(record.clone(), &asks(&Filter::ALL))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let _all = channel.connect_consumer(record.clone(), &asks(&Filter::ALL)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     let began = Instant::now();
     for number in 0..5 {
         supplier.push(&[event(17, 1, number)]).unwrap();

@@ -85,11 +85,7 @@ fn channel_of_events() -> (Forwards, std::sync::mpsc::Receiver<Event>) {
 fn events_from_elsewhere_reach_elsewhere_unchanged() {
     for supplier in [ByteOrder::Big, ByteOrder::Little] {
         for consumer in [ByteOrder::Big, ByteOrder::Little] {
-            pass(
-                &EventChannel::new(ChannelOptions::default()),
-                supplier,
-                consumer,
-            );
+            pass(&EventChannel::new(ChannelOptions::default()), supplier, consumer);
             let plan = Plan::pool(1);
             let queued = EventChannel::queued(ChannelOptions::default(), plan, Qos::default());
             pass(&queued.unwrap(), supplier, consumer);

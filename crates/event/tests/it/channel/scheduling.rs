@@ -61,9 +61,7 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
             let repository = service.repository();
             let name = |handle| repository.get(handle).unwrap().entry_point.clone();
             let edges = repository.dependencies();
-            edges
-                .map(|one| (name(one.dependent), name(one.on)))
-                .collect::<Vec<_>>()
+            edges.map(|one| (name(one.dependent), name(one.on))).collect::<Vec<_>>()
         });
         look.unwrap()
     };
@@ -71,20 +69,13 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
     let rep = pair("Display::show", "Display::show#rep");
     let mut found = edges();
     found.sort();
-    assert_eq!(
-        found,
-        [rep.clone(), pair("Display::show#rep", "Sensor::sample")]
-    );
+    assert_eq!(found, [rep.clone(), pair("Display::show#rep", "Sensor::sample")]);
     // The schedule knows the chain: events release the channel's part, and that the consumer's.
     let chain = scheduling.look(|service| {
         let priorities = OsPriorities::range(1, 99).unwrap();
         let repository = service.repository();
-        let schedule = Schedule::compute(
-            repository,
-            &Strategy::RMS,
-            &DispatchModel::Band,
-            &priorities,
-        );
+        let schedule =
+            Schedule::compute(repository, &Strategy::RMS, &DispatchModel::Band, &priorities);
         let mut tasks = schedule.unwrap().tasks.tasks;
         tasks.sort_by(|a, b| a.name.cmp(&b.name));
         let period = |task: &Task| (task.name.clone(), task.after.clone(), task.period);
@@ -93,16 +84,8 @@ fn connecting_makes_a_chain_from_supplier_over_channel_to_consumer() {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let period = 10 * MILLISECOND;
     let expected: Vec<(String, Vec<String>, u64)> = vec![
-        (
-            "Display::show".into(),
-            names(&["Display::show#rep"]),
-            period,
-        ),
-        (
-            "Display::show#rep".into(),
-            names(&["Sensor::sample"]),
-            period,
-        ),
+        ("Display::show".into(), names(&["Display::show#rep"]), period),
+        ("Display::show#rep".into(), names(&["Sensor::sample"]), period),
         ("Sensor::sample".into(), names(&[]), period),
     ];
     assert_eq!(chain.unwrap(), expected);
@@ -133,10 +116,8 @@ fn who_connects_again_takes_dependencies_back() {
     let [left, right] =
         ["Left::sample", "Right::sample"].map(|name| operation(&scheduling, name, 1, 10));
     let display = operation(&scheduling, "Display::show", 1, 0);
-    let channel = EventChannel::new(ChannelOptions {
-        consumer_reconnect: true,
-        ..ChannelOptions::default()
-    });
+    let channel =
+        EventChannel::new(ChannelOptions { consumer_reconnect: true, ..ChannelOptions::default() });
     channel.schedule_with(scheduler.scheduler().clone());
     channel.log(|notice| panic!("{notice}"));
     let _suppliers = [(17, left), (18, right)].map(|(event_type, operation)| {
@@ -153,18 +134,14 @@ fn who_connects_again_takes_dependencies_back() {
             let repository = service.repository();
             let name = |handle| repository.get(handle).unwrap().entry_point.clone();
             let edges = repository.dependencies().map(|one| name(one.on));
-            edges
-                .filter(|name| name.ends_with("sample"))
-                .collect::<Vec<_>>()
+            edges.filter(|name| name.ends_with("sample")).collect::<Vec<_>>()
         });
         look.unwrap()
     };
     for (event_type, sender) in [(17, "Left::sample"), (18, "Right::sample")] {
         let mut wanted = asks(&Filter::event_type(event_type));
         wanted.dependencies[0].rt_info = display;
-        proxy
-            .connect_push_consumer(Some(&consumer), &wanted)
-            .unwrap();
+        proxy.connect_push_consumer(Some(&consumer), &wanted).unwrap();
         assert_eq!(senders(), [sender]);
     }
     proxy.disconnect_push_supplier().unwrap();
@@ -182,10 +159,7 @@ fn timeouts_are_operations_with_a_period() {
     let channel = EventChannel::new(ChannelOptions::default());
     channel.schedule_with(served.scheduler().clone());
     channel.log(|notice| panic!("{notice}"));
-    let every = Filter::Timeout {
-        kind: TimeoutKind::Interval,
-        period: 1_000_000,
-    };
+    let every = Filter::Timeout { kind: TimeoutKind::Interval, period: 1_000_000 };
     let mut wanted = asks(&every);
     wanted.dependencies[0].rt_info = poll;
     let _consumer = channel.connect_consumer(Record::new(), &wanted).unwrap();
@@ -208,9 +182,7 @@ struct Order {
 impl Order {
     fn wait(&self, deliveries: usize) -> Vec<(String, u8)> {
         let came = self.came.lock().unwrap();
-        let came = self
-            .changed
-            .wait_while(came, |came| came.len() < deliveries);
+        let came = self.changed.wait_while(came, |came| came.len() < deliveries);
         came.unwrap().clone()
     }
 }
@@ -252,20 +224,9 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
         let [supplier, consumer] = ["Supplier", "Consumer"].map(|side| format!("{side}::{at}"));
         let made = scheduling.change(|service| {
             let [supplier, consumer] = [service.create(&supplier)?, service.create(&consumer)?];
-            let levels = Characteristics {
-                criticality,
-                importance,
-                ..Characteristics::default()
-            };
-            let supplies = Characteristics {
-                period: period * MILLISECOND,
-                threads: 1,
-                ..levels
-            };
-            let consumes = Characteristics {
-                worst_case: worst_case * MILLISECOND,
-                ..levels
-            };
+            let levels = Characteristics { criticality, importance, ..Characteristics::default() };
+            let supplies = Characteristics { period: period * MILLISECOND, threads: 1, ..levels };
+            let consumes = Characteristics { worst_case: worst_case * MILLISECOND, ..levels };
             service.set(supplier, supplies)?;
             service.set(consumer, consumes)?;
             Ok((supplier.0, consumer.0))
@@ -284,10 +245,7 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
             let mut published = publishes([(event_type, 1)]);
             published.publications[0].dependency_info.rt_info = *from;
             let consumer = channel.connect_consumer(order.clone(), &wanted).unwrap();
-            (
-                consumer,
-                channel.connect_supplier(None, &published).unwrap(),
-            )
+            (consumer, channel.connect_supplier(None, &published).unwrap())
         });
         pairs.collect::<Vec<_>>()
     };
@@ -318,24 +276,14 @@ fn delivered(strategy: Strategy) -> [Vec<(usize, usize)>; 2] {
     }
     order.wait(first.len());
     for (at, (_, supplier)) in pairs.iter().enumerate() {
-        supplier
-            .push(&[event(17 + at as i32, 1, at as u8)])
-            .unwrap();
+        supplier.push(&[event(17 + at as i32, 1, at as u8)]).unwrap();
     }
     *order.open.lock().unwrap() = true;
     order.changed.notify_all();
     let came = order.wait(first.len() + CONSUMERS.len());
-    let lane = |name: &str| {
-        name.split('-')
-            .next_back()
-            .unwrap()
-            .parse::<usize>()
-            .unwrap()
-    };
+    let lane = |name: &str| name.split('-').next_back().unwrap().parse::<usize>().unwrap();
     let came = came.iter().filter(|(_, payload)| *payload < 100);
-    let mut came: Vec<_> = came
-        .map(|(name, at)| (lane(name), usize::from(*at)))
-        .collect();
+    let mut came: Vec<_> = came.map(|(name, at)| (lane(name), usize::from(*at))).collect();
     came.sort_by_key(|(lane, _)| *lane);
     let mut computed: Vec<usize> = (0..CONSUMERS.len()).collect();
     computed.sort_by_key(|&at| (assigned(at).2, -assigned(at).1));
@@ -451,20 +399,15 @@ fn follow(misses: &Misses, missed: usize) {
     let _told = connect(&configuration);
     scheduling.change(|service| service.compute(1, 99)).unwrap();
     let plan = scheduled_plan(&scheduler).unwrap();
-    let lanes = plan.lanes.into_iter().map(|lane| LanePlan {
-        scheduling: Threads::Inherit,
-        ..lane
-    });
+    let lanes =
+        plan.lanes.into_iter().map(|lane| LanePlan { scheduling: Threads::Inherit, ..lane });
     let plan = Plan::lanes(lanes.collect::<Vec<_>>());
     assert_eq!(plan.lanes.len(), 2);
     let options = ChannelOptions {
         reschedule: Some(std::time::Duration::from_millis(20)),
         ..ChannelOptions::default()
     };
-    let queue = Qos {
-        events: 100_000,
-        ..Qos::default()
-    };
+    let queue = Qos { events: 100_000, ..Qos::default() };
     let channel = EventChannel::queued(options, plan, queue).unwrap();
     let [slow, fast] = connect(&channel);
     let mut number = 0u32;
@@ -501,9 +444,7 @@ fn follow(misses: &Misses, missed: usize) {
     push_until("the second schedule", "events-0", "events-1");
     assert_eq!(misses.0.load(SeqCst), 0, "no call was missed");
     for (lanes, _, _) in [&slow, &fast] {
-        crate::channel::until("all events", || {
-            lanes.0.lock().unwrap().len() == number as usize
-        });
+        crate::channel::until("all events", || lanes.0.lock().unwrap().len() == number as usize);
         let came = lanes.0.lock().unwrap();
         assert!(came.iter().map(|(number, _)| *number).eq(0..number));
     }

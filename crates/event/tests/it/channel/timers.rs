@@ -7,10 +7,7 @@ use oxorb_event::{
 use crate::channel::{Record, asks, event, publishes};
 
 fn timeout(kind: TimeoutKind, milliseconds: u64) -> Filter {
-    Filter::Timeout {
-        kind,
-        period: milliseconds * 10_000,
-    }
+    Filter::Timeout { kind, period: milliseconds * 10_000 }
 }
 
 #[test]
@@ -18,22 +15,16 @@ fn timeouts_come_once_or_again_and_again_and_end_with_their_consumer() {
     let channel = EventChannel::new(ChannelOptions::default());
     let [once, often] = [Record::new(), Record::new()];
     let one_shot = timeout(TimeoutKind::OneShot, 5);
-    let _once = channel
-        .connect_consumer(once.clone(), &asks(&one_shot))
-        .unwrap();
+    let _once = channel.connect_consumer(once.clone(), &asks(&one_shot)).unwrap();
     let interval = timeout(TimeoutKind::Interval, 5);
-    let connected = channel
-        .connect_consumer(often.clone(), &asks(&interval))
-        .unwrap();
+    let connected = channel.connect_consumer(often.clone(), &asks(&interval)).unwrap();
     let came = often.wait(4);
     assert_eq!(came[0], (event_type::INTERVAL_TIMEOUT, 0, 0));
     assert_eq!(once.wait(1), [(event_type::TIMEOUT, 0, 0)]);
     drop(connected);
     let before = often.sets().len();
     let other = Record::new();
-    let _other = channel
-        .connect_consumer(other.clone(), &asks(&interval))
-        .unwrap();
+    let _other = channel.connect_consumer(other.clone(), &asks(&interval)).unwrap();
     other.wait(3);
     // One may have been under way.
     assert!(often.sets().len() <= before + 1);
@@ -45,12 +36,8 @@ fn a_conjunction_with_a_timeout_waits_for_both() {
     let channel = EventChannel::new(ChannelOptions::default());
     let record = Record::new();
     let filter = Filter::each_of([Filter::event_type(17), timeout(TimeoutKind::Interval, 5)]);
-    let _both = channel
-        .connect_consumer(record.clone(), &asks(&filter))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let _both = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     supplier.push(&[event(17, 1, 9)]).unwrap();
     let mut set = record.wait(1);
     set.sort_unstable();
@@ -62,12 +49,8 @@ fn events_put_a_deadline_off_and_silence_meets_it() {
     let channel = EventChannel::new(ChannelOptions::default());
     let record = Record::new();
     let filter = Filter::any_of([Filter::event_type(17), timeout(TimeoutKind::Deadline, 200)]);
-    let _guarded = channel
-        .connect_consumer(record.clone(), &asks(&filter))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let _guarded = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     for n in 0..20 {
         supplier.push(&[event(17, 1, n)]).unwrap();
     }
@@ -78,10 +61,7 @@ fn events_put_a_deadline_off_and_silence_meets_it() {
 #[test]
 fn the_number_of_timeouts_is_limited() {
     let channel = EventChannel::new(ChannelOptions {
-        limits: Limits {
-            timers: 1,
-            ..Limits::default()
-        },
+        limits: Limits { timers: 1, ..Limits::default() },
         ..ChannelOptions::default()
     });
     let interval = timeout(TimeoutKind::Interval, 1_000);
@@ -102,9 +82,7 @@ fn timeouts_of_a_suspended_consumer_are_held_back() {
         timeout(TimeoutKind::Interval, 5),
         timeout(TimeoutKind::OneShot, 50),
     ]);
-    let connected = channel
-        .connect_consumer(record.clone(), &asks(&filter))
-        .unwrap();
+    let connected = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
     connected.suspend();
     let before = record.sets().len();
     let held_back = || channel.statistics().consumers[0].suspended;
@@ -127,12 +105,8 @@ fn a_group_that_is_complete_while_suspended_starts_anew() {
     let channel = EventChannel::new(ChannelOptions::default());
     let record = Record::new();
     let filter = Filter::each_of([Filter::event_type(17), timeout(TimeoutKind::Interval, 5)]);
-    let connected = channel
-        .connect_consumer(record.clone(), &asks(&filter))
-        .unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    let connected = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
     connected.suspend();
     supplier.push(&[event(17, 1, 1)]).unwrap();
     let held_back = || channel.statistics().consumers[0].suspended;
@@ -154,16 +128,11 @@ fn a_deadline_in_a_group_is_met_by_silence_after_a_pause() {
         Filter::event_type(17),
         Filter::all_of([timeout(TimeoutKind::Deadline, 30)]),
     ]);
-    let connected = channel
-        .connect_consumer(record.clone(), &asks(&filter))
-        .unwrap();
+    let connected = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
     connected.suspend();
     let held_back = || channel.statistics().consumers[0].suspended;
     crate::channel::until("silence", || held_back() >= 2);
     connected.resume();
     let came = record.wait(2);
-    assert!(
-        came.iter().all(|one| one.0 == event_type::DEADLINE_TIMEOUT),
-        "{came:?}"
-    );
+    assert!(came.iter().all(|one| one.0 == event_type::DEADLINE_TIMEOUT), "{came:?}");
 }

@@ -23,11 +23,7 @@ fn a_structure_comes_as_it_went() {
     let channel = channel();
     let subscriber = Subscriber::<DependencyInfo>::new(&channel, "dependency").unwrap();
     let publisher = Publisher::<DependencyInfo>::new(&channel, "dependency", "test").unwrap();
-    let value = DependencyInfo {
-        number_of_calls: 7,
-        rt_info: 3,
-        ..DependencyInfo::default()
-    };
+    let value = DependencyInfo { number_of_calls: 7, rt_info: 3, ..DependencyInfo::default() };
     publisher.publish(&value).unwrap();
     let sample = subscriber.recv_timeout(Duration::from_secs(20)).unwrap();
     assert_eq!(sample.value, value);
@@ -64,14 +60,8 @@ fn what_is_no_value_of_the_type_is_counted() {
     let mixed = channel.names().event_type("mixed").unwrap();
     let filter = Filter::event_type(mixed);
     let called = Subscription::new::<String>(&channel, &filter, |_, _| {}).unwrap();
-    Publisher::<u8>::on(&channel, mixed, 1)
-        .unwrap()
-        .publish(&200)
-        .unwrap();
-    Publisher::<String>::on(&channel, mixed, 1)
-        .unwrap()
-        .publish(&"text".into())
-        .unwrap();
+    Publisher::<u8>::on(&channel, mixed, 1).unwrap().publish(&200).unwrap();
+    Publisher::<String>::on(&channel, mixed, 1).unwrap().publish(&"text".into()).unwrap();
     assert_eq!(subscriber.try_recv().unwrap().value, "text");
     assert_eq!((subscriber.undecodable(), called.undecodable()), (1, 1));
 }
@@ -81,10 +71,7 @@ fn full_queues_drop_and_count() {
     let channel = channel();
     let filter = channel.names().filter("n", "").unwrap();
     let with = |when_full| {
-        let options = SubscriberOptions {
-            capacity: 2,
-            when_full,
-        };
+        let options = SubscriberOptions { capacity: 2, when_full };
         Subscriber::<u32>::filtered(&channel, &filter, options).unwrap()
     };
     let (latest, first) = (with(WhenFull::DropOldest), with(WhenFull::DropNewest));
@@ -96,13 +83,7 @@ fn full_queues_drop_and_count() {
     };
     assert_eq!((values(&latest), latest.dropped()), (vec![4, 5], 3));
     assert_eq!((values(&first), first.dropped()), (vec![1, 2], 3));
-    assert!(
-        publisher
-            .publish(&6)
-            .unwrap_err()
-            .to_string()
-            .contains("not connected")
-    );
+    assert!(publisher.publish(&6).unwrap_err().to_string().contains("not connected"));
 }
 
 #[test]

@@ -45,12 +45,7 @@ fn event(number: u8) -> Event {
 }
 
 fn said(importance: i32, class: CommunicationClass) -> Worth {
-    Worth {
-        importance,
-        class,
-        deadline: Some(LONG),
-        ..Worth::default()
-    }
+    Worth { importance, class, deadline: Some(LONG), ..Worth::default() }
 }
 
 fn orb() -> Orb {
@@ -62,16 +57,9 @@ fn orb() -> Orb {
 fn elsewhere(
     channel_: &EventChannel,
     consumer: Notes,
-) -> (
-    [Orb; 3],
-    oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef,
-) {
+) -> ([Orb; 3], oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef) {
     let (server, taking, giving) = (orb(), orb(), orb());
-    let ior = channel_
-        .serve(&server, "EventService")
-        .unwrap()
-        .reference()
-        .to_ior();
+    let ior = channel_.serve(&server, "EventService").unwrap().reference().to_ior();
     let far: EventChannelRef = taking.resolve(&ior).unwrap();
     let consumers = far.for_consumers().unwrap().unwrap();
     let object: PushConsumerRef = taking.root_poa().activate(Arc::new(consumer)).unwrap();
@@ -81,9 +69,7 @@ fn elsewhere(
     let far: EventChannelRef = giving.resolve(&ior).unwrap();
     let suppliers = far.for_suppliers().unwrap().unwrap();
     let proxy = suppliers.obtain_push_consumer().unwrap().unwrap();
-    proxy
-        .connect_push_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    proxy.connect_push_supplier(None, &publishes([(17, 1)])).unwrap();
     ([server, taking, giving], proxy)
 }
 
@@ -93,27 +79,17 @@ fn consumers_elsewhere_are_told_what_the_supplier_said() {
     let reactive = EventChannel::new(ChannelOptions::default());
     for channel_ in [reactive, queued.unwrap()] {
         let (to, told) = channel();
-        let notes = Notes {
-            to: Mutex::new(to),
-            gate: Arc::default(),
-        };
+        let notes = Notes { to: Mutex::new(to), gate: Arc::default() };
         let (orbs, proxy) = elsewhere(&channel_, notes);
         let saying = proxy.with(RequestQos(said(7, CommunicationClass::MessageStream)));
         saying.push(&[event(1)]).unwrap();
         let (_, worth) = told.recv_timeout(LONG).unwrap();
         let worth = worth.expect("it goes on through the channel");
-        assert_eq!(
-            (worth.importance, worth.class),
-            (7, CommunicationClass::MessageStream)
-        );
+        assert_eq!((worth.importance, worth.class), (7, CommunicationClass::MessageStream));
         let left = worth.deadline.unwrap();
         assert!(left < LONG, "what is left of the deadline: {left:?}");
         proxy.push(&[event(2)]).unwrap();
-        assert_eq!(
-            told.recv_timeout(LONG).unwrap(),
-            (2, None),
-            "nothing was said"
-        );
+        assert_eq!(told.recv_timeout(LONG).unwrap(), (2, None), "nothing was said");
         for orb in orbs.iter().rev() {
             orb.shutdown(true).unwrap();
         }
@@ -133,30 +109,19 @@ fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops()
     let (to, told) = channel();
     let gate = Arc::<Mutex<()>>::default();
     let closed = gate.lock().unwrap();
-    let notes = Notes {
-        to: Mutex::new(to),
-        gate: Arc::clone(&gate),
-    };
+    let notes = Notes { to: Mutex::new(to), gate: Arc::clone(&gate) };
     let server = orb();
     let wanted = asks(&Filter::event_type(17));
     let _consumer = channel_.connect_consumer(Arc::new(notes), &wanted).unwrap();
-    let ior = channel_
-        .serve(&server, "EventService")
-        .unwrap()
-        .reference()
-        .to_ior();
+    let ior = channel_.serve(&server, "EventService").unwrap().reference().to_ior();
     let giving = orb();
     let far: EventChannelRef = giving.resolve(&ior).unwrap();
     let suppliers = far.for_suppliers().unwrap().unwrap();
     let proxy = suppliers.obtain_push_consumer().unwrap().unwrap();
-    proxy
-        .connect_push_supplier(None, &publishes([(17, 1)]))
-        .unwrap();
+    proxy.connect_push_supplier(None, &publishes([(17, 1)])).unwrap();
     let push = |number, importance, class| {
         // Each class has a connection of its own, so that nothing else would order them.
-        let saying = proxy
-            .with(RequestQos(said(importance, class)))
-            .with(SyncScope::WithTarget);
+        let saying = proxy.with(RequestQos(said(importance, class))).with(SyncScope::WithTarget);
         saying.push(&[event(number)]).unwrap();
     };
     // Keeps the thread that delivers.
@@ -172,11 +137,7 @@ fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops()
     }
     drop(closed);
     let came: Vec<u8> = (0..3).map(|_| told.recv_timeout(LONG).unwrap().0).collect();
-    assert_eq!(
-        came,
-        [3, 2, 4],
-        "and bulk data that is worth nothing was dropped"
-    );
+    assert_eq!(came, [3, 2, 4], "and bulk data that is worth nothing was dropped");
     giving.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

@@ -21,10 +21,7 @@ fn run(filter: &Filter, events: &[(i32, i32)]) -> Vec<Vec<u64>> {
     for (at, &(event_type, source)) in events.iter().enumerate() {
         let mut event = event(event_type, source);
         event.header.creation_time = at as u64;
-        let trigger = Trigger {
-            event: &event,
-            timer: None,
-        };
+        let trigger = Trigger { event: &event, timer: None };
         match program.advance(trigger, &mut progress) {
             Matched::No => {}
             Matched::Event => pushed.push(vec![at as u64]),
@@ -38,24 +35,12 @@ fn run(filter: &Filter, events: &[(i32, i32)]) -> Vec<Vec<u64>> {
 
 /// Which of the events a filter without memory lets pass.
 fn passed(filter: &Filter, events: &[(i32, i32)]) -> Vec<usize> {
-    run(filter, events)
-        .iter()
-        .map(|one| one[0] as usize)
-        .collect()
+    run(filter, events).iter().map(|one| one[0] as usize).collect()
 }
 
 #[test]
 fn types_and_sources_match_and_zero_is_any_on_either_side() {
-    let events = [
-        (17, 3),
-        (17, 4),
-        (18, 3),
-        (0, 3),
-        (0, 4),
-        (17, 0),
-        (18, 0),
-        (0, 0),
-    ];
+    let events = [(17, 3), (17, 4), (18, 3), (0, 3), (0, 4), (17, 0), (18, 0), (0, 0)];
     assert_eq!(passed(&Filter::event(17, 3), &events), [0, 3, 5, 7]);
     assert_eq!(passed(&Filter::event_type(17), &events), [0, 1, 3, 4, 5, 7]);
     assert_eq!(passed(&Filter::source(3), &events), [0, 2, 3, 5, 6, 7]);
@@ -65,17 +50,9 @@ fn types_and_sources_match_and_zero_is_any_on_either_side() {
 
 #[test]
 fn masks_look_at_bits_and_at_values() {
-    let events = [
-        (0b0001, 0b0100),
-        (0b0010, 0b0100),
-        (0b0011, 0b1000),
-        (0b0100, 0b0100),
-    ];
-    let bits = Filter::Bitmask {
-        type_mask: 0b0011,
-        source_mask: 0b0100,
-        then: Box::new(Filter::ALL),
-    };
+    let events = [(0b0001, 0b0100), (0b0010, 0b0100), (0b0011, 0b1000), (0b0100, 0b0100)];
+    let bits =
+        Filter::Bitmask { type_mask: 0b0011, source_mask: 0b0100, then: Box::new(Filter::ALL) };
     assert_eq!(passed(&bits, &events), [0, 1]);
     let values = Filter::MaskedType {
         type_mask: 0b0011,
@@ -90,14 +67,8 @@ fn masks_look_at_bits_and_at_values() {
 fn groups_and_negations_nest() {
     let [a, b] = [Filter::event_type(17), Filter::source(3)];
     let events = [(17, 3), (17, 4), (18, 3), (18, 4)];
-    assert_eq!(
-        passed(&Filter::any_of([a.clone(), b.clone()]), &events),
-        [0, 1, 2]
-    );
-    assert_eq!(
-        passed(&Filter::all_of([a.clone(), b.clone()]), &events),
-        [0]
-    );
+    assert_eq!(passed(&Filter::any_of([a.clone(), b.clone()]), &events), [0, 1, 2]);
+    assert_eq!(passed(&Filter::all_of([a.clone(), b.clone()]), &events), [0]);
     let neither = Filter::not(Filter::any_of([a.clone(), b.clone()]));
     assert_eq!(passed(&neither, &events), [3]);
     let only_type = Filter::all_of([a, Filter::not(b)]);
@@ -111,19 +82,13 @@ fn a_conjunction_collects_one_event_for_each_member() {
     // In the order of arrival; a second event of a member that was met is dropped.
     assert_eq!(run(&both, &[(18, 1), (18, 2), (17, 1)]), [vec![0, 2]]);
     // Complete ones start anew.
-    assert_eq!(
-        run(&both, &[(17, 1), (18, 1), (17, 1), (18, 1)]),
-        [vec![0, 1], vec![2, 3]]
-    );
+    assert_eq!(run(&both, &[(17, 1), (18, 1), (17, 1), (18, 1)]), [vec![0, 1], vec![2, 3]]);
     // An event counts for the first member that it meets: the same filter twice is never complete.
     let twice = Filter::each_of([a.clone(), a.clone()]);
     assert!(run(&twice, &[(17, 1); 5]).is_empty());
     // Whatever is pushed to the consumer starts all conjunctions anew.
     let or = Filter::any_of([both.clone(), Filter::event_type(19)]);
-    assert_eq!(
-        run(&or, &[(17, 1), (19, 1), (18, 1), (17, 1)]),
-        [vec![1], vec![2, 3]]
-    );
+    assert_eq!(run(&or, &[(17, 1), (19, 1), (18, 1), (17, 1)]), [vec![1], vec![2, 3]]);
     // One within another adds all of its events at once.
     let nested = Filter::each_of([both, Filter::event_type(20)]);
     assert_eq!(run(&nested, &[(17, 1), (20, 1), (18, 1)]), [vec![1, 0, 2]]);
@@ -131,10 +96,7 @@ fn a_conjunction_collects_one_event_for_each_member() {
 
 #[test]
 fn timers_stand_alone_and_in_groups() {
-    let timeout = Filter::Timeout {
-        kind: TimeoutKind::Interval,
-        period: 10,
-    };
+    let timeout = Filter::Timeout { kind: TimeoutKind::Interval, period: 10 };
     let filter = Filter::each_of([Filter::event_type(17), timeout]);
     let program = Program::new(&filter);
     assert_eq!(program.timers(), [(TimeoutKind::Interval, 10)]);

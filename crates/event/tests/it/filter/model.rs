@@ -46,18 +46,11 @@ impl Model {
                 *timers += 1;
                 now(timer == Some(number))
             }
-            Filter::MaskedType {
-                type_mask,
-                source_mask,
-                type_value,
-                source_value,
-            } => now(header.r#type & type_mask == *type_value
-                && header.source & source_mask == *source_value),
-            Filter::Bitmask {
-                type_mask,
-                source_mask,
-                then,
-            } => {
+            Filter::MaskedType { type_mask, source_mask, type_value, source_value } => {
+                now(header.r#type & type_mask == *type_value
+                    && header.source & source_mask == *source_value)
+            }
+            Filter::Bitmask { type_mask, source_mask, then } => {
                 let pass = header.r#type & type_mask != 0 && header.source & source_mask != 0;
                 if !pass {
                     skip(then, timers);
@@ -174,9 +167,7 @@ fn concerns(interest: &Interest, header: &EventHeader) -> bool {
     match interest {
         Interest::All => true,
         Interest::Keys(_) if t == 0 || s == 0 => true,
-        Interest::Keys(keys) => [(t, s), (t, 0), (0, s)]
-            .iter()
-            .any(|key| keys.contains(key)),
+        Interest::Keys(keys) => [(t, s), (t, 0), (0, s)].iter().any(|key| keys.contains(key)),
     }
 }
 

@@ -25,10 +25,7 @@ fn list(headers: &[(i32, i32)]) -> Vec<Dependency> {
 }
 
 fn read(headers: &[(i32, i32)], syntax: Syntax) -> Result<Filter, (usize, FilterErrorKind)> {
-    let limits = FilterLimits {
-        dependencies: 12,
-        depth: 4,
-    };
+    let limits = FilterLimits { dependencies: 12, depth: 4 };
     Filter::parse(&list(headers), syntax, &limits).map_err(|why| (why.at, why.kind))
 }
 
@@ -37,55 +34,19 @@ fn basic_groups_last_until_the_end() {
     let read = |headers| read(headers, Syntax::Basic);
     assert_eq!(read(&[(17, 3)]), Ok(Filter::event(17, 3)));
     assert_eq!(read(&[]), Ok(Filter::Null));
-    let timeout = Filter::Timeout {
-        kind: TimeoutKind::Interval,
-        period: 1_000,
-    };
-    let wanted = Filter::any_of([
-        Filter::event_type(17),
-        Filter::not(Filter::source(3)),
-        timeout,
-    ]);
-    let headers = [
-        (DISJUNCTION, 0),
-        (17, 0),
-        (NOT, 0),
-        (0, 3),
-        (event_type::INTERVAL_TIMEOUT, 0),
-    ];
+    let timeout = Filter::Timeout { kind: TimeoutKind::Interval, period: 1_000 };
+    let wanted = Filter::any_of([Filter::event_type(17), Filter::not(Filter::source(3)), timeout]);
+    let headers = [(DISJUNCTION, 0), (17, 0), (NOT, 0), (0, 3), (event_type::INTERVAL_TIMEOUT, 0)];
     assert_eq!(read(&headers), Ok(wanted));
     let wanted = Filter::each_of([
-        Filter::Bitmask {
-            type_mask: 3,
-            source_mask: 4,
-            then: Box::new(Filter::event_type(17)),
-        },
-        Filter::MaskedType {
-            type_mask: 5,
-            source_mask: 6,
-            type_value: 7,
-            source_value: 8,
-        },
+        Filter::Bitmask { type_mask: 3, source_mask: 4, then: Box::new(Filter::event_type(17)) },
+        Filter::MaskedType { type_mask: 5, source_mask: 6, type_value: 7, source_value: 8 },
     ]);
-    let headers = [
-        (CONJUNCTION, 0),
-        (BITMASK, 0),
-        (3, 4),
-        (17, 0),
-        (MASKED, 0),
-        (5, 6),
-        (7, 8),
-    ];
+    let headers = [(CONJUNCTION, 0), (BITMASK, 0), (3, 4), (17, 0), (MASKED, 0), (5, 6), (7, 8)];
     assert_eq!(read(&headers), Ok(wanted));
     // A negation takes the next filter, which may be the group.
-    let nor = Filter::not(Filter::any_of([
-        Filter::event_type(17),
-        Filter::event_type(18),
-    ]));
-    assert_eq!(
-        read(&[(NOT, 0), (DISJUNCTION, 0), (17, 0), (18, 0)]),
-        Ok(nor)
-    );
+    let nor = Filter::not(Filter::any_of([Filter::event_type(17), Filter::event_type(18)]));
+    assert_eq!(read(&[(NOT, 0), (DISJUNCTION, 0), (17, 0), (18, 0)]), Ok(nor));
 }
 
 #[test]
@@ -99,10 +60,7 @@ fn prefix_groups_count_their_members() {
     // A count in the first group tells.
     assert_eq!(read(&headers, Syntax::Auto), Ok(wanted));
     let flat = Filter::any_of([Filter::event_type(17), Filter::event_type(18)]);
-    assert_eq!(
-        read(&[(DISJUNCTION, 0), (17, 0), (18, 0)], Syntax::Auto),
-        Ok(flat)
-    );
+    assert_eq!(read(&[(DISJUNCTION, 0), (17, 0), (18, 0)], Syntax::Auto), Ok(flat));
 }
 
 #[test]
@@ -114,44 +72,16 @@ fn malformed_lists_are_refused_where_they_go_wrong() {
         (&[(MASKED, 0), (1, 1)], Syntax::Prefix, 2, Ends),
         // TAO would leave the second out without a word.
         (&[(17, 0), (18, 0)], Syntax::Basic, 1, Trails),
-        (
-            &[(CONJUNCTION, 0), (17, 0), (DISJUNCTION, 0), (18, 0)],
-            Syntax::Basic,
-            2,
-            Trails,
-        ),
-        (
-            &[(DISJUNCTION, 0), (NOT, 0), (AND, 0), (17, 0)],
-            Syntax::Basic,
-            2,
-            Trails,
-        ),
+        (&[(CONJUNCTION, 0), (17, 0), (DISJUNCTION, 0), (18, 0)], Syntax::Basic, 2, Trails),
+        (&[(DISJUNCTION, 0), (NOT, 0), (AND, 0), (17, 0)], Syntax::Basic, 2, Trails),
         (&[(AND, 1), (17, 0), (18, 0)], Syntax::Prefix, 2, Trails),
         (&[(AND, 3), (17, 0)], Syntax::Prefix, 0, Members(3)),
         (&[(AND, -1), (17, 0)], Syntax::Prefix, 0, Members(-1)),
-        (
-            &[(AND, i32::MAX), (17, 0)],
-            Syntax::Prefix,
-            0,
-            Members(i32::MAX),
-        ),
+        (&[(AND, i32::MAX), (17, 0)], Syntax::Prefix, 0, Members(i32::MAX)),
         (&[(7, 0)], Syntax::Basic, 0, Designator(7)),
         (&[(NOT, 0), (15, 0)], Syntax::Basic, 1, Designator(15)),
-        (
-            &[(NOT, 0), (NOT, 0), (NOT, 0), (NOT, 0), (17, 0)],
-            Syntax::Basic,
-            4,
-            Depth(4),
-        ),
-        (
-            &[(17, 0); 13],
-            Syntax::Basic,
-            12,
-            Dependencies {
-                found: 13,
-                limit: 12,
-            },
-        ),
+        (&[(NOT, 0), (NOT, 0), (NOT, 0), (NOT, 0), (17, 0)], Syntax::Basic, 4, Depth(4)),
+        (&[(17, 0); 13], Syntax::Basic, 12, Dependencies { found: 13, limit: 12 }),
     ];
     for (headers, syntax, at, kind) in cases {
         assert_eq!(read(headers, *syntax), Err((*at, *kind)), "{headers:?}");
@@ -160,18 +90,12 @@ fn malformed_lists_are_refused_where_they_go_wrong() {
     still[0].event.header.creation_time = 0;
     let refused = Filter::parse(&still, Syntax::Basic, &FilterLimits::default()).unwrap_err();
     assert_eq!(refused.kind, Period);
-    assert_eq!(
-        refused.to_string(),
-        "dependency 0: a periodic timeout needs a period above 0"
-    );
+    assert_eq!(refused.to_string(), "dependency 0: a periodic timeout needs a period above 0");
 }
 
 #[test]
 fn the_depth_that_is_allowed_costs_no_stack() {
-    let limits = FilterLimits {
-        dependencies: 100_000,
-        ..FilterLimits::default()
-    };
+    let limits = FilterLimits { dependencies: 100_000, ..FilterLimits::default() };
     let mut headers = vec![(NOT, 0); 99_999];
     headers.push((17, 0));
     let refused = Filter::parse(&list(&headers), Syntax::Prefix, &limits).unwrap_err();

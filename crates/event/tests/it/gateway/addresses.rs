@@ -58,16 +58,10 @@ fn addresses_are_the_octets_of_taos_interface() {
         "Rtec_inet, the address as a number, the port"
     );
     let ipaddr: [u8; 16] = *b"\xff\x02\0\0\0\0\0\0\0\0\0\0\0\0\x42\x42";
-    let v6 = UdpAddress::V6Addr(UdpAddrV6 {
-        ipaddr,
-        port: 10_001,
-    });
+    let v6 = UdpAddress::V6Addr(UdpAddrV6 { ipaddr, port: 10_001 });
     let expected = [&[0, 0, 0, 1], &ipaddr[..], &[0x27, 0x11]].concat();
     assert_eq!(octets(&v6), expected, "Rtec_inet6");
-    assert_eq!(
-        AddrServerRef::REPOSITORY_ID,
-        "IDL:RtecUDPAdmin/AddrServer:1.0"
-    );
+    assert_eq!(AddrServerRef::REPOSITORY_ID, "IDL:RtecUDPAdmin/AddrServer:1.0");
 }
 
 /// One address for all, and one for each type or source, as TAO's simple and complex servers answer.
@@ -76,10 +70,7 @@ fn simple_and_complex_servers_answer_over_the_wire() {
     let (server, client) = (listening(), listening());
     let simple = Destinations::all("239.255.0.1:10001".parse().unwrap());
     let simple = remote(&server, &client, simple);
-    let expected = UdpAddr {
-        ipaddr: 0xefff_0001,
-        port: 10_001,
-    };
+    let expected = UdpAddr { ipaddr: 0xefff_0001, port: 10_001 };
     assert_eq!(simple.get_addr(&header(17, 1)), Ok(expected));
 
     let table = "17@[ff02::c2a9]:9000 18@10.0.0.8:9001";
@@ -125,30 +116,18 @@ impl AddrServer for &'static Old {
         if let Some(kind) = self.fails {
             return Err(SystemException::new(kind, 0, CompletionStatus::No));
         }
-        Ok(UdpAddr {
-            ipaddr: Ipv4Addr::LOCALHOST.to_bits(),
-            port: self.port,
-        })
+        Ok(UdpAddr { ipaddr: Ipv4Addr::LOCALHOST.to_bits(), port: self.port })
     }
 
     fn get_address(&self, _: &EventHeader) -> Result<UdpAddress, SystemException> {
         let no = CompletionStatus::No;
-        Err(SystemException::new(
-            SystemExceptionKind::BadOperation,
-            0,
-            no,
-        ))
+        Err(SystemException::new(SystemExceptionKind::BadOperation, 0, no))
     }
 }
 
 impl Old {
     fn new(port: u16, fails: Option<SystemExceptionKind>) -> &'static Old {
-        Box::leak(Box::new(Old {
-            asked: AtomicU32::new(0),
-            ttls: Mutex::default(),
-            port,
-            fails,
-        }))
+        Box::leak(Box::new(Old { asked: AtomicU32::new(0), ttls: Mutex::default(), port, fails }))
     }
 }
 
@@ -160,10 +139,7 @@ fn a_gateway_sends_where_a_server_of_ipv4_alone_says() {
     let receiver = UdpReceiver::connect(&target, ReceiverOptions::new(listen)).unwrap();
     let old = Old::new(receiver.address().unwrap().port(), None);
     let asked = asking(remote(&server, &client, old)).keep(Duration::from_secs(3_600));
-    let options = SenderOptions {
-        local: listen,
-        ..SenderOptions::new(Destinations::asked(asked))
-    };
+    let options = SenderOptions { local: listen, ..SenderOptions::new(Destinations::asked(asked)) };
     let sender = UdpSender::connect(&source, &asks(&Filter::ALL), options).unwrap();
     let (record, _consumer) = Record::consumer(&target, &Filter::ALL);
     let supplier = source.connect_supplier(None, &publishes([(0, 0)])).unwrap();
@@ -173,11 +149,7 @@ fn a_gateway_sends_where_a_server_of_ipv4_alone_says() {
     supplier.push(&[event(18, 1, 3, b"x")]).unwrap();
     until("all events", || record.count() == 6);
     assert_eq!(old.asked.load(SeqCst), 2, "once for each type and source");
-    assert_eq!(
-        *old.ttls.lock().unwrap(),
-        [2, 2],
-        "as the events will have it"
-    );
+    assert_eq!(*old.ttls.lock().unwrap(), [2, 2], "as the events will have it");
     assert_eq!(sender.statistics().events, 6);
     drop((sender, receiver));
     client.shutdown(true).unwrap();
@@ -193,25 +165,15 @@ fn a_silent_server_is_not_asked_for_other_events_either() {
     let asked = asking(remote(&server, &client, silent)).keep(Duration::from_secs(3_600));
     let options = SenderOptions::new(Destinations::asked(asked));
     let sender = UdpSender::connect(&channel, &asks(&Filter::ALL), options).unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
     for ttl in [0, i32::MIN] {
         supplier.push(&[event(17, 1, ttl, b"x")]).unwrap();
     }
-    assert_eq!(
-        (sender.statistics().ended, silent.asked.load(SeqCst)),
-        (2, 0)
-    );
+    assert_eq!((sender.statistics().ended, silent.asked.load(SeqCst)), (2, 0));
     for (event_type, source) in [(17, 1), (18, 1), (17, 2), (17, 1)] {
-        supplier
-            .push(&[event(event_type, source, 3, b"x")])
-            .unwrap();
+        supplier.push(&[event(event_type, source, 3, b"x")]).unwrap();
     }
-    assert_eq!(
-        (sender.statistics().nowhere, silent.asked.load(SeqCst)),
-        (4, 1)
-    );
+    assert_eq!((sender.statistics().nowhere, silent.asked.load(SeqCst)), (4, 1));
     // Whatever a server elsewhere is asked with.
     let old = Old::new(1, None);
     let asked = Destinations::asked(asking(remote(&server, &client, old)));
@@ -231,16 +193,11 @@ fn a_server_that_fails_is_not_asked_for_every_event() {
     let asked = asking(remote(&server, &client, old)).keep(Duration::from_secs(3_600));
     let options = SenderOptions::new(Destinations::asked(asked));
     let sender = UdpSender::connect(&channel, &asks(&Filter::ALL), options).unwrap();
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
     for _ in 0..10 {
         supplier.push(&[event(17, 1, 3, b"x")]).unwrap();
     }
-    assert_eq!(
-        (sender.statistics().nowhere, old.asked.load(SeqCst)),
-        (10, 1)
-    );
+    assert_eq!((sender.statistics().nowhere, old.asked.load(SeqCst)), (10, 1));
     // Without a pause, each event asks.
     let always = asking(remote(&server, &client, old)).keep(Duration::ZERO);
     let always = Destinations::asked(always);

@@ -47,10 +47,7 @@ fn octets_are_those_of_tao_s_gateway() {
     let sum = bitwise_crc(&[&big[..28], &big[32..]].concat());
     big[28..32].copy_from_slice(&sum.to_be_bytes());
     let (header, octets) = datagram::read(&big, true).unwrap();
-    assert_eq!(
-        (header.order, header.message, octets),
-        (ByteOrder::Big, 1, &b"123456789"[..])
-    );
+    assert_eq!((header.order, header.message, octets), (ByteOrder::Big, 1, &b"123456789"[..]));
 }
 
 /// CRC-32 as its definition has it, bit by bit.
@@ -69,10 +66,7 @@ fn bitwise_crc(octets: &[u8]) -> u32 {
 fn what_is_no_datagram_of_a_gateway_is_refused() {
     let good = split(b"0123456789", 5, 100, true).remove(0);
     assert_eq!(datagram::read(&good[..31], true), Err(DatagramError::Short));
-    assert_eq!(
-        datagram::read(&good[..40], true),
-        Err(DatagramError::Contradiction)
-    );
+    assert_eq!(datagram::read(&good[..40], true), Err(DatagramError::Contradiction));
     for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 0x10;
@@ -84,14 +78,7 @@ fn what_is_no_datagram_of_a_gateway_is_refused() {
 }
 
 fn header(message: u32, size: u32, offset: u32, fragment: u32, count: u32) -> Header {
-    Header {
-        order: ByteOrder::NATIVE,
-        message,
-        size,
-        offset,
-        fragment,
-        count,
-    }
+    Header { order: ByteOrder::NATIVE, message, size, offset, fragment, count }
 }
 
 fn small() -> ReassemblyLimits {
@@ -112,37 +99,21 @@ fn memory_time_and_senders_are_bounded() {
     let mut take = |port, header: Header, now: Duration| {
         let octets = [7u8; 8];
         let taken = all.take(from(port), &header, &octets, start + now);
-        (
-            taken.map(|message| message.map(|octets| octets.len())),
-            all.held(),
-            all.counts(),
-        )
+        (taken.map(|message| message.map(|octets| octets.len())), all.held(), all.counts())
     };
     let at = Duration::from_millis;
     // One too large, and two that together are.
-    assert_eq!(
-        take(1, header(1, 65, 0, 0, 9), at(0)).0,
-        Err(Dropped::TooLarge)
-    );
+    assert_eq!(take(1, header(1, 65, 0, 0, 9), at(0)).0, Err(Dropped::TooLarge));
     assert_eq!(take(1, header(1, 60, 0, 0, 8), at(0)).1, 60);
     let (taken, held, counts) = take(1, header(2, 60, 0, 0, 8), at(1));
     assert_eq!((taken, held, counts.evicted), (Ok(None), 60, 1));
     // Late, of a number behind the window; twice.
     assert_eq!(take(1, header(10, 16, 0, 0, 2), at(2)).2.incomplete, 1);
     assert_eq!(take(1, header(6, 16, 0, 0, 2), at(2)).0, Err(Dropped::Late));
-    assert_eq!(
-        take(1, header(10, 16, 0, 0, 2), at(2)).0,
-        Err(Dropped::Duplicate)
-    );
-    assert_eq!(
-        take(1, header(10, 16, 8, 1, 3), at(2)).0,
-        Err(Dropped::Contradiction)
-    );
+    assert_eq!(take(1, header(10, 16, 0, 0, 2), at(2)).0, Err(Dropped::Duplicate));
+    assert_eq!(take(1, header(10, 16, 8, 1, 3), at(2)).0, Err(Dropped::Contradiction));
     assert_eq!(take(1, header(10, 16, 8, 1, 2), at(3)).0, Ok(Some(16)));
-    assert_eq!(
-        take(1, header(10, 16, 8, 1, 2), at(3)).0,
-        Err(Dropped::Duplicate)
-    );
+    assert_eq!(take(1, header(10, 16, 8, 1, 2), at(3)).0, Err(Dropped::Duplicate));
     // What waits too long.
     assert_eq!(take(1, header(11, 16, 0, 0, 2), at(4)).1, 16);
     let (_, held, counts) = take(1, header(12, 8, 0, 0, 1), at(1_005));
@@ -153,16 +124,10 @@ fn memory_time_and_senders_are_bounded() {
     assert_eq!(take(3, header(1, 16, 0, 0, 2), at(1_008)).1, 32);
     // A sender that began anew is heard after a silence.
     assert_eq!(take(3, header(900, 8, 0, 0, 1), at(1_009)).0, Ok(Some(8)));
-    assert_eq!(
-        take(3, header(1, 8, 0, 0, 1), at(1_010)).0,
-        Err(Dropped::Late)
-    );
+    assert_eq!(take(3, header(1, 8, 0, 0, 1), at(1_010)).0, Err(Dropped::Late));
     assert_eq!(take(3, header(1, 8, 0, 0, 1), at(20_000)).0, Ok(Some(8)));
     // Numbers go round.
-    assert_eq!(
-        take(3, header(u32::MAX, 8, 0, 0, 1), at(40_000)).0,
-        Ok(Some(8))
-    );
+    assert_eq!(take(3, header(u32::MAX, 8, 0, 0, 1), at(40_000)).0, Ok(Some(8)));
     assert_eq!(take(3, header(1, 8, 0, 0, 1), at(40_001)).0, Ok(Some(8)));
     assert_eq!(take(3, header(0, 8, 0, 0, 1), at(40_002)).0, Ok(Some(8)));
 }

@@ -29,15 +29,9 @@ fn groups(net: u8) -> ([SocketAddr; 3], Destinations) {
 
 fn options(destinations: Destinations) -> GroupOptions {
     let options = GroupOptions::new(destinations);
-    let receiver = ReceiverOptions {
-        interface: Interface::Address(Ipv4Addr::LOCALHOST),
-        ..options.receiver
-    };
-    GroupOptions {
-        receiver,
-        period: Duration::from_millis(50),
-        ..options
-    }
+    let receiver =
+        ReceiverOptions { interface: Interface::Address(Ipv4Addr::LOCALHOST), ..options.receiver };
+    GroupOptions { receiver, period: Duration::from_millis(50), ..options }
 }
 
 fn sender(channel: &EventChannel, destinations: &Destinations) -> UdpSender {
@@ -49,9 +43,7 @@ fn sender(channel: &EventChannel, destinations: &Destinations) -> UdpSender {
 }
 
 fn has(receiver: &GroupReceiver, groups: &[SocketAddr]) {
-    until(&format!("{groups:?}: {receiver:?}"), || {
-        receiver.statistics().groups == groups
-    });
+    until(&format!("{groups:?}: {receiver:?}"), || receiver.statistics().groups == groups);
 }
 
 #[test]
@@ -89,11 +81,7 @@ fn groups_are_joined_and_left_as_consumers_ask() {
     has(&receiver, &[a, b, c]);
     push();
     until("three events", || all.count() == 3);
-    assert_eq!(
-        receiver.statistics().received.events,
-        5,
-        "the left ones count"
-    );
+    assert_eq!(receiver.statistics().received.events, 5, "the left ones count");
     assert_eq!(sender.statistics().events, 9);
     drop(everything);
     has(&receiver, &[]);
@@ -114,10 +102,7 @@ fn groups_are_joined_and_left_as_consumers_ask() {
 fn no_more_groups_are_joined_than_are_allowed() {
     let target = channel();
     let ([a, b, c], table) = groups(22);
-    let options = GroupOptions {
-        most: 2,
-        ..options(table)
-    };
+    let options = GroupOptions { most: 2, ..options(table) };
     let receiver = GroupReceiver::connect(&target, options).unwrap();
     let (_, all) = Record::consumer(&target, &Filter::ALL);
     has(&receiver, &[a, b]);
@@ -125,9 +110,7 @@ fn no_more_groups_are_joined_than_are_allowed() {
     let (_, last) = Record::consumer(&target, &Filter::event_type(40));
     drop(all);
     has(&receiver, &[c]);
-    until("none is left out", || {
-        receiver.statistics().left_out.is_empty()
-    });
+    until("none is left out", || receiver.statistics().left_out.is_empty());
     drop(last);
 }
 

@@ -23,17 +23,10 @@ impl Host {
     }
 
     fn with(port: u16, options: ChannelOptions) -> Host {
-        let orb = Orb::builder()
-            .listen(&format!("iiop://127.0.0.1:{port}"))
-            .build()
-            .unwrap();
+        let orb = Orb::builder().listen(&format!("iiop://127.0.0.1:{port}")).build().unwrap();
         let channel = EventChannel::new(options);
         let served = channel.serve(&orb, "EventService").unwrap();
-        Host {
-            orb,
-            channel,
-            served,
-        }
+        Host { orb, channel, served }
     }
 
     fn url(&self) -> String {
@@ -43,10 +36,7 @@ impl Host {
     }
 
     fn push(&self, events: &[oxorb_event::rtec_event_comm::Event]) {
-        let supplier = self
-            .channel
-            .connect_supplier(None, &publishes([(0, 0)]))
-            .unwrap();
+        let supplier = self.channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
         supplier.push(events).unwrap();
     }
 }
@@ -58,10 +48,7 @@ impl Drop for Host {
 }
 
 fn quick() -> IiopOptions {
-    IiopOptions {
-        period: Duration::from_millis(50),
-        ..IiopOptions::default()
-    }
+    IiopOptions { period: Duration::from_millis(50), ..IiopOptions::default() }
 }
 
 fn gateway(orb: &Orb, from: &Host, to: &Host, options: IiopOptions) -> IiopGateway {
@@ -87,15 +74,7 @@ fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
     let (from, to, orb) = (Host::new(0), Host::new(0), gateway_orb());
     for proxy_per_source in [true, false] {
         let (record, first) = Record::consumer(&to.channel, &Filter::event(17, 1));
-        let gateway = gateway(
-            &orb,
-            &from,
-            &to,
-            IiopOptions {
-                proxy_per_source,
-                ..quick()
-            },
-        );
+        let gateway = gateway(&orb, &from, &to, IiopOptions { proxy_per_source, ..quick() });
         until_it_passes(&from, &record, 17);
         // Whom nobody asks for does not even reach the gateway.
         let before = gateway.statistics();
@@ -111,25 +90,13 @@ fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
         from.push(&events.collect::<Vec<_>>());
         until("all of them", || record.count() >= start + 50);
         let tail: Vec<_> = record.all()[start..].to_vec();
-        let got: Vec<u8> = tail
-            .iter()
-            .filter(|one| one.3.len() == 1)
-            .map(|one| one.3[0])
-            .collect();
+        let got: Vec<u8> = tail.iter().filter(|one| one.3.len() == 1).map(|one| one.3[0]).collect();
         assert_eq!(got, (0..50).collect::<Vec<u8>>());
-        assert!(
-            tail.iter()
-                .filter(|one| one.3.len() == 1)
-                .all(|one| one.2 == 1)
-        );
+        assert!(tail.iter().filter(|one| one.3.len() == 1).all(|one| one.2 == 1));
 
         drop((first, second));
-        until("nobody asks any more", || {
-            !gateway.statistics().is_connected
-        });
-        until("its consumer is gone", || {
-            from.channel.statistics().consumers.is_empty()
-        });
+        until("nobody asks any more", || !gateway.statistics().is_connected);
+        until("its consumer is gone", || from.channel.statistics().consumers.is_empty());
         drop(gateway);
     }
     assert!(to.channel.statistics().suppliers.is_empty());
@@ -151,10 +118,7 @@ fn events_in_a_circle_of_gateways_end() {
     one.push(&[event(17, 1, 3, b"round")]);
     let ttls = |record: &Record| {
         let all = record.all();
-        all.iter()
-            .filter(|one| one.0 == 17)
-            .map(|one| one.2)
-            .collect::<Vec<_>>()
+        all.iter().filter(|one| one.0 == 17).map(|one| one.2).collect::<Vec<_>>()
     };
     until("it came back and went again", || ttls(&at_other).len() == 2);
     assert_eq!((ttls(&at_one), ttls(&at_other)), (vec![3, 1], vec![2, 0]));
@@ -167,23 +131,15 @@ fn events_in_a_circle_of_gateways_end() {
 #[test]
 fn a_gateway_connects_again_after_either_channel_was_gone() {
     let (mut from, mut to, orb) = (Host::new(0), Host::new(0), gateway_orb());
-    let port = |host: &Host| -> u16 {
-        host.url()
-            .split([':', '/'])
-            .nth(3)
-            .unwrap()
-            .parse()
-            .unwrap()
-    };
+    let port =
+        |host: &Host| -> u16 { host.url().split([':', '/']).nth(3).unwrap().parse().unwrap() };
     let (record, connection) = Record::consumer(&to.channel, &Filter::event_type(17));
     let gateway = gateway(&orb, &from, &to, quick());
     until_it_passes(&from, &record, 17);
 
     let at = port(&from);
     drop(from);
-    until("the loss of the source is seen", || {
-        gateway.statistics().lost == 1
-    });
+    until("the loss of the source is seen", || gateway.statistics().lost == 1);
     from = Host::new(at);
     let (before, start) = (record.count(), record.all().len());
     assert_eq!(before, start);
@@ -194,9 +150,7 @@ fn a_gateway_connects_again_after_either_channel_was_gone() {
 
     let at = port(&to);
     drop((connection, to));
-    until("the loss of the target is seen", || {
-        gateway.statistics().lost >= 2
-    });
+    until("the loss of the target is seen", || gateway.statistics().lost >= 2);
     to = Host::new(at);
     let (record, _connection) = Record::consumer(&to.channel, &Filter::event_type(18));
     until_it_passes(&from, &record, 18);
@@ -213,19 +167,10 @@ fn a_channel_that_takes_no_observer_keeps_nothing_of_the_gateway() {
         suppliers: 3,
         ..Limits::default()
     };
-    let to = Host::with(
-        0,
-        ChannelOptions {
-            limits,
-            ..ChannelOptions::default()
-        },
-    );
+    let to = Host::with(0, ChannelOptions { limits, ..ChannelOptions::default() });
     let (record, _consumer) = Record::consumer(&to.channel, &Filter::event_type(17));
     let first = to.channel.append_observer(Arc::new(Nobody)).unwrap();
-    let options = IiopOptions {
-        period: Duration::from_millis(2),
-        ..IiopOptions::default()
-    };
+    let options = IiopOptions { period: Duration::from_millis(2), ..IiopOptions::default() };
     let gateway = gateway(&orb, &from, &to, options);
     // It asks in vain, again and again.
     std::thread::sleep(Duration::from_millis(200));

@@ -25,12 +25,7 @@ impl PushConsumer for Record {
         let mut all = self.0.lock().unwrap();
         all.extend(events.iter().map(|event| {
             let header = &event.header;
-            (
-                header.r#type,
-                header.source,
-                header.ttl,
-                event.data.payload.to_vec(),
-            )
+            (header.r#type, header.source, header.ttl, event.data.payload.to_vec())
         }));
     }
 
@@ -42,9 +37,7 @@ impl PushConsumer for Record {
 impl Record {
     fn consumer(channel: &EventChannel, filter: &Filter) -> (Arc<Record>, ConsumerConnection) {
         let record = Arc::<Record>::default();
-        let connection = channel
-            .connect_consumer(record.clone(), &asks(filter))
-            .unwrap();
+        let connection = channel.connect_consumer(record.clone(), &asks(filter)).unwrap();
         (record, connection)
     }
 

@@ -19,17 +19,12 @@ fn loopback(port: u16) -> SocketAddr {
 }
 
 fn sender(channel: &EventChannel, options: SenderOptions) -> UdpSender {
-    let options = SenderOptions {
-        local: loopback(0),
-        ..options
-    };
+    let options = SenderOptions { local: loopback(0), ..options };
     UdpSender::connect(channel, &asks(&Filter::ALL), options).unwrap()
 }
 
 fn push(channel: &EventChannel, events: &[oxorb_event::rtec_event_comm::Event]) {
-    let supplier = channel
-        .connect_supplier(None, &publishes([(0, 0)]))
-        .unwrap();
+    let supplier = channel.connect_supplier(None, &publishes([(0, 0)])).unwrap();
     supplier.push(events).unwrap();
 }
 
@@ -71,10 +66,7 @@ fn events_cross_a_multicast_group_to_all_who_listen() {
     );
     for (record, _) in &records {
         until("two events", || record.count() == 2);
-        assert_eq!(
-            record.all(),
-            [(17, 1, 1, large.clone()), (17, 2, 0, b"last".to_vec())]
-        );
+        assert_eq!(record.all(), [(17, 1, 1, large.clone()), (17, 2, 0, b"last".to_vec())]);
     }
     until("all are counted", || second.statistics().events == 3);
     let sent = sender.statistics();
@@ -155,9 +147,7 @@ fn fragments_may_be_lost_doubled_and_out_of_order() {
     let (source, target) = (channel(), channel());
     // In between: a relay that spoils things.
     let relay = UdpSocket::bind(loopback(0)).unwrap();
-    relay
-        .set_read_timeout(Some(std::time::Duration::from_secs(20)))
-        .unwrap();
+    relay.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
     let receiver = UdpReceiver::connect(&target, ReceiverOptions::new(loopback(0))).unwrap();
     let to = receiver.address().unwrap();
     let options = SenderOptions {
@@ -181,12 +171,7 @@ fn fragments_may_be_lost_doubled_and_out_of_order() {
         match at % 4 {
             0 => fragments.reverse(),
             1 => drop(fragments.remove(usize::from(at) % fragments.len())),
-            2 => {
-                fragments = fragments
-                    .iter()
-                    .flat_map(|one| [one.clone(), one.clone()])
-                    .collect()
-            }
+            2 => fragments = fragments.iter().flat_map(|one| [one.clone(), one.clone()]).collect(),
             _ => fragments.rotate_left(3),
         }
         if at % 4 != 1 {
@@ -200,9 +185,7 @@ fn fragments_may_be_lost_doubled_and_out_of_order() {
     }
     until("all that is whole", || record.count() == expected.len());
     assert_eq!(record.all(), expected);
-    until("what is not", || {
-        receiver.statistics().messages.incomplete == 5
-    });
+    until("what is not", || receiver.statistics().messages.incomplete == 5);
     let statistics = receiver.statistics();
     assert_eq!((statistics.malformed, statistics.undecodable), (20, 0));
     assert!(statistics.dropped > 0);
@@ -221,14 +204,7 @@ fn an_event_in_a_circle_ends_with_its_ttl() {
     });
     push(&channels[0], &[event(17, 1, 3, b"round")]);
     until("it ends", || senders[1].statistics().ended == 1);
-    let ttls = |at: usize| {
-        records[at]
-            .0
-            .all()
-            .iter()
-            .map(|one| one.2)
-            .collect::<Vec<_>>()
-    };
+    let ttls = |at: usize| records[at].0.all().iter().map(|one| one.2).collect::<Vec<_>>();
     assert_eq!((ttls(0), ttls(1)), (vec![3, 1], vec![2, 0]));
 }
 
@@ -248,10 +224,7 @@ fn a_gateway_ignores_itself_and_events_without_a_destination() {
     push(&channel, &[event(17, 1, 3, b"x"), event(18, 1, 3, b"y")]);
     until("it was ignored", || receiver.statistics().ignored == 1);
     assert_eq!(record.count(), 2);
-    assert_eq!(
-        (sender.statistics().nowhere, receiver.statistics().events),
-        (1, 0)
-    );
+    assert_eq!((sender.statistics().nowhere, receiver.statistics().events), (1, 0));
 }
 
 #[test]
@@ -261,33 +234,12 @@ fn errors_name_the_address_and_the_entry() {
     let taken = holder.address().unwrap();
     let error = UdpReceiver::connect(&channel, ReceiverOptions::new(taken)).unwrap_err();
     assert!(matches!(error, GatewayError::Socket { .. }));
-    assert!(
-        error
-            .to_string()
-            .contains(&format!("cannot listen at {taken}")),
-        "{error}"
-    );
-    let options = SenderOptions {
-        mtu: 39,
-        ..SenderOptions::new(Destinations::all(taken))
-    };
+    assert!(error.to_string().contains(&format!("cannot listen at {taken}")), "{error}");
+    let options = SenderOptions { mtu: 39, ..SenderOptions::new(Destinations::all(taken)) };
     let error = UdpSender::connect(&channel, &asks(&Filter::ALL), options).unwrap_err();
-    assert!(
-        error
-            .to_string()
-            .contains("an mtu of 39 is not from 40 to 65507"),
-        "{error}"
-    );
-    for wrong in [
-        "17",
-        "x@1.2.3.4:5",
-        "17@1.2.3.4",
-        "17@1.2.3.4:5 17@1.2.3.4:6",
-    ] {
+    assert!(error.to_string().contains("an mtu of 39 is not from 40 to 65507"), "{error}");
+    for wrong in ["17", "x@1.2.3.4:5", "17@1.2.3.4", "17@1.2.3.4:5 17@1.2.3.4:6"] {
         let error = Destinations::by_source(wrong).unwrap_err();
-        assert!(
-            error.to_string().contains("write number@address:port"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("write number@address:port"), "{error}");
     }
 }

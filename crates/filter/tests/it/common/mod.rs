@@ -55,12 +55,7 @@ pub(crate) fn received(any: &Any, order: ByteOrder) -> Any {
 /// The any as it may come: put in, from peers of both byte orders, and as a tree.
 pub(crate) fn forms(any: &Any) -> [Any; 4] {
     let tree = Any::with_type(any.type_code().clone(), any.dynamic().unwrap()).unwrap();
-    [
-        any.clone(),
-        received(any, ByteOrder::Big),
-        received(any, ByteOrder::Little),
-        tree,
-    ]
+    [any.clone(), received(any, ByteOrder::Big), received(any, ByteOrder::Little), tree]
 }
 
 /// A struct of everything: see [`sample`]. Last is what allocates when it is read or gone past.
@@ -82,16 +77,10 @@ pub(crate) fn sample_type() -> TypeCode {
             ("ratio", TypeCode::DOUBLE),
             ("letter", TypeCode::CHAR),
             ("color", color.clone()),
-            (
-                "text",
-                TypeCode::alias("IDL:Name:1.0", "Name", TypeCode::STRING),
-            ),
+            ("text", TypeCode::alias("IDL:Name:1.0", "Name", TypeCode::STRING)),
             ("list", TypeCode::sequence(TypeCode::LONG)),
             ("names", TypeCode::sequence(TypeCode::STRING)),
-            (
-                "grid",
-                TypeCode::array(TypeCode::array(TypeCode::SHORT, 2), 3),
-            ),
+            ("grid", TypeCode::array(TypeCode::array(TypeCode::SHORT, 2), 3)),
             ("octets", TypeCode::sequence(TypeCode::OCTET)),
             ("choice", union_type(&color)),
             ("other", union_type(&color)),
@@ -130,22 +119,10 @@ pub(crate) fn sample() -> Any {
     set("ratio", Dynamic::Double(3.5));
     set("letter", Dynamic::Char('x'));
     set("wide", Dynamic::Wstring("Köln".to_owned()));
-    set(
-        "color",
-        Dynamic::Enum {
-            name: "green".into(),
-            ordinal: 1,
-        },
-    );
+    set("color", Dynamic::Enum { name: "green".into(), ordinal: 1 });
     set("text", Dynamic::String("it's \\ fine".to_owned()));
-    set(
-        "list",
-        Dynamic::Sequence([3, 5, 8].map(Dynamic::Long).into()),
-    );
-    set(
-        "names",
-        Dynamic::Sequence(["a", "bc"].map(|name| Dynamic::String(name.into())).into()),
-    );
+    set("list", Dynamic::Sequence([3, 5, 8].map(Dynamic::Long).into()));
+    set("names", Dynamic::Sequence(["a", "bc"].map(|name| Dynamic::String(name.into())).into()));
     for (at, part) in (0..6).map(|at| (format!("grid[{}][{}]", at / 2, at % 2), at)) {
         set(&at, Dynamic::Short(part));
     }
@@ -166,10 +143,7 @@ pub(crate) fn sample() -> Any {
             pair("third", nested),
         ]),
     );
-    set(
-        "inner",
-        Dynamic::Any(Any::new_as(TypeCode::ANY, Any::new(7i64)).unwrap()),
-    );
+    set("inner", Dynamic::Any(Any::new_as(TypeCode::ANY, Any::new(7i64)).unwrap()));
     set("max", Dynamic::Long(9));
     let choice = ty.as_ref().at("choice").unwrap().to_type_code();
     value.at_mut("choice").unwrap().select(&choice, 2).unwrap();

@@ -23,10 +23,7 @@ pub(crate) fn request(version: Version, order: ByteOrder, id: u32, body: &[u8]) 
         response: Response::WithTarget,
         key: TargetAddress::Key(b"a key"),
         operation: "operation",
-        contexts: &[ServiceContext {
-            id: 10,
-            data: &[0, 0, 0x12, 0x34],
-        }],
+        contexts: &[ServiceContext { id: 10, data: &[0, 0, 0x12, 0x34] }],
         terms: None,
         alias: None,
     };
@@ -75,10 +72,7 @@ pub(crate) fn every_kind(version: Version, order: ByteOrder, id: u32, body: &[u8
 pub(crate) fn feed(inbox: &mut Inbox, octets: &[u8]) -> usize {
     let (buffer, most) = inbox.room();
     assert!(most > 0, "an inbox always has room for one octet");
-    assert!(
-        buffer.capacity() - buffer.len() >= most,
-        "the room offered is there"
-    );
+    assert!(buffer.capacity() - buffer.len() >= most, "the room offered is there");
     let n = most.min(octets.len());
     buffer.extend_from_slice(&octets[..n]);
     n
@@ -97,11 +91,7 @@ pub(crate) fn receive(
         while let Some(header) = inbox.poll()? {
             let frame = inbox.frame();
             assert_eq!(frame.header, header);
-            assert_eq!(
-                Frame::parse(frame.bytes),
-                Ok(frame),
-                "a frame is a whole message"
-            );
+            assert_eq!(Frame::parse(frame.bytes), Ok(frame), "a frame is a whole message");
             // Every other message is taken, the rest are looked at.
             if messages.len().is_multiple_of(2) {
                 messages.push(frame.bytes.to_vec());
@@ -123,10 +113,7 @@ pub(crate) fn receive(
 pub(crate) fn split(message: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
     let whole = Frame::parse(message).expect("a message").header;
     let id: [u8; 4] = message[12..16].try_into().expect("a request id");
-    let mut cuts: Vec<usize> = cuts
-        .iter()
-        .map(|cut| 16 + cut % (message.len() - 15))
-        .collect();
+    let mut cuts: Vec<usize> = cuts.iter().map(|cut| 16 + cut % (message.len() - 15)).collect();
     cuts.sort_unstable();
     cuts.push(message.len());
     let mut pieces = Vec::new();
@@ -140,11 +127,7 @@ pub(crate) fn split(message: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
         body.extend_from_slice(&message[from..to]);
         let header = Header {
             more_fragments: to != message.len() || i + 1 != cuts.len(),
-            kind: if first {
-                whole.kind
-            } else {
-                oxorb_giop::MessageType::FRAGMENT
-            },
+            kind: if first { whole.kind } else { oxorb_giop::MessageType::FRAGMENT },
             size: body.len() as u32,
             ..whole
         };
@@ -157,7 +140,5 @@ pub(crate) fn split(message: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
 }
 
 pub(crate) fn decoder<'a>(frame: &Frame<'a>, at: usize) -> Decoder<'a> {
-    frame
-        .decoder(Dialect::new(frame.header.version.minor))
-        .at(at)
+    frame.decoder(Dialect::new(frame.header.version.minor)).at(at)
 }

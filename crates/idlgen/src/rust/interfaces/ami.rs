@@ -104,9 +104,7 @@ impl<'m> Rust<'m> {
 
     /// Error enums go into exception holders and come out of them.
     pub(super) fn held_errors(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
-        let errors = shared(methods)
-            .into_iter()
-            .filter(|(_, _, first)| first.is_none());
+        let errors = shared(methods).into_iter().filter(|(_, _, first)| first.is_none());
         errors
             .map(|(_, error, _)| error)
             .filter_map(|error| {
@@ -118,8 +116,7 @@ impl<'m> Rust<'m> {
 
     /// Prints the way of system exceptions into the holder and out of it, once in a file.
     pub(in crate::rust) fn held_system_exceptions(&self, scope: &Scope<'_>) -> TokenStream {
-        self.held(scope, &scope.system_exception)
-            .unwrap_or_default()
+        self.held(scope, &scope.system_exception).unwrap_or_default()
     }
 
     fn held(&self, scope: &Scope<'_>, error: &TokenStream) -> Option<TokenStream> {

@@ -67,9 +67,7 @@ impl<'m> Rust<'m> {
     ) -> Result<Vec<TokenStream>, Unmapped> {
         let name = ident(&self.names.item(def.id).reference);
         let owners = self.declaring_order(def.id).into_iter();
-        owners
-            .map(|owner| self.calls_through(scope, &name, owner))
-            .collect()
+        owners.map(|owner| self.calls_through(scope, &name, owner)).collect()
     }
 
     /// `ValueState::behaviour`: the traits that a state may implement, then what its base does.
@@ -199,10 +197,7 @@ impl<'m> Rust<'m> {
         let calls = self.factory_calls(def.id, value)?;
         let methods = self.factory_methods(def.id, &calls);
         let methods = methods.iter().map(|method| {
-            let docs = docs::or(
-                method.call.doc,
-                &format!("The factory `{}`.", method.call.name),
-            );
+            let docs = docs::or(method.call.doc, &format!("The factory `{}`.", method.call.name));
             let (function, params) = (ident(method.name), self.parameters(scope, method, None));
             let (result, error) = (scope.std("Result"), self.error(scope, method));
             quote!(#docs fn #function(#(#params),*) -> #result<#r::Value<#name>, #error>;)

@@ -39,11 +39,7 @@ impl<'m> Rust<'m> {
             };
             let own = self.calls(owner, declaring)?;
             let methods = self.own_methods(owner, &own);
-            let named = self
-                .names
-                .inherent(def.id)
-                .iter()
-                .filter(|one| one.owner == owner);
+            let named = self.names.inherent(def.id).iter().filter(|one| one.owner == owner);
             for one in named {
                 let method = &methods[one.index];
                 if !is_shared(one) {
@@ -86,10 +82,7 @@ impl<'m> Rust<'m> {
             (quote!(()), quote!(#direct #untyped.send(&#op, #args)))
         } else if self.is_octets_only(method) {
             let r = &scope.runtime;
-            (
-                quote!(#r::OctetSeq),
-                quote!(#direct #untyped.invoke_octets(&#op, #args)),
-            )
+            (quote!(#r::OctetSeq), quote!(#direct #untyped.invoke_octets(&#op, #args)))
         } else if self.is_only(method, &Plan::InPlace) {
             let r = &scope.runtime;
             (
@@ -189,9 +182,7 @@ impl<'m> Rust<'m> {
         if !method.call.context.is_empty() {
             let (e, r) = (&vars.e, &scope.runtime);
             let (context, clause) = (ident(names.last().expect("named")), method.call.context);
-            steps.push(Step::Fallible(
-                quote!(#r::encode_context(#e, #context, &[#(#clause),*])),
-            ));
+            steps.push(Step::Fallible(quote!(#r::encode_context(#e, #context, &[#(#clause),*]))));
         }
         writer(vars, steps)
     }
@@ -206,21 +197,13 @@ impl<'m> Rust<'m> {
         let returns = method.call.returns.iter().map(|(ty, plan)| (*ty, plan));
         let received = method.call.received().map(|arg| (arg.ty, &arg.plan));
         let all = returns.chain(received);
-        reader(
-            vars,
-            all.map(|(ty, plan)| self.decode(scope, vars, ty, plan))
-                .collect(),
-        )
+        reader(vars, all.map(|(ty, plan)| self.decode(scope, vars, ty, plan)).collect())
     }
 
     /// Moves new values into `inout` parameters and gives back the rest.
     pub(super) fn update(&self, method: &Method<'_, '_>) -> TokenStream {
         let call = method.call;
-        if !call
-            .args
-            .iter()
-            .any(|arg| arg.direction == Direction::InOut)
-        {
+        if !call.args.iter().any(|arg| arg.direction == Direction::InOut) {
             return TokenStream::new();
         }
         let names = parameter_names(method);

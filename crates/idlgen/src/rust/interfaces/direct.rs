@@ -170,9 +170,8 @@ impl<'m> Rust<'m> {
         let returned = method.call.returns.iter();
         let returned = returned.map(|(_, plan)| (plan, local("result")));
         let received = method.call.args.iter().zip(names);
-        let received = received
-            .filter(|(arg, _)| arg.direction != Direction::In)
-            .map(|(arg, name)| {
+        let received =
+            received.filter(|(arg, _)| arg.direction != Direction::In).map(|(arg, name)| {
                 let name = ident(name);
                 (&arg.plan, quote!(#name))
             });

@@ -14,18 +14,12 @@ use super::Method;
 use crate::plan::{Passing, Plan, passing};
 
 /// A call with exceptions, the name of its error, and the first call of the scope that raises the same ones.
-type Shared<'a, 'r, 'm> = (
-    &'a Method<'r, 'm>,
-    &'r str,
-    Option<(&'a Method<'r, 'm>, &'r str)>,
-);
+type Shared<'a, 'r, 'm> = (&'a Method<'r, 'm>, &'r str, Option<(&'a Method<'r, 'm>, &'r str)>);
 
 /// Returns the calls that raise something.
 pub(super) fn shared<'a, 'r, 'm>(methods: &'a [Method<'r, 'm>]) -> Vec<Shared<'a, 'r, 'm>> {
     let mut first = HashMap::new();
-    let raising = methods
-        .iter()
-        .filter_map(|method| Some((method, method.error?)));
+    let raising = methods.iter().filter_map(|method| Some((method, method.error?)));
     raising
         .map(|(method, name)| {
             let exceptions: BTreeSet<DefId> = method.call.raises.iter().copied().collect();
@@ -60,21 +54,15 @@ impl<'m> Rust<'m> {
         let (r, system_exception) = (&inner.runtime, &inner.system_exception);
         let (name, from, option) = (ident(name), inner.std("From"), inner.std("Option"));
         let raises = &method.call.raises;
-        let ids: Vec<_> = raises
-            .iter()
-            .map(|id| &self.model.def(*id).repository_id)
-            .collect();
+        let ids: Vec<_> = raises.iter().map(|id| &self.model.def(*id).repository_id).collect();
         let types: Vec<_> = raises.iter().map(|id| self.named(inner, *id)).collect();
         // `System` comes first so that it always has this name.
-        let wishes = raises
-            .iter()
-            .map(|id| super::super::case::camel(&self.model.def(*id).name));
+        let wishes = raises.iter().map(|id| super::super::case::camel(&self.model.def(*id).name));
         let variants = names::distinct(["System".to_owned()].into_iter().chain(wishes));
         let variants: Vec<_> = variants[1..].iter().map(|name| ident(name)).collect();
         let docs = docs::lines(&format!("Why `{}` failed.", method.call.wire_name));
-        let variant_docs = raises
-            .iter()
-            .map(|id| docs::lines(&format!("`{}`.", self.model.def(*id).scoped_name)));
+        let variant_docs =
+            raises.iter().map(|id| docs::lines(&format!("`{}`.", self.model.def(*id).scoped_name)));
         // In a local interface they need not.
         let travel = raises.iter().all(|id| self.travels(*id));
         let equality = travel.then(|| quote!(, PartialEq));

@@ -14,13 +14,8 @@ use super::signature::forwarded;
 use crate::executors::{ComponentExecutor, PlainKind, PlainPort};
 
 /// Methods of each executor, in the order of its life.
-const LIFE: [&str; 5] = [
-    "set_session_context",
-    "configuration_complete",
-    "activate",
-    "passivate",
-    "remove",
-];
+const LIFE: [&str; 5] =
+    ["set_session_context", "configuration_complete", "activate", "passivate", "remove"];
 
 /// A port with its Rust names and types.
 struct Named<'p> {
@@ -67,13 +62,8 @@ impl<'m> Rust<'m> {
         }
         let ports = self.named_ports(inner, component, &taken);
         let life: Vec<Ident> = self.life_methods(component, &taken);
-        let [
-            set_session_context,
-            configuration_complete,
-            activate,
-            passivate,
-            remove,
-        ] = life.as_slice()
+        let [set_session_context, configuration_complete, activate, passivate, remove] =
+            life.as_slice()
         else {
             unreachable!("five names")
         };
@@ -184,10 +174,7 @@ impl<'m> Rust<'m> {
         let component = ident(&component.expect("two were added"));
         let (mut facets, mut receptacles, mut events) =
             (TokenStream::new(), TokenStream::new(), TokenStream::new());
-        for Named {
-            port, field, ty, ..
-        } in ports
-        {
+        for Named { port, field, ty, .. } in ports {
             let name = &port.name;
             match &port.kind {
                 PlainKind::Facet(_) => {
@@ -352,13 +339,7 @@ impl<'m> Rust<'m> {
         let mut with_attributes = self.defs_named(&component.chain);
         with_attributes.extend(self.defs_named(&component.supports));
         let attributes = self.declared_attributes(inner, &with_attributes, &quote!(assembly));
-        let [
-            set_session_context,
-            configuration_complete,
-            activate,
-            passivate,
-            remove,
-        ] = life
+        let [set_session_context, configuration_complete, activate, passivate, remove] = life
         else {
             unreachable!("five names")
         };
@@ -499,9 +480,7 @@ impl<'m> Rust<'m> {
         let servants = servants.filter(|id| !self.is_external(*id)).map(|id| {
             let (servant, push) = (self.named(inner, id), push(id));
             let name = &self.model.def(id).scoped_name;
-            let pushed = name
-                .strip_suffix("Consumer")
-                .and_then(|name| self.def_named(name));
+            let pushed = name.strip_suffix("Consumer").and_then(|name| self.def_named(name));
             let pushed = pushed.map(|pushed| self.named(inner, pushed.id));
             let body = match id == def.id {
                 true => quote!(self.0.push(event)),
@@ -568,12 +547,7 @@ impl<'m> Rust<'m> {
                 | PlainKind::Publisher(event)
                 | PlainKind::Sink(event) => self.named(inner, self.def_named(event)?.id),
             };
-            Some(Named {
-                port,
-                field: ident(field),
-                method: ident(method),
-                ty,
-            })
+            Some(Named { port, field: ident(field), method: ident(method), ty })
         });
         named.collect()
     }

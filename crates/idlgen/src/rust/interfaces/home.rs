@@ -35,10 +35,8 @@ impl<'m> Rust<'m> {
             return Ok(Default::default());
         }
         let managed = self.path(scope, component.parent, managed);
-        let (component_id, component) = (
-            &component.repository_id,
-            self.reference(inner, component.id),
-        );
+        let (component_id, component) =
+            (&component.repository_id, self.reference(inner, component.id));
 
         let key = home.key.as_ref().and_then(|key| self.def_named(key));
         let key = key.map(|key| self.named(scope, key.id));
@@ -89,10 +87,8 @@ impl<'m> Rust<'m> {
                         continue;
                     }
                 };
-                let (params, error) = (
-                    self.parameters(scope, &method, None),
-                    self.error(scope, &method),
-                );
+                let (params, error) =
+                    (self.parameters(scope, &method, None), self.error(scope, &method));
                 declared.extend(quote! {
                     #docs
                     fn #method_name(&self #(, #params)*) -> #result<#returns, #error>;
@@ -109,12 +105,9 @@ impl<'m> Rust<'m> {
         let mut create = TokenStream::new();
         for (owner, interface) in self.defs_named(&[implicit]) {
             let (declared, implemented) = match &key {
-                Some(key) => self.keyed(
-                    scope,
-                    inner,
-                    (owner, interface),
-                    (&executor, &component, key),
-                )?,
+                Some(key) => {
+                    self.keyed(scope, inner, (owner, interface), (&executor, &component, key))?
+                }
                 None => self.keyless(scope, inner, (owner, interface), (&executor, &component))?,
             };
             let servant = self.named(inner, owner.id);
@@ -196,10 +189,8 @@ impl<'m> Rust<'m> {
                 /// Makes a component.
                 fn #name(&self) -> #result<Self::Component, #error>;
             });
-            let (error, signature) = (
-                self.error(inner, &method),
-                self.servant_signature(inner, &method),
-            );
+            let (error, signature) =
+                (self.error(inner, &method), self.servant_signature(inner, &method));
             implemented.extend(quote! {
                 #signature {
                     let made = <H as #executor>::#name(&self.executor)?;

@@ -99,12 +99,8 @@ impl<'m> Rust<'m> {
 
     /// Prints a type for each call that is answered.
     pub(super) fn answers(&self, inner: &Scope<'_>, methods: &[Method<'_, 'm>]) -> TokenStream {
-        let answered = methods
-            .iter()
-            .filter_map(|method| Some((method, method.answer?)));
-        answered
-            .map(|(method, name)| self.answer(inner, method, name))
-            .collect()
+        let answered = methods.iter().filter_map(|method| Some((method, method.answer?)));
+        answered.map(|(method, name)| self.answer(inner, method, name)).collect()
     }
 
     fn answer(&self, inner: &Scope<'_>, method: &Method<'_, 'm>, name: &str) -> TokenStream {

@@ -152,22 +152,19 @@ impl<'m> Rust<'m> {
             }
         };
         let bases = self.model.all_bases(interface);
-        let bases = bases
-            .iter()
-            .filter(|base| self.is_remote(**base))
-            .map(|id| {
-                let base = self.reference(scope, *id);
-                let of_base = match shared {
-                    None => quote!(#r::Interface::from_ref(derived.0)),
-                    Some(shared) if shared == *id => quote!(derived.0),
-                    Some(_) => quote!(#r::Interface::unchecked_narrow(&derived.0)),
-                };
-                quote! {
-                    impl #from<#name> for #base {
-                        fn from(derived: #name) -> Self { #of_base }
-                    }
+        let bases = bases.iter().filter(|base| self.is_remote(**base)).map(|id| {
+            let base = self.reference(scope, *id);
+            let of_base = match shared {
+                None => quote!(#r::Interface::from_ref(derived.0)),
+                Some(shared) if shared == *id => quote!(derived.0),
+                Some(_) => quote!(#r::Interface::unchecked_narrow(&derived.0)),
+            };
+            quote! {
+                impl #from<#name> for #base {
+                    fn from(derived: #name) -> Self { #of_base }
                 }
-            });
+            }
+        });
         let untyped = match shared {
             None => quote!(&#untyped),
             Some(_) => untyped,
@@ -397,8 +394,7 @@ impl<'m> Rust<'m> {
 
     /// Whether the servant's method of a oneway operation returns a result.
     fn is_fallible(&self, id: DefId, call: &Call<'_>) -> bool {
-        self.fallible
-            .contains(&(id, call.wire_name.as_ref().to_owned()))
+        self.fallible.contains(&(id, call.wire_name.as_ref().to_owned()))
     }
 
     fn named_methods<'r>(

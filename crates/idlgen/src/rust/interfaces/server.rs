@@ -31,9 +31,7 @@ impl<'m> Rust<'m> {
         let bases = self.model.all_bases(interface);
         let owners: Vec<_> = [def.id].into_iter().chain(bases).collect();
         let id = &def.repository_id;
-        let ids = owners
-            .iter()
-            .map(|owner| &*self.model.def(*owner).repository_id);
+        let ids = owners.iter().map(|owner| &*self.model.def(*owner).repository_id);
         let ids = ids.chain([OBJECT_ID]);
         let (mut wire_names, mut arms) = (Vec::new(), Vec::new());
         for owner in self.declaring_order(def.id) {
@@ -172,9 +170,7 @@ impl<'m> Rust<'m> {
         let scope = self.nested(inner, module);
         let module = ident(module);
         let servant = self.servant(&scope, def.id, answers);
-        let functions = methods
-            .iter()
-            .map(|method| self.upcall(&scope, &servant, method, answers));
+        let functions = methods.iter().map(|method| self.upcall(&scope, &servant, method, answers));
         let functions: TokenStream = functions.collect();
         let imports = self.imports(&functions);
         quote! {
@@ -333,10 +329,7 @@ impl<'m> Rust<'m> {
             Plan::Reference(_) => quote!(#name.as_ref()),
             Plan::InPlace => name.clone(),
             // Already slices of the receive buffer.
-            Plan::Block {
-                element: Basic::Octet | Basic::Boolean,
-                ..
-            } => name.clone(),
+            Plan::Block { element: Basic::Octet | Basic::Boolean, .. } => name.clone(),
             _ => quote!(&#name),
         }
     }

@@ -13,11 +13,7 @@ use crate::plan::{Arg, Plan};
 /// The parameter names of a call, in order; `context` last if there is one.
 pub(super) fn parameter_names(method: &Method<'_, '_>) -> Vec<String> {
     let context = (!method.call.context.is_empty()).then_some("context");
-    let wishes = method
-        .call
-        .args
-        .iter()
-        .map(|arg| super::super::case::snake(arg.name));
+    let wishes = method.call.args.iter().map(|arg| super::super::case::snake(arg.name));
     names::distinct(wishes.chain(context.map(String::from)))
 }
 
@@ -126,10 +122,7 @@ impl<'m> Rust<'m> {
             }
         }
         if !method.call.context.is_empty() {
-            let (name, r) = (
-                ident(names.last().expect("the context is named")),
-                &scope.runtime,
-            );
+            let (name, r) = (ident(names.last().expect("the context is named")), &scope.runtime);
             let life = life.into_iter();
             params.push(quote!(#name: &#(#life)* #r::Context));
         }
@@ -169,11 +162,7 @@ impl<'m> Rust<'m> {
         method: &'r Method<'_, 'm>,
     ) -> impl Iterator<Item = (&'m Type, &'r Plan)> {
         let returns = method.call.returns.iter().map(|(ty, plan)| (*ty, plan));
-        let outs = method
-            .call
-            .args
-            .iter()
-            .filter(|arg| arg.direction == Direction::Out);
+        let outs = method.call.args.iter().filter(|arg| arg.direction == Direction::Out);
         returns.chain(outs.map(|arg: &'r Arg<'m>| (arg.ty, &arg.plan)))
     }
 
@@ -187,10 +176,7 @@ impl<'m> Rust<'m> {
 
     /// Whether the reply is one unbounded `sequence<octet>` and nothing else.
     pub(super) fn is_octets_only(&self, method: &Method<'_, 'm>) -> bool {
-        let octets = Plan::Block {
-            element: Basic::Octet,
-            bound: None,
-        };
+        let octets = Plan::Block { element: Basic::Octet, bound: None };
         self.is_only(method, &octets)
     }
 
@@ -198,10 +184,7 @@ impl<'m> Rust<'m> {
     pub(super) fn is_only(&self, method: &Method<'_, 'm>, result: &Plan) -> bool {
         let all: Vec<_> = self.results(method).collect();
         let one = matches!(all.as_slice(), [(_, plan)] if *plan == result);
-        one && method
-            .call
-            .received()
-            .all(|arg| arg.direction == Direction::Out)
+        one && method.call.received().all(|arg| arg.direction == Direction::Out)
     }
 }
 

@@ -35,10 +35,7 @@ fn each_refusal_has_its_place() {
          write { ulong = ... }"
     );
     let text = Scene::refusal(&rate_with("hertz = \"20\""), None);
-    assert!(
-        text.contains("expected unsigned long, found string"),
-        "{text}"
-    );
+    assert!(text.contains("expected unsigned long, found string"), "{text}");
     let raised = Scene::refusal(&gps_with("offset = 91.0"), None);
     assert!(
         raised

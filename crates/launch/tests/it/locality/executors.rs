@@ -22,10 +22,7 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn printing() -> Log {
-        Log {
-            prints: true,
-            ..Log::default()
-        }
+        Log { prints: true, ..Log::default() }
     }
 
     fn note(&self, line: impl Into<String>) {
@@ -66,8 +63,7 @@ impl avionics::RateGenExecutor for RateGen {
     }
 
     fn activate(&self, context: &rate_gen::Context) -> Result<(), CcmException> {
-        self.log
-            .note(format!("{} activate", context.instance_name()));
+        self.log.note(format!("{} activate", context.instance_name()));
         self.sources.lock().unwrap().push(context.clone());
         if self.pushes {
             let (sender, end) = channel::<()>();
@@ -89,8 +85,7 @@ impl avionics::RateGenExecutor for RateGen {
     }
 
     fn passivate(&self, context: &rate_gen::Context) -> Result<(), CcmException> {
-        self.log
-            .note(format!("{} passivate", context.instance_name()));
+        self.log.note(format!("{} passivate", context.instance_name()));
         self.ends.lock().unwrap().take();
         Ok(())
     }
@@ -115,8 +110,7 @@ impl avionics::Position for Gps {
         if let Some(lane) = self.orb.get().and_then(|orb| orb.current_lane()) {
             let priority = self.orb.get().and_then(|orb| orb.thread_priority());
             let priority = priority.map(|priority| priority.get());
-            self.log
-                .note(format!("served in lane {} at {priority:?}", lane.lane));
+            self.log.note(format!("served in lane {} at {priority:?}", lane.lane));
         }
         Ok(*self.latitude.lock().unwrap())
     }
@@ -162,25 +156,20 @@ impl avionics::GpsExecutor for Gps {
     }
 
     fn set_session_context(&self, context: &gps::Installed) -> Result<(), CcmException> {
-        self.log
-            .note(format!("{} set_session_context", context.instance_name()));
+        self.log.note(format!("{} set_session_context", context.instance_name()));
         match context.instance_name() {
-            "broken" => Err(CcmException {
-                reason: CcmExceptionReason::CreateError,
-            }),
+            "broken" => Err(CcmException { reason: CcmExceptionReason::CreateError }),
             _ => Ok(()),
         }
     }
 
     fn activate(&self, context: &gps::Context) -> Result<(), CcmException> {
-        self.log
-            .note(format!("{} activate", context.instance_name()));
+        self.log.note(format!("{} activate", context.instance_name()));
         Ok(())
     }
 
     fn passivate(&self, context: &gps::Context) -> Result<(), CcmException> {
-        self.log
-            .note(format!("{} passivate", context.instance_name()));
+        self.log.note(format!("{} passivate", context.instance_name()));
         Ok(())
     }
 
@@ -216,11 +205,9 @@ impl avionics::DisplayExecutor for Display {
         let bands: Option<PriorityBandedConnection> = bands;
         if let Some(bands) = bands {
             let many = bands.bands().len();
-            self.log
-                .note(format!("{}: {many} bands", context.instance_name()));
+            self.log.note(format!("{}: {many} bands", context.instance_name()));
         }
-        self.log
-            .note(format!("{} activate", context.instance_name()));
+        self.log.note(format!("{} activate", context.instance_name()));
         Ok(())
     }
 
@@ -297,8 +284,6 @@ impl Parts {
             .component::<DisplayRef, _>("create_Avionics_Display_Impl", move || Display {
                 log: display.log.clone(),
             })
-            .home::<GpsHomeRef, _>("create_Avionics_GpsHome_Impl", move || {
-                Receivers(home.clone())
-            })
+            .home::<GpsHomeRef, _>("create_Avionics_GpsHome_Impl", move || Receivers(home.clone()))
     }
 }

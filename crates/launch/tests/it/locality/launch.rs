@@ -13,13 +13,8 @@ fn a_plan_runs_and_ends() {
     let scene = Scene::launch(COCKPIT, None);
     // What provides starts before what uses it.
     let lines = scene.parts.log.take();
-    let expected = [
-        "hertz 20",
-        "gps set_session_context",
-        "gps activate",
-        "rate activate",
-        "screen activate",
-    ];
+    let expected =
+        ["hertz 20", "gps set_session_context", "gps activate", "rate activate", "screen activate"];
     let mut sorted = lines.clone();
     sorted.sort();
     let mut wanted = expected.map(str::to_owned).to_vec();
@@ -40,20 +35,13 @@ fn a_plan_runs_and_ends() {
     assert!(status.instances.iter().all(is_active));
     assert_eq!(status.connections.len(), 4);
     assert!(status.connections.iter().all(|one| one.connected));
-    let rate: RateGenRef = status.instances[0]
-        .reference
-        .clone()
-        .unwrap()
-        .unchecked_narrow();
+    let rate: RateGenRef = status.instances[0].reference.clone().unwrap().unchecked_narrow();
     assert_eq!(rate.hertz().unwrap(), 20);
 
     scene.locality.stop().unwrap();
     let lines = scene.parts.log.take();
     // All are passive before any is removed; who uses goes first.
-    let removals: Vec<&String> = lines
-        .iter()
-        .filter(|line| line.contains("remove"))
-        .collect();
+    let removals: Vec<&String> = lines.iter().filter(|line| line.contains("remove")).collect();
     assert_eq!(removals.len(), 3);
     assert!(at(&lines, "rate passivate") < at(&lines, "gps passivate"));
     assert!(at(&lines, "gps passivate") < at(&lines, removals[0]));
@@ -91,11 +79,7 @@ fn instances_are_started_when_told() {
     assert_eq!(phases(), [InstancePhase::Active; 3]);
     // Only the deployer starts: a client's word does not.
     let status = scene.locality.status();
-    let screen: CcmObjectRef = status.instances[1]
-        .reference
-        .clone()
-        .unwrap()
-        .unchecked_narrow();
+    let screen: CcmObjectRef = status.instances[1].reference.clone().unwrap().unchecked_narrow();
     assert!(screen.configuration_complete().is_err());
 }
 
@@ -122,15 +106,8 @@ fn a_home_makes_its_components() {
     let lines = scene.parts.log.take();
     assert_eq!(lines[0], "home test true");
     let status = scene.locality.status();
-    let gps: GpsRef = status.instances[0]
-        .reference
-        .clone()
-        .unwrap()
-        .unchecked_narrow();
-    assert_eq!(
-        gps.provide_location().unwrap().unwrap().latitude().unwrap(),
-        50.0
-    );
+    let gps: GpsRef = status.instances[0].reference.clone().unwrap().unchecked_narrow();
+    assert_eq!(gps.provide_location().unwrap().unwrap().latitude().unwrap(), 50.0);
     assert!(gps.get_ccm_home().unwrap().is_some());
     scene.locality.stop().unwrap();
     assert!(gps.get_ccm_home().is_err());
@@ -156,11 +133,7 @@ fn the_reference_of_an_instance_goes_to_a_file() {
 fn references_from_elsewhere_are_connected() {
     let other = Scene::launch(COCKPIT, None);
     let status = other.locality.status();
-    let gps: GpsRef = status.instances[2]
-        .reference
-        .clone()
-        .unwrap()
-        .unchecked_narrow();
+    let gps: GpsRef = status.instances[2].reference.clone().unwrap().unchecked_narrow();
     let location = gps.provide_location().unwrap().unwrap();
     let text = format!(
         r#"

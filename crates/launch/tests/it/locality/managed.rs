@@ -37,12 +37,7 @@ impl Managed {
         let own = scene.locality.serve(scene.orb.root_poa(), end).unwrap();
         let manager = Orb::builder().build().unwrap();
         let locality: LocalityRef = manager.resolve(&own.to_ior()).unwrap();
-        Managed {
-            scene,
-            manager,
-            locality,
-            ended,
-        }
+        Managed { scene, manager, locality, ended }
     }
 
     /// Prepares the part of this process and starts its launch.
@@ -78,10 +73,7 @@ fn two_processes_are_connected_by_their_manager() {
     main.locality.start().unwrap();
 
     assert_eq!(main.scene.push(3).delivered, 1);
-    assert_eq!(
-        screen.scene.parts.log.take().last().unwrap(),
-        "update 3 48.5"
-    );
+    assert_eq!(screen.scene.parts.log.take().last().unwrap(), "update 3 48.5");
     let status = screen.locality.status().unwrap();
     assert_eq!((&*status.node, &*status.process), ("n", "screen"));
     assert_eq!(status.pid, std::process::id());
@@ -97,10 +89,7 @@ fn two_processes_are_connected_by_their_manager() {
     again.locality.finish_launch(&all, true).unwrap();
     main.locality.finish_launch(&all, true).unwrap();
     assert_eq!(main.scene.push(4).delivered, 1);
-    assert_eq!(
-        again.scene.parts.log.take().last().unwrap(),
-        "update 4 48.5"
-    );
+    assert_eq!(again.scene.parts.log.take().last().unwrap(), "update 4 48.5");
 
     again.locality.destroy_application(None).unwrap();
     main.locality.destroy_application(None).unwrap();
@@ -120,10 +109,9 @@ fn files_for_references_are_refused_under_managers() {
     for name in ["ComponentIOR", "edu.vanderbilt.dre.DAnCE.InstanceIOR"] {
         let file = oxorb::deployment::wire::to_any(&Any::string("/nowhere/gps.ior".to_owned()));
         let mut own = plan.clone();
-        own.instance[0].config_property.push(Property {
-            name: name.to_owned(),
-            value: file.unwrap(),
-        });
+        own.instance[0]
+            .config_property
+            .push(Property { name: name.to_owned(), value: file.unwrap() });
         let mut mapped = plan.clone();
         mapped.external_property.push(PlanPropertyMapping {
             external_name: "file".to_owned(),
@@ -152,10 +140,7 @@ fn what_fails_is_told_by_the_exceptions_of_the_interface() {
     plan.implementation[0].exec_parameter.clear();
     let refused = managed.locality.prepare_plan(&plan, None).unwrap_err();
     let text = format!("{refused:?}");
-    assert!(
-        text.contains("PlanError") && text.contains("names no entry point"),
-        "{text}"
-    );
+    assert!(text.contains("PlanError") && text.contains("names no entry point"), "{text}");
 
     plan.implementation[0].exec_parameter = entry;
     plan.instance[0].config_property[0].name = "rate".to_owned();
@@ -165,11 +150,7 @@ fn what_fails_is_told_by_the_exceptions_of_the_interface() {
         panic!("{refused}");
     };
     assert_eq!(refused.name, "rate");
-    assert!(
-        refused.reason.contains("there is no such attribute"),
-        "{}",
-        refused.reason
-    );
+    assert!(refused.reason.contains("there is no such attribute"), "{}", refused.reason);
 
     plan.instance[0].config_property[0].name = "hertz".to_owned();
     managed.locality.prepare_plan(&plan, None).unwrap();
@@ -179,11 +160,7 @@ fn what_fails_is_told_by_the_exceptions_of_the_interface() {
         panic!("{refused}");
     };
     assert_eq!(refused.name, "ready");
-    assert!(
-        refused.reason.contains("screen.update"),
-        "{}",
-        refused.reason
-    );
+    assert!(refused.reason.contains("screen.update"), "{}", refused.reason);
 
     plan.instance[0].implementation_ref = 99;
     let refused = managed.locality.redeploy(&plan).unwrap_err();
@@ -204,10 +181,7 @@ fn real_time_resources_travel_in_the_plan() {
          [[instance]]\nname = \"gps\"\npolicySet = \"declared\"\n",
     );
     oxorb::deployment::attach_resources(&mut part, &resources).unwrap();
-    managed
-        .locality
-        .prepare_plan(&to_wire(&part).unwrap(), None)
-        .unwrap();
+    managed.locality.prepare_plan(&to_wire(&part).unwrap(), None).unwrap();
     managed.locality.start_launch(&[]).unwrap();
     managed.locality.finish_launch(&[], true).unwrap();
     let status = managed.locality.status().unwrap();

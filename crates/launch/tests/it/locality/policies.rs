@@ -42,28 +42,16 @@ fn a_servant_runs_in_the_lane_of_its_container() {
     assert_eq!(containers, ["", "", "urgent"]);
     scene.parts.log.take();
     assert_eq!(scene.push(1).delivered, 1);
-    assert_eq!(
-        scene.parts.log.take(),
-        ["served in lane 1 at Some(200)", "update 1 48.5"]
-    );
+    assert_eq!(scene.parts.log.take(), ["served in lane 1 at Some(200)", "update 1 48.5"]);
 }
 
 #[test]
 fn receptacles_have_bands() {
     let scene = Scene::launch(COCKPIT, Some(resources(RESOURCES)));
-    assert!(
-        scene
-            .parts
-            .log
-            .take()
-            .contains(&"screen: 2 bands".to_owned())
-    );
+    assert!(scene.parts.log.take().contains(&"screen: 2 bands".to_owned()));
     let scene = Scene::launch(COCKPIT, None);
     let lines = scene.parts.log.take();
-    assert!(
-        !lines.iter().any(|line| line.contains("bands")),
-        "{lines:?}"
-    );
+    assert!(!lines.iter().any(|line| line.contains("bands")), "{lines:?}");
 }
 
 #[test]
@@ -112,10 +100,7 @@ fn policies_that_cannot_be_had() {
             && lane.contains("no lane of the threadpool has the server-declared priority"),
         "{lane}"
     );
-    let bands = refusal(
-        "receptaclePolicy = \"banded\"",
-        "receptaclePolicy = \"urgent\"",
-    );
+    let bands = refusal("receptaclePolicy = \"banded\"", "receptaclePolicy = \"urgent\"");
     assert!(
         bands.contains(
             "policy set \"urgent\" of the receptacles of \"screen\" has no bands that can be used"

@@ -25,16 +25,8 @@ fn process_of_a_locality() {
     let Ok(arguments) = std::env::var(ARGUMENTS) else {
         return;
     };
-    let parts = Parts {
-        log: Log::printing(),
-        pushes: true,
-        ..Parts::default()
-    };
-    let args = ["locality"]
-        .into_iter()
-        .chain(arguments.lines())
-        .map(str::to_owned)
-        .collect();
+    let parts = Parts { log: Log::printing(), pushes: true, ..Parts::default() };
+    let args = ["locality"].into_iter().chain(arguments.lines()).map(str::to_owned).collect();
     let code = oxorb::deployment::run(parts.implementations(), args, |args| {
         let orb = Orb::builder().args(args).build()?;
         orb.shutdown_on_signal()?;
@@ -158,22 +150,13 @@ fn what_is_wrong_is_told_with_file_and_place() {
     let plan = folder.file("plan.toml", COCKPIT);
     let two = folder.file("two.toml", &two_processes());
     refused(&[], "error: start it with --plan FILE");
-    refused(
-        &["--plan", &plan, "--verbose"],
-        "error: argument \"--verbose\" is not known",
-    );
-    refused(
-        &["--plan", &plan, "--wait", "x"],
-        "error: --wait is a number of seconds",
-    );
+    refused(&["--plan", &plan, "--verbose"], "error: argument \"--verbose\" is not known");
+    refused(&["--plan", &plan, "--wait", "x"], "error: --wait is a number of seconds");
     refused(
         &["--plan", &two],
         "error: the plan has several processes; it has --node n --process main, --node n --process screen",
     );
-    refused(
-        &["--plan", "/nowhere.toml"],
-        "error: /nowhere.toml cannot be read:",
-    );
+    refused(&["--plan", "/nowhere.toml"], "error: /nowhere.toml cannot be read:");
     let broken = folder.file("broken.toml", "label = 1 2");
     refused(&["--plan", &broken], &format!("{broken}:1:"));
     let attribute = folder.file("attribute.toml", &COCKPIT.replace("hertz", "rate"));
@@ -187,26 +170,12 @@ fn what_is_wrong_is_told_with_file_and_place() {
     );
     let references = text_of(&folder.0.join("references"));
     refused(
-        &[
-            "--plan",
-            &two,
-            "--process",
-            "screen",
-            "--references",
-            &references,
-            "--wait",
-            "0",
-        ],
+        &["--plan", &two, "--process", "screen", "--references", &references, "--wait", "0"],
         "error: after 0 s there is no reference of gps.location, gps.location; start the processes",
     );
-    let services = folder.file(
-        "rt.toml",
-        "document = \"ServerResources\"\nsvcconf = { uri = \"svc.conf\" }\n",
-    );
-    refused(
-        &["--plan", &plan, "--rt", &services],
-        "svcconf \"svc.conf\" is TAO's",
-    );
+    let services = folder
+        .file("rt.toml", "document = \"ServerResources\"\nsvcconf = { uri = \"svc.conf\" }\n");
+    refused(&["--plan", &plan, "--rt", &services], "svcconf \"svc.conf\" is TAO's");
 }
 
 /// Keeps the manager that called back.
@@ -236,18 +205,9 @@ impl dance::LocalityManagerActivator for Activator {
 fn a_managed_process_ends_with_its_activator() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let activator = std::sync::Arc::new(Activator::default());
-    let own: LocalityManagerActivatorRef = orb
-        .root_poa()
-        .activate(std::sync::Arc::clone(&activator))
-        .unwrap();
-    let arguments = [
-        "--locality",
-        "u-1",
-        "--activator",
-        &own.to_ior(),
-        "--node",
-        "n",
-    ];
+    let own: LocalityManagerActivatorRef =
+        orb.root_poa().activate(std::sync::Arc::clone(&activator)).unwrap();
+    let arguments = ["--locality", "u-1", "--activator", &own.to_ior(), "--node", "n"];
     let mut process = locality(&arguments);
     let until = std::time::Instant::now() + LIMIT;
     while activator.configured.lock().unwrap().is_empty() {
@@ -259,10 +219,7 @@ fn a_managed_process_ends_with_its_activator() {
     let manager: LocalityRef = manager.narrow().unwrap().unwrap();
     assert_eq!(manager.status().unwrap().pid, process.id());
     orb.shutdown(true).unwrap();
-    process.wait_for_line(
-        "error: the activator of this process is gone, so it ended",
-        LIMIT,
-    );
+    process.wait_for_line("error: the activator of this process is gone, so it ended", LIMIT);
     assert_eq!(process.wait(LIMIT).code(), Some(1));
 }
 
@@ -270,10 +227,8 @@ fn a_managed_process_ends_with_its_activator() {
 fn a_managed_process_ends_when_told() {
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     let activator = std::sync::Arc::new(Activator::default());
-    let own: LocalityManagerActivatorRef = orb
-        .root_poa()
-        .activate(std::sync::Arc::clone(&activator))
-        .unwrap();
+    let own: LocalityManagerActivatorRef =
+        orb.root_poa().activate(std::sync::Arc::clone(&activator)).unwrap();
     let mut process = locality(&["--locality", "u-2", "--activator", &own.to_ior()]);
     let until = std::time::Instant::now() + LIMIT;
     while activator.configured.lock().unwrap().is_empty() {

@@ -25,21 +25,9 @@ fn one_instance_is_replaced_and_connected_again() {
     // Nothing happens to the others.
     assert_eq!(
         scene.parts.log.take(),
-        [
-            "gps passivate",
-            "gps remove",
-            "gps set_session_context",
-            "gps activate"
-        ]
+        ["gps passivate", "gps remove", "gps set_session_context", "gps activate"]
     );
-    assert!(
-        scene
-            .locality
-            .status()
-            .connections
-            .iter()
-            .all(|one| one.connected)
-    );
+    assert!(scene.locality.status().connections.iter().all(|one| one.connected));
     assert_eq!(scene.push(2).delivered, 1);
     assert_eq!(scene.parts.log.take(), ["update 2 50"]);
 }
@@ -58,26 +46,18 @@ fn instances_and_connections_go_and_come() {
     let scene = Scene::launch(COCKPIT, None);
     scene.parts.log.take();
     // Without the connection of the display's position, which then cannot update.
-    let (before, _) = COCKPIT
-        .split_once("[[connection]]\nname = \"position\"")
-        .unwrap();
+    let (before, _) = COCKPIT.split_once("[[connection]]\nname = \"position\"").unwrap();
     redeploy(&scene, before);
     assert!(scene.parts.log.take().is_empty());
     assert_eq!(scene.locality.status().connections.len(), 2);
     scene.push(1);
     assert!(scene.parts.log.take().is_empty());
     // A second receiver takes the place of the first one.
-    let second = COCKPIT
-        .replace("\"gps\"\n", "\"receiver\"\n")
-        .replace("gps.", "receiver.");
+    let second = COCKPIT.replace("\"gps\"\n", "\"receiver\"\n").replace("gps.", "receiver.");
     redeploy(&scene, &second);
     let lines = scene.parts.log.take();
     assert_eq!(lines[..2], ["gps passivate", "gps remove"]);
-    assert!(
-        !lines
-            .iter()
-            .any(|line| line.starts_with("rate") || line.starts_with("screen"))
-    );
+    assert!(!lines.iter().any(|line| line.starts_with("rate") || line.starts_with("screen")));
     assert_eq!(scene.push(2).delivered, 1);
     assert_eq!(scene.parts.log.take(), ["update 2 48.5"]);
 }
@@ -88,12 +68,7 @@ fn a_plan_that_is_wrong_touches_nothing() {
     scene.parts.log.take();
     let wrong = gps_with("offset = 1.5").replace("create_Avionics_Gps_Impl", "create_Gps");
     let refused = scene.locality.redeploy(part_of(&wrong, "main"), None);
-    assert!(
-        refused
-            .unwrap_err()
-            .to_string()
-            .contains("has no entry point \"create_Gps\"")
-    );
+    assert!(refused.unwrap_err().to_string().contains("has no entry point \"create_Gps\""));
     assert!(scene.parts.log.take().is_empty());
     assert_eq!(scene.push(1).delivered, 1);
 }
@@ -102,9 +77,7 @@ fn a_plan_that_is_wrong_touches_nothing() {
 fn a_replacement_that_fails_leaves_the_others_running() {
     let scene = Scene::launch(COCKPIT, None);
     scene.parts.log.take();
-    let refused = scene
-        .locality
-        .redeploy(part_of(&gps_with("offset = 91.0"), "main"), None);
+    let refused = scene.locality.redeploy(part_of(&gps_with("offset = 91.0"), "main"), None);
     assert!(refused.unwrap_err().to_string().contains("OutOfRange"));
     let status = scene.locality.status();
     let names: Vec<&str> = status.instances.iter().map(|one| &*one.name).collect();
@@ -119,9 +92,7 @@ fn a_replacement_that_fails_leaves_the_others_running() {
 #[test]
 fn connections_end_by_name() {
     let scene = Scene::launch(COCKPIT, None);
-    scene
-        .locality
-        .disconnect(&["pulse".to_owned(), "none".to_owned()]);
+    scene.locality.disconnect(&["pulse".to_owned(), "none".to_owned()]);
     let connected = || {
         let status = scene.locality.status();
         let names = status.connections.into_iter().filter(|one| !one.connected);

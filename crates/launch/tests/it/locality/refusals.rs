@@ -22,10 +22,7 @@ fn entry_points() {
         "7:19: error: entry point \"create_Avionics_GpsHome_Impl\" makes a home, and a component is wanted; name it by the \
          execParameter \"home factory\""
     );
-    let none = refusal(
-        "\"component factory\" = \"create_Avionics_Gps_Impl\"",
-        "other = 1",
-    );
+    let none = refusal("\"component factory\" = \"create_Avionics_Gps_Impl\"", "other = 1");
     assert!(
         none.ends_with(
             "error: the implementation of instance \"gps\" names no entry point; give implementation \"Gps\" the \
@@ -37,10 +34,7 @@ fn entry_points() {
 
 #[test]
 fn ports() {
-    let facet = refusal(
-        "Facet = \"gps.location\"\nSimplex",
-        "Facet = \"gps.place\"\nSimplex",
-    );
+    let facet = refusal("Facet = \"gps.location\"\nSimplex", "Facet = \"gps.place\"\nSimplex");
     assert!(
         facet.ends_with(
             "error: connection \"position\" cannot be made: \"gps\" has no facet \"place\"; it has location, raw"
@@ -67,10 +61,8 @@ fn ports() {
 
 #[test]
 fn settings_that_nothing_honours() {
-    let text = refusal(
-        "hertz = { ulong = 20 }",
-        "\"edu.vanderbilt.dre.DAnCE.DomainNC\" = \"rate\"",
-    );
+    let text =
+        refusal("hertz = { ulong = 20 }", "\"edu.vanderbilt.dre.DAnCE.DomainNC\" = \"rate\"");
     assert!(
         text.ends_with(
             "error: instance \"rate\" is about edu.vanderbilt.dre.DAnCE.DomainNC, which is not supported; use \
@@ -97,9 +89,7 @@ fn connections_that_others_would_have_to_make() {
 #[test]
 fn a_launch_whose_third_instance_fails_leaves_nothing() {
     let scene = Scene::new("main");
-    let text = COCKPIT
-        .replace("\"gps\"\n", "\"broken\"\n")
-        .replace("gps.", "broken.");
+    let text = COCKPIT.replace("\"gps\"\n", "\"broken\"\n").replace("gps.", "broken.");
     scene.prepare(&text, None).unwrap();
     let error = scene.locality.install().unwrap_err();
     assert_eq!(error.name, "broken");
@@ -111,12 +101,7 @@ fn a_launch_whose_third_instance_fails_leaves_nothing() {
     );
     assert_eq!(
         scene.parts.log.take(),
-        [
-            "hertz 20",
-            "broken set_session_context",
-            "screen remove",
-            "rate remove"
-        ]
+        ["hertz 20", "broken set_session_context", "screen remove", "rate remove"]
     );
     assert!(scene.locality.status().instances.is_empty());
     assert!(scene.orb.root_poa().children().is_empty());

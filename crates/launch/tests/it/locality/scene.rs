@@ -94,11 +94,7 @@ impl Scene {
         let parts = Parts::default();
         parts.orb.set(orb.clone()).unwrap();
         let locality = Locality::new(&orb, orb.root_poa(), parts.implementations(), "n", process);
-        Scene {
-            orb,
-            parts,
-            locality,
-        }
+        Scene { orb, parts, locality }
     }
 
     /// A scene whose executable has an event channel as well.

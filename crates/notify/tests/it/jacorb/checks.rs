@@ -22,10 +22,7 @@ use crate::jacorb::kinds::{Peer, event};
 
 /// Runs the checks, and returns the reason for which each failed.
 pub(crate) fn run(orb: &Orb, channel: &EventChannelRef) -> Vec<(String, Option<String>)> {
-    let checks = Checks {
-        orb: orb.clone(),
-        channel: channel.clone(),
-    };
+    let checks = Checks { orb: orb.clone(), channel: channel.clone() };
     let all: [(&str, Check); 16] = [
         ("filters", Checks::filters),
         ("modify_constraints", Checks::modify_constraints),
@@ -66,19 +63,13 @@ struct Checks {
 
 fn constraint(text: &str) -> ConstraintExp {
     ConstraintExp {
-        event_types: vec![EventType {
-            domain_name: "peers".to_owned(),
-            type_name: "*".to_owned(),
-        }],
+        event_types: vec![EventType { domain_name: "peers".to_owned(), type_name: "*".to_owned() }],
         constraint_expr: text.to_owned(),
     }
 }
 
 fn property(name: &str, value: Any) -> Property {
-    Property {
-        name: name.to_owned(),
-        value,
-    }
+    Property { name: name.to_owned(), value }
 }
 
 fn find(properties: &[Property], name: &str) -> Any {
@@ -143,10 +134,7 @@ impl Checks {
         assert!(invalid, "{refused}");
         let filters = self.channel.default_filter_factory().unwrap().unwrap();
         let refused = filters.create_filter("NONSENSE").map(|_| ()).unwrap_err();
-        let invalid = matches!(
-            refused,
-            filter_factory::CreateFilterError::InvalidGrammar(_)
-        );
+        let invalid = matches!(refused, filter_factory::CreateFilterError::InvalidGrammar(_));
         assert!(invalid, "{refused}");
         filter.destroy().unwrap();
     }
@@ -289,22 +277,12 @@ impl Checks {
         use ConnectStructuredPushConsumerError as Connect;
         let proxy = self.default_supplier();
         let early = proxy.suspend_connection().unwrap_err();
-        assert!(
-            matches!(early, SuspendConnectionError::NotConnected(_)),
-            "{early}"
-        );
+        assert!(matches!(early, SuspendConnectionError::NotConnected(_)), "{early}");
         let early = proxy.resume_connection().unwrap_err();
-        assert!(
-            matches!(early, ResumeConnectionError::NotConnected(_)),
-            "{early}"
-        );
+        assert!(matches!(early, ResumeConnectionError::NotConnected(_)), "{early}");
         let consumer = self.consumer();
-        proxy
-            .connect_structured_push_consumer(Some(&consumer))
-            .unwrap();
-        let twice = proxy
-            .connect_structured_push_consumer(Some(&consumer))
-            .unwrap_err();
+        proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
+        let twice = proxy.connect_structured_push_consumer(Some(&consumer)).unwrap_err();
         assert!(matches!(twice, Connect::AlreadyConnected(_)), "{twice}");
         let twice = proxy.resume_connection().unwrap_err();
         let active = matches!(twice, ResumeConnectionError::ConnectionAlreadyActive(_));
@@ -329,35 +307,18 @@ impl Checks {
     fn types(&self) {
         let (proxy, source) = (self.default_supplier(), self.source());
         let consumer = self.consumer();
-        proxy
-            .connect_structured_push_consumer(Some(&consumer))
-            .unwrap();
+        proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
         source.connect_structured_push_supplier(None).unwrap();
-        let of = |name: &str| EventType {
-            domain_name: "peers".to_owned(),
-            type_name: name.to_owned(),
-        };
+        let of =
+            |name: &str| EventType { domain_name: "peers".to_owned(), type_name: name.to_owned() };
         let (offered, wanted) = (of("offered"), of("wanted"));
-        source
-            .offer_change(std::slice::from_ref(&offered), &[])
-            .unwrap();
-        proxy
-            .subscription_change(std::slice::from_ref(&wanted), &[])
-            .unwrap();
+        source.offer_change(std::slice::from_ref(&offered), &[]).unwrap();
+        proxy.subscription_change(std::slice::from_ref(&wanted), &[]).unwrap();
         let mode = ObtainInfoMode::AllNowUpdatesOn;
         assert!(proxy.obtain_offered_types(mode).unwrap().contains(&offered));
-        assert!(
-            source
-                .obtain_subscription_types(mode)
-                .unwrap()
-                .contains(&wanted)
-        );
-        source
-            .offer_change(&[], std::slice::from_ref(&offered))
-            .unwrap();
-        proxy
-            .subscription_change(&[], std::slice::from_ref(&wanted))
-            .unwrap();
+        assert!(source.obtain_subscription_types(mode).unwrap().contains(&wanted));
+        source.offer_change(&[], std::slice::from_ref(&offered)).unwrap();
+        proxy.subscription_change(&[], std::slice::from_ref(&wanted)).unwrap();
         proxy.disconnect_structured_push_supplier().unwrap();
         source.disconnect_structured_push_consumer().unwrap();
     }

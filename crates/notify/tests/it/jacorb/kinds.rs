@@ -60,10 +60,7 @@ pub(crate) fn event(number: i32) -> StructuredEvent {
             },
             variable_header: Vec::new(),
         },
-        filterable_data: vec![Property {
-            name: "number".to_owned(),
-            value: Any::new(number % 10),
-        }],
+        filterable_data: vec![Property { name: "number".to_owned(), value: Any::new(number % 10) }],
         remainder_of_body: Any::new(number),
     }
 }
@@ -77,9 +74,7 @@ fn number(any: &Any) -> i32 {
         return number(&inside);
     }
     let number = any.get::<i32>();
-    number
-        .unwrap_or_else(|why| panic!("{why}: {any:?}"))
-        .unwrap_or_else(|| panic!("{any:?}"))
+    number.unwrap_or_else(|why| panic!("{why}: {any:?}")).unwrap_or_else(|| panic!("{any:?}"))
 }
 
 /// Servant of all consumers, and of suppliers that are pulled from.
@@ -91,11 +86,7 @@ pub(crate) struct Peer {
 
 impl Peer {
     pub(crate) fn new(kind: usize, tell: Sender<Heard>) -> Peer {
-        Peer {
-            kind,
-            tell,
-            waiting: Mutex::default(),
-        }
+        Peer { kind, tell, waiting: Mutex::default() }
     }
 
     fn got(&self, number: i32) {
@@ -259,10 +250,8 @@ impl notify::SequencePullSupplier for Peer {
 pub(crate) fn filter(channel: &EventChannelRef, constraint: &str) -> FilterRef {
     let filters = channel.default_filter_factory().unwrap().unwrap();
     let filter = filters.create_filter("EXTENDED_TCL").unwrap().unwrap();
-    let constraint = ConstraintExp {
-        event_types: Vec::new(),
-        constraint_expr: constraint.to_owned(),
-    };
+    let constraint =
+        ConstraintExp { event_types: Vec::new(), constraint_expr: constraint.to_owned() };
     filter.add_constraints(&[constraint]).unwrap();
     filter
 }
@@ -277,11 +266,8 @@ pub(crate) fn consume(
     let peer = |kind| Peer::new(kind, tell.clone());
     let consumers = channel_of.default_consumer_admin().unwrap().unwrap();
     let obtain = |kind: usize| {
-        let form = [
-            ClientType::AnyEvent,
-            ClientType::StructuredEvent,
-            ClientType::SequenceEvent,
-        ][kind % 3];
+        let form = [ClientType::AnyEvent, ClientType::StructuredEvent, ClientType::SequenceEvent]
+            [kind % 3];
         let (proxy, _) = match kind / 3 {
             0 => consumers.obtain_notification_push_supplier(form).unwrap(),
             _ => consumers.obtain_notification_pull_supplier(form).unwrap(),
@@ -301,12 +287,7 @@ pub(crate) fn consume(
             proxy
         }};
     }
-    connect!(
-        0,
-        admin::ProxyPushSupplierRef,
-        connect_any_push_consumer,
-        comm::PushConsumerRef
-    );
+    connect!(0, admin::ProxyPushSupplierRef, connect_any_push_consumer, comm::PushConsumerRef);
     connect!(
         1,
         admin::StructuredProxyPushSupplierRef,
@@ -319,12 +300,8 @@ pub(crate) fn consume(
         connect_sequence_push_consumer,
         notify::SequencePushConsumerRef
     );
-    let any = connect!(
-        3,
-        admin::ProxyPullSupplierRef,
-        connect_any_pull_consumer,
-        comm::PullConsumerRef
-    );
+    let any =
+        connect!(3, admin::ProxyPullSupplierRef, connect_any_pull_consumer, comm::PullConsumerRef);
     let structured = connect!(
         4,
         admin::StructuredProxyPullSupplierRef,
@@ -399,9 +376,7 @@ pub(crate) fn supply(orb: &Orb, channel_of: &EventChannelRef, base: i32, events:
     for number in base..base + events {
         any.push(&Any::new(number)).unwrap();
         pushed.push(&Any::new(number + 60)).unwrap();
-        structured
-            .push_structured_event(&event(number + 10))
-            .unwrap();
+        structured.push_structured_event(&event(number + 10)).unwrap();
     }
     let batch: Vec<_> = (base + 20..base + 20 + events).map(event).collect();
     sequence.push_structured_events(&batch).unwrap();
@@ -410,29 +385,19 @@ pub(crate) fn supply(orb: &Orb, channel_of: &EventChannelRef, base: i32, events:
     let source = |kind: usize| Peer {
         kind,
         tell: tell.clone(),
-        waiting: Mutex::new(
-            (0..events)
-                .map(|number| base + 10 * kind as i32 + number)
-                .collect(),
-        ),
+        waiting: Mutex::new((0..events).map(|number| base + 10 * kind as i32 + number).collect()),
     };
     let pulled_any: admin::ProxyPullConsumerRef = pull(ClientType::AnyEvent).unchecked_narrow();
     let supplier: comm::PullSupplierRef = orb.root_poa().activate(source(3)).unwrap();
-    pulled_any
-        .connect_any_pull_supplier(Some(&supplier))
-        .unwrap();
+    pulled_any.connect_any_pull_supplier(Some(&supplier)).unwrap();
     let pulled_structured: admin::StructuredProxyPullConsumerRef =
         pull(ClientType::StructuredEvent).unchecked_narrow();
     let supplier: notify::StructuredPullSupplierRef = orb.root_poa().activate(source(4)).unwrap();
-    pulled_structured
-        .connect_structured_pull_supplier(Some(&supplier))
-        .unwrap();
+    pulled_structured.connect_structured_pull_supplier(Some(&supplier)).unwrap();
     let pulled_sequence: admin::SequenceProxyPullConsumerRef =
         pull(ClientType::SequenceEvent).unchecked_narrow();
     let supplier: notify::SequencePullSupplierRef = orb.root_poa().activate(source(5)).unwrap();
-    pulled_sequence
-        .connect_sequence_pull_supplier(Some(&supplier))
-        .unwrap();
+    pulled_sequence.connect_sequence_pull_supplier(Some(&supplier)).unwrap();
     let pulled = plain.obtain_pull_consumer().unwrap().unwrap();
     let supplier: comm::PullSupplierRef = orb.root_poa().activate(source(7)).unwrap();
     pulled.connect_pull_supplier(Some(&supplier)).unwrap();

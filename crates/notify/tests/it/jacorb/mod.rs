@@ -32,25 +32,13 @@ const THEIRS: i32 = 100;
 /// Checks that JacORB's service fails, and why.
 const MISSING: [(&str, &str); 8] = [
     ("modify_constraints", "JacORB's filter matches as before"),
-    (
-        "delete_constraints",
-        "JacORB raises UNKNOWN for a constraint that is not there",
-    ),
-    (
-        "invalid_constraints",
-        "JacORB raises UNKNOWN for a constraint with an error",
-    ),
+    ("delete_constraints", "JacORB raises UNKNOWN for a constraint that is not there"),
+    ("invalid_constraints", "JacORB raises UNKNOWN for a constraint with an error"),
     ("mapping_filters", "JacORB's mapping filter raises MARSHAL"),
     ("validate_qos", "JacORB raises UNKNOWN"),
-    (
-        "unsupported_qos",
-        "JacORB takes unknown properties, and those of another type",
-    ),
+    ("unsupported_qos", "JacORB takes unknown properties, and those of another type"),
     ("validate_event_qos", "JacORB raises NO_IMPLEMENT"),
-    (
-        "unconnected",
-        "JacORB raises OBJECT_NOT_EXIST, not Disconnected",
-    ),
+    ("unconnected", "JacORB raises OBJECT_NOT_EXIST, not Disconnected"),
 ];
 
 /// Whose channel it is. That of JacORB has several threads and an order of its own.
@@ -67,9 +55,7 @@ impl Owner {
         for (consumer, numbers) in got.iter().enumerate() {
             for (supplier, kind) in KINDS.iter().enumerate() {
                 let first = base + 10 * supplier as i32;
-                let of = numbers
-                    .iter()
-                    .filter(|&&one| (first..first + 10).contains(&one));
+                let of = numbers.iter().filter(|&&one| (first..first + 10).contains(&one));
                 let mut of: Vec<i32> = of.copied().collect();
                 if self == Owner::JacOrb {
                     of.sort();
@@ -87,16 +73,12 @@ impl Owner {
 fn wanted(base: i32, supplier: usize, consumer: usize) -> Vec<i32> {
     let passes = |number: &i32| !is_filtered(consumer) || is_any(supplier) || *number != FILTERED;
     let passing = (0..EVENTS).filter(passes);
-    passing
-        .map(|number| base + 10 * supplier as i32 + number)
-        .collect()
+    passing.map(|number| base + 10 * supplier as i32 + number).collect()
 }
 
 /// Number of events that a kind of consumer gets of the suppliers of one ORB.
 fn each(consumer: usize) -> usize {
-    (0..KINDS.len())
-        .map(|supplier| wanted(0, supplier, consumer).len())
-        .sum()
+    (0..KINDS.len()).map(|supplier| wanted(0, supplier, consumer).len()).sum()
 }
 
 /// Reads what JacORB's consumers print, until each kind has as many events as it is to get.
@@ -137,26 +119,16 @@ fn feed_each_other(owner: Owner, jacorb: &JacOrb, orb: &Orb, channel: &EventChan
     pairs.push(("OxORB → JacORB", owner.check("own to JacORB's", OURS, &got)));
     jacorb.supply(&url, THEIRS, EVENTS);
     let got = gather(&ours, each);
-    pairs.push((
-        "JacORB → OxORB",
-        owner.check("JacORB's to own", THEIRS, &got),
-    ));
+    pairs.push(("JacORB → OxORB", owner.check("JacORB's to own", THEIRS, &got)));
     let got = gather_theirs(&mut theirs);
-    pairs.push((
-        "JacORB → JacORB",
-        owner.check("JacORB's to its own", THEIRS, &got),
-    ));
+    pairs.push(("JacORB → JacORB", owner.check("JacORB's to its own", THEIRS, &got)));
     channel.destroy().unwrap();
     let mut ended = all_disconnected(&ours);
     for _ in KINDS {
         theirs.wait_for_line("DISCONNECTED", PATIENCE);
         ended += 1;
     }
-    Seen {
-        pairs,
-        ended,
-        checks: checks.into_iter().collect(),
-    }
+    Seen { pairs, ended, checks: checks.into_iter().collect() }
 }
 
 /// Waits until every kind of consumer was told that it is disconnected.
@@ -188,9 +160,7 @@ fn at_oxorb(jacorb: &JacOrb) -> Seen {
     };
     let service = NotifyService::start_with(&server, settings).unwrap();
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
-    let channel: EventChannelRef = orb
-        .resolve(&service.event_channel().unwrap().to_ior())
-        .unwrap();
+    let channel: EventChannelRef = orb.resolve(&service.event_channel().unwrap().to_ior()).unwrap();
     // The checks are true of our own service, too.
     for (name, why) in checks::run(&orb, &channel) {
         assert_eq!(why, None, "{name}");

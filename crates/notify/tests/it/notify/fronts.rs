@@ -15,10 +15,7 @@ fn what_is_pushed_or_pulled_reaches_all_consumers_in_order() {
     let (first, heard_first) = peer::<PushConsumerRef>(&served.client);
     let (second, heard_second) = peer::<PushConsumerRef>(&served.client);
     for consumer in [&first, &second] {
-        served
-            .push_supplier()
-            .connect_push_consumer(Some(consumer))
-            .unwrap();
+        served.push_supplier().connect_push_consumer(Some(consumer)).unwrap();
     }
     let pull = served.pull_supplier();
     pull.connect_pull_consumer(None).unwrap();
@@ -28,10 +25,7 @@ fn what_is_pushed_or_pulled_reaches_all_consumers_in_order() {
     }
     let pulled = (100..110_i32).map(Any::new);
     let (supplier, _heard) = peer_with::<PullSupplierRef>(&served.client, pulled);
-    served
-        .pull_consumer()
-        .connect_pull_supplier(Some(&supplier))
-        .unwrap();
+    served.pull_consumer().connect_pull_supplier(Some(&supplier)).unwrap();
     for number in 0..110_i32 {
         let expected = Ok(Heard::Any(Any::new(number)));
         assert_eq!(heard_first.recv_timeout(PATIENCE), expected);
@@ -70,35 +64,20 @@ fn a_pull_that_waits_ends_with_its_proxy() {
 #[test]
 fn a_dead_and_a_stuck_consumer_delay_nobody() {
     let served = Served::new();
-    let dead = served
-        .client
-        .string_to_object("corbaloc::127.0.0.1:1/nobody")
-        .unwrap();
+    let dead = served.client.string_to_object("corbaloc::127.0.0.1:1/nobody").unwrap();
     let dead: PushConsumerRef = dead.unchecked_narrow();
-    served
-        .push_supplier()
-        .connect_push_consumer(Some(&dead))
-        .unwrap();
+    served.push_supplier().connect_push_consumer(Some(&dead)).unwrap();
     let (stuck, release) = channel::<()>();
     let stuck = crate::notify::pulls::Stuck::serve(&served.client, release, stuck);
-    served
-        .push_supplier()
-        .connect_push_consumer(Some(&stuck.0))
-        .unwrap();
+    served.push_supplier().connect_push_consumer(Some(&stuck.0)).unwrap();
     let (live, heard) = peer::<PushConsumerRef>(&served.client);
-    served
-        .push_supplier()
-        .connect_push_consumer(Some(&live))
-        .unwrap();
+    served.push_supplier().connect_push_consumer(Some(&live)).unwrap();
     let source = served.source();
     for number in 0..50_i32 {
         source.push(&Any::new(number)).unwrap();
     }
     for number in 0..50_i32 {
-        assert_eq!(
-            heard.recv_timeout(PATIENCE),
-            Ok(Heard::Any(Any::new(number)))
-        );
+        assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Any(Any::new(number))));
     }
     // All went out while the stuck one still held its first event.
     assert!(stuck.is_held());

@@ -13,10 +13,7 @@ use oxorb_notify::{Limits, Settings};
 use crate::notify::Served;
 
 fn limited(limits: Limits) -> Served {
-    Served::with(Settings {
-        limits,
-        ..Settings::default()
-    })
+    Served::with(Settings { limits, ..Settings::default() })
 }
 
 fn assert_limit(exception: SystemException, minor: u32) {
@@ -25,12 +22,7 @@ fn assert_limit(exception: SystemException, minor: u32) {
 
 #[test]
 fn channels_admins_and_proxies_are_bounded() {
-    let served = limited(Limits {
-        channels: 2,
-        admins: 2,
-        proxies: 2,
-        ..Limits::default()
-    });
+    let served = limited(Limits { channels: 2, admins: 2, proxies: 2, ..Limits::default() });
     let factory = served.service.factory();
     let (second, _) = factory.create_channel(&[], &[]).unwrap();
     match factory.create_channel(&[], &[]) {
@@ -47,12 +39,8 @@ fn channels_admins_and_proxies_are_bounded() {
     assert_limit(full, minor::imp_limit::EVENT_ADMINS);
 
     let admin = admin.unwrap();
-    let (proxy, _) = admin
-        .obtain_notification_push_supplier(ClientType::AnyEvent)
-        .unwrap();
-    admin
-        .obtain_notification_pull_supplier(ClientType::SequenceEvent)
-        .unwrap();
+    let (proxy, _) = admin.obtain_notification_push_supplier(ClientType::AnyEvent).unwrap();
+    admin.obtain_notification_pull_supplier(ClientType::SequenceEvent).unwrap();
     let full = admin.obtain_push_supplier().unwrap_err();
     assert_limit(full, minor::imp_limit::EVENT_PROXIES);
     let proxy: oxorb_notify::cos_notify_channel_admin::ProxyPushSupplierRef =
@@ -76,9 +64,7 @@ fn filters_and_constraints_are_bounded() {
     });
     let factory = served.channel.default_filter_factory().unwrap().unwrap();
     let filter = factory.create_filter("EXTENDED_TCL").unwrap().unwrap();
-    let mapping = factory
-        .create_mapping_filter("EXTENDED_TCL", &Any::new(1_i16))
-        .unwrap();
+    let mapping = factory.create_mapping_filter("EXTENDED_TCL", &Any::new(1_i16)).unwrap();
     match factory.create_filter("EXTENDED_TCL") {
         Err(CreateFilterError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_FILTERS),
         other => panic!("{other:?}"),
@@ -92,28 +78,20 @@ fn filters_and_constraints_are_bounded() {
     let full = admin.add_filter(Some(&filter)).unwrap_err();
     assert_limit(full, minor::imp_limit::EVENT_FILTERS);
 
-    let constraint = |text: &str| ConstraintExp {
-        event_types: Vec::new(),
-        constraint_expr: text.to_owned(),
-    };
+    let constraint =
+        |text: &str| ConstraintExp { event_types: Vec::new(), constraint_expr: text.to_owned() };
     let three = ["TRUE", "TRUE", "TRUE"].map(constraint);
     match filter.add_constraints(&three) {
         Err(AddConstraintsError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_CONSTRAINTS),
         other => panic!("{other:?}"),
     }
-    assert!(
-        filter.get_all_constraints().unwrap().is_empty(),
-        "all or nothing"
-    );
+    assert!(filter.get_all_constraints().unwrap().is_empty(), "all or nothing");
     let long = constraint("TRUE or TRUE or TRUE or TRUE");
     match filter.add_constraints(&[constraint("TRUE"), long.clone()]) {
         Err(AddConstraintsError::InvalidConstraint(invalid)) => assert_eq!(invalid.constr, long),
         other => panic!("{other:?}"),
     }
-    assert!(
-        filter.get_all_constraints().unwrap().is_empty(),
-        "all or nothing"
-    );
+    assert!(filter.get_all_constraints().unwrap().is_empty(), "all or nothing");
 
     // An answer is no larger than what the filter holds, however often it is asked for.
     let added = filter.add_constraints(&[constraint("TRUE")]).unwrap();
@@ -123,10 +101,7 @@ fn filters_and_constraints_are_bounded() {
     }
 
     let types: Vec<EventType> = (0..3)
-        .map(|number| EventType {
-            domain_name: "d".to_owned(),
-            type_name: number.to_string(),
-        })
+        .map(|number| EventType { domain_name: "d".to_owned(), type_name: number.to_string() })
         .collect();
     match admin.subscription_change(&types, &[]) {
         Err(SubscriptionChangeError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_TYPES),

@@ -19,11 +19,7 @@ use crate::notify::structured::{event, property};
 
 /// Settings with which no write is in time: each answers TIMEOUT, and happens later.
 fn late() -> Settings {
-    Settings {
-        store_timeout: Duration::ZERO,
-        reconnect: true,
-        ..Settings::default()
-    }
+    Settings { store_timeout: Duration::ZERO, reconnect: true, ..Settings::default() }
 }
 
 /// Ends a test whose store is not needed any more.
@@ -103,11 +99,7 @@ fn a_reconnect_that_is_not_written_leaves_the_proxy_and_its_events() {
     let stored = stored.restart(Settings::default());
     proxy.resume_connection().unwrap();
     numbers(&heard, 3);
-    assert!(
-        !heard_first
-            .try_iter()
-            .any(|one| matches!(one, Heard::Structured(_)))
-    );
+    assert!(!heard_first.try_iter().any(|one| matches!(one, Heard::Structured(_))));
     end(stored, &client);
 }
 
@@ -156,11 +148,7 @@ fn lower_limits_end_nobody_who_was_connected_before() {
         channel.set_admin(&[least]).unwrap();
     }
     let fewer = Settings {
-        limits: Limits {
-            proxies: 1,
-            pulled_suppliers: 0,
-            ..Limits::default()
-        },
+        limits: Limits { proxies: 1, pulled_suppliers: 0, ..Limits::default() },
         ..Settings::default()
     };
     let stored = stored.restart(fewer);
@@ -179,10 +167,7 @@ fn lower_limits_end_nobody_who_was_connected_before() {
 #[test]
 fn a_pulled_event_waits_until_a_full_store_has_room() {
     let settings = Settings {
-        limits: Limits {
-            stored_octets: 16 << 10,
-            ..Limits::default()
-        },
+        limits: Limits { stored_octets: 16 << 10, ..Limits::default() },
         retry: Duration::from_millis(20),
         ..Settings::default()
     };
@@ -193,10 +178,7 @@ fn a_pulled_event_waits_until_a_full_store_has_room() {
     let (proxy, heard) = sink(&client, &channel);
     proxy.suspend_connection().unwrap();
     let mut accepted = 0;
-    while source
-        .push_structured_event(&event("d", "t", accepted))
-        .is_ok()
-    {
+    while source.push_structured_event(&event("d", "t", accepted)).is_ok() {
         accepted += 1;
         assert!(accepted < 1_000);
     }
@@ -216,10 +198,7 @@ fn a_pulled_event_waits_until_a_full_store_has_room() {
 #[test]
 fn a_pulled_event_that_is_larger_than_the_store_is_delivered_and_logged() {
     let settings = Settings {
-        limits: Limits {
-            stored_octets: 4 << 10,
-            ..Limits::default()
-        },
+        limits: Limits { stored_octets: 4 << 10, ..Limits::default() },
         retry: Duration::from_millis(20),
         ..Settings::default()
     };
@@ -237,10 +216,7 @@ fn a_pulled_event_that_is_larger_than_the_store_is_delivered_and_logged() {
     let why = stored.service.take_failure().expect("it is logged");
     assert!(why.contains("stored_octets is 4096"), "{why}");
     let counts = stored.service.counts();
-    assert!(
-        counts.is_balanced() && counts.dropped_in_all() == 0,
-        "{counts:?}"
-    );
+    assert!(counts.is_balanced() && counts.dropped_in_all() == 0, "{counts:?}");
     end(stored, &client);
 }
 
@@ -249,10 +225,7 @@ fn a_pulled_event_that_is_larger_than_the_store_is_delivered_and_logged() {
 fn more_events_may_be_owed_than_a_queue_takes() {
     const QUEUE: i32 = 4;
     let settings = || Settings {
-        limits: Limits {
-            queue_events: QUEUE as usize,
-            ..Limits::default()
-        },
+        limits: Limits { queue_events: QUEUE as usize, ..Limits::default() },
         ..Settings::default()
     };
     let client = client();
@@ -299,13 +272,8 @@ fn a_start_that_fails_and_a_service_that_is_dropped_close_the_store() {
     drop(stored);
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
     // Threads that are to serve nobody do not start.
-    let nobody = Settings {
-        limits: Limits {
-            proxies: 0,
-            ..Limits::default()
-        },
-        ..Settings::default()
-    };
+    let nobody =
+        Settings { limits: Limits { proxies: 0, ..Limits::default() }, ..Settings::default() };
     let store = Store::open(&file).unwrap();
     NotifyService::start_stored(&orb, store, nobody).unwrap_err();
     let store = Store::open(&file).expect("the failed start closed it");

@@ -37,12 +37,7 @@ impl Served {
         let client = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
         let channel = service.event_channel().unwrap();
         let channel = client.resolve(&channel.to_ior()).unwrap();
-        Served {
-            server,
-            client,
-            service,
-            channel,
-        }
+        Served { server, client, service, channel }
     }
 
     /// The channel as the Event Service has it.

@@ -42,12 +42,7 @@ impl Stored {
         let orb = Orb::builder().listen(&listen).build().unwrap();
         let store = Store::open(file).unwrap();
         let service = NotifyService::start_stored(&orb, store, settings).unwrap();
-        Stored {
-            file: file.to_owned(),
-            port,
-            orb,
-            service,
-        }
+        Stored { file: file.to_owned(), port, orb, service }
     }
 
     pub(crate) fn restart(self, settings: Settings) -> Stored {
@@ -98,9 +93,7 @@ pub(crate) fn sink(
     let (proxy, _) = admin.obtain_notification_push_supplier(form).unwrap();
     let proxy: StructuredProxyPushSupplierRef = proxy.unwrap().unchecked_narrow();
     let (consumer, heard) = peer::<StructuredPushConsumerRef>(client);
-    proxy
-        .connect_structured_push_consumer(Some(&consumer))
-        .unwrap();
+    proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
     (proxy, heard)
 }
 
@@ -124,10 +117,8 @@ fn connections_filters_and_events_outlive_a_restart() {
     let (proxy, heard) = sink(&client, &channel);
     let filters = channel.default_filter_factory().unwrap().unwrap();
     let filter = filters.create_filter("EXTENDED_TCL").unwrap().unwrap();
-    let even = ConstraintExp {
-        event_types: Vec::new(),
-        constraint_expr: "$number != 3".to_owned(),
-    };
+    let even =
+        ConstraintExp { event_types: Vec::new(), constraint_expr: "$number != 3".to_owned() };
     filter.add_constraints(&[even]).unwrap();
     proxy.add_filter(Some(&filter)).unwrap();
     let batch = property("MaximumBatchSize", Any::new(7_i32));
@@ -262,10 +253,7 @@ fn nothing_is_persistent_under_a_parent_of_best_effort() {
 #[test]
 fn a_store_keeps_no_more_octets_than_it_may() {
     let settings = Settings {
-        limits: Limits {
-            stored_octets: 16 << 10,
-            ..Limits::default()
-        },
+        limits: Limits { stored_octets: 16 << 10, ..Limits::default() },
         ..Settings::default()
     };
     let client = client();
@@ -290,9 +278,7 @@ fn a_store_keeps_no_more_octets_than_it_may() {
         assert_eq!(next_event(&heard), event("d", "t", number));
     }
     // There is room again.
-    source
-        .push_structured_event(&event("d", "t", kept))
-        .unwrap();
+    source.push_structured_event(&event("d", "t", kept)).unwrap();
     assert_eq!(next_event(&heard), event("d", "t", kept));
     let file = stored.file.clone();
     drop(stored);

@@ -25,24 +25,14 @@ fn wrong_properties_raise_the_standard_exceptions() {
     else {
         panic!("it was created");
     };
-    let codes: Vec<_> = unsupported
-        .qos_err
-        .iter()
-        .map(|one| (&*one.name, one.code))
-        .collect();
-    let expected = [
-        ("OrderPolicy", QoSErrorCode::BadValue),
-        ("Colour", QoSErrorCode::BadProperty),
-    ];
+    let codes: Vec<_> = unsupported.qos_err.iter().map(|one| (&*one.name, one.code)).collect();
+    let expected = [("OrderPolicy", QoSErrorCode::BadValue), ("Colour", QoSErrorCode::BadProperty)];
     assert_eq!(codes, expected);
     let high = &unsupported.qos_err[0].available_range.high_val;
     assert_eq!(high.get::<i16>(), Ok(Some(3)));
     let wrong = [property("MaxConsumers", Any::new("many".to_owned()))];
     let created = factory.create_channel(&[], &wrong);
-    assert!(matches!(
-        created,
-        Err(CreateChannelError::UnsupportedAdmin(_))
-    ));
+    assert!(matches!(created, Err(CreateChannelError::UnsupportedAdmin(_))));
 
     // Without a store nothing is persistent.
     let persistent = [property("ConnectionReliability", Any::new(1_i16))];
@@ -64,19 +54,11 @@ fn properties_are_inherited_when_an_object_is_made() {
     let admin = served.channel.default_consumer_admin().unwrap().unwrap();
     assert_eq!(found(admin.get_qos().unwrap()), 3);
     served.channel.set_qos(&order(1)).unwrap();
-    assert_eq!(
-        found(admin.get_qos().unwrap()),
-        3,
-        "it has values of its own"
-    );
+    assert_eq!(found(admin.get_qos().unwrap()), 3, "it has values of its own");
     let ranges = admin.validate_qos(&order(2)).unwrap();
     assert!(ranges.iter().any(|one| one.name == "MaximumBatchSize"));
     assert!(ranges.iter().all(|one| one.name != "OrderPolicy"));
-    assert_eq!(
-        found(admin.get_qos().unwrap()),
-        3,
-        "validating changes nothing"
-    );
+    assert_eq!(found(admin.get_qos().unwrap()), 3, "validating changes nothing");
 }
 
 #[test]

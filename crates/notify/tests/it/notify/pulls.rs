@@ -23,11 +23,7 @@ impl Stuck {
     pub(crate) fn serve(orb: &Orb, release: Receiver<()>, releases: Sender<()>) -> Stuck {
         let released = Arc::new(AtomicBool::new(false));
         let holding = Holding(Mutex::new(release), Arc::clone(&released));
-        Stuck(
-            orb.root_poa().activate(holding).unwrap(),
-            releases,
-            released,
-        )
+        Stuck(orb.root_poa().activate(holding).unwrap(), releases, released)
     }
 
     pub(crate) fn is_held(&self) -> bool {
@@ -54,10 +50,7 @@ impl PushConsumer for Holding {
 #[test]
 fn a_pull_waits_no_longer_than_it_may() {
     let served = Served::with(Settings {
-        limits: Limits {
-            pull_wait: Duration::from_millis(20),
-            ..Limits::default()
-        },
+        limits: Limits { pull_wait: Duration::from_millis(20), ..Limits::default() },
         ..Settings::default()
     });
     let pull = served.pull_supplier();
@@ -74,10 +67,7 @@ fn a_pull_waits_no_longer_than_it_may() {
 #[test]
 fn no_more_pulls_wait_than_may() {
     let served = Served::with(Settings {
-        limits: Limits {
-            blocked_pulls: 0,
-            ..Limits::default()
-        },
+        limits: Limits { blocked_pulls: 0, ..Limits::default() },
         ..Settings::default()
     });
     let pull = served.pull_supplier();

@@ -44,12 +44,7 @@ fn moment(name: &str, later: i64) -> Property {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let now = GREGORIAN + i64::try_from(since.as_nanos() / 100).unwrap();
     let time = u64::try_from(now + later).unwrap();
-    let moment = UtcT {
-        time,
-        inacclo: 0,
-        inacchi: 0,
-        tdf: 0,
-    };
+    let moment = UtcT { time, inacclo: 0, inacchi: 0, tdf: 0 };
     property(name, Any::new(moment))
 }
 
@@ -73,12 +68,9 @@ fn push(served: &Served, events: impl IntoIterator<Item = StructuredEvent>) {
 fn order_policy() {
     let served = Served::new();
     let sent = [(1_i16, 300), (5, 100), (3, 200), (5, 400), (2, 50)];
-    for (order, expected) in [
-        (0_i16, [1, 2, 3, 4, 5]),
-        (1, [1, 2, 3, 4, 5]),
-        (2, [2, 4, 3, 5, 1]),
-        (3, [5, 2, 3, 1, 4]),
-    ] {
+    for (order, expected) in
+        [(0_i16, [1, 2, 3, 4, 5]), (1, [1, 2, 3, 4, 5]), (2, [2, 4, 3, 5, 1]), (3, [5, 2, 3, 1, 4])]
+    {
         let pull = puller(&served, &[property("OrderPolicy", Any::new(order))]);
         let events = sent.into_iter().enumerate();
         let events = events.map(|(at, (urgency, seconds))| {
@@ -137,10 +129,7 @@ fn timeout_of_an_event_and_of_a_proxy() {
     let own = puller(&served, &[]);
     let short = puller(&served, &[property("Timeout", Any::new(1_u64))]);
     let soon = property("Timeout", Any::new(1_u64));
-    push(
-        &served,
-        [with(1, [soon]), with(2, []), with(3, [timeout(3600)])],
-    );
+    push(&served, [with(1, [soon]), with(2, []), with(3, [timeout(3600)])]);
     assert_eq!(numbers(&own), [2, 3]);
     assert_eq!(numbers(&short), [3]);
     let counts = served.service.counts();
@@ -176,10 +165,7 @@ fn start_and_stop_time_where_they_are_not_supported() {
     let unsupported = ["StartTimeSupported", "StopTimeSupported"];
     let unsupported = unsupported.map(|name| property(name, Any::new(false)));
     let pull = puller(&served, &unsupported);
-    let events = [
-        with(1, [moment("StartTime", HOUR)]),
-        with(2, [moment("StopTime", -HOUR)]),
-    ];
+    let events = [with(1, [moment("StartTime", HOUR)]), with(2, [moment("StopTime", -HOUR)])];
     push(&served, events);
     assert_eq!(numbers(&pull), [1, 2]);
 }
@@ -198,9 +184,7 @@ fn pacing_interval_and_batch_size() {
     ];
     proxy.set_qos(&qos).unwrap();
     let (consumer, heard) = peer::<SequencePushConsumerRef>(&served.client);
-    proxy
-        .connect_sequence_push_consumer(Some(&consumer))
-        .unwrap();
+    proxy.connect_sequence_push_consumer(Some(&consumer)).unwrap();
     let suppliers = served.channel.default_supplier_admin().unwrap().unwrap();
     let (source, _) = suppliers.obtain_notification_push_consumer(form).unwrap();
     let source: SequenceProxyPushConsumerRef = source.unwrap().unchecked_narrow();
@@ -224,10 +208,8 @@ fn pacing_interval_and_batch_size() {
 #[test]
 fn most_consumers_and_length_of_queues() {
     let served = Served::new();
-    let admin = [
-        property("MaxConsumers", Any::new(1_i32)),
-        property("MaxQueueLength", Any::new(2_i32)),
-    ];
+    let admin =
+        [property("MaxConsumers", Any::new(1_i32)), property("MaxQueueLength", Any::new(2_i32))];
     served.channel.set_admin(&admin).unwrap();
     let other = served.structured_pull();
     let pull = puller(&served, &[]);

@@ -28,10 +28,7 @@ fn connecting_and_disconnecting_at_once_leaves_nothing() {
     let source = served.structured_source();
     for _ in 0..ROUNDS {
         let proxy = served.structured_proxy();
-        let wanted = EventType {
-            domain_name: "d".to_owned(),
-            type_name: "raced".to_owned(),
-        };
+        let wanted = EventType { domain_name: "d".to_owned(), type_name: "raced".to_owned() };
         proxy.subscription_change(&[wanted], &[]).unwrap();
         let (consumer, _heard) = peer::<StructuredPushConsumerRef>(&served.client);
         let together = Barrier::new(2);
@@ -47,9 +44,7 @@ fn connecting_and_disconnecting_at_once_leaves_nothing() {
     let subscribed = source.obtain_subscription_types(ObtainInfoMode::AllNowUpdatesOff);
     assert_eq!(subscribed.unwrap(), []);
     let before = served.service.counts().offered;
-    source
-        .push_structured_event(&event("d", "raced", 1))
-        .unwrap();
+    source.push_structured_event(&event("d", "raced", 1)).unwrap();
     assert_eq!(served.service.counts().offered, before);
 }
 
@@ -58,10 +53,7 @@ fn a_channel_has_one_default_admin_and_a_service_no_more_channels_than_it_may() 
     const CLIENTS: usize = 4;
     for _ in 0..ROUNDS / 10 {
         let served = Served::with(Settings {
-            limits: Limits {
-                channels: 2,
-                ..Limits::default()
-            },
+            limits: Limits { channels: 2, ..Limits::default() },
             ..Settings::default()
         });
         let together = Barrier::new(CLIENTS);
@@ -111,9 +103,7 @@ fn a_filter_that_is_dead_is_left_alone() {
     let dead = Arc::new(Dead(calls.clone()));
     let dead = served.client.root_poa().activate_servant(dead).unwrap();
     let filtered = served.structured_proxy();
-    filtered
-        .add_filter(Some(&FilterRef::from_ref(dead)))
-        .unwrap();
+    filtered.add_filter(Some(&FilterRef::from_ref(dead))).unwrap();
     let nothing = served.connect(&filtered);
     let heard = served.connect(&served.structured_proxy());
     for number in 0..20 {

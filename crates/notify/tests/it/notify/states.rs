@@ -16,10 +16,7 @@ use crate::notify::Served;
 use crate::notify::peers::{Heard, PATIENCE, peer, peer_with};
 
 fn assert_nil(exception: SystemException) {
-    assert_eq!(
-        (exception.kind, exception.minor),
-        (Kind::BadParam, minor::bad_param::NIL_PEER)
-    );
+    assert_eq!((exception.kind, exception.minor), (Kind::BadParam, minor::bad_param::NIL_PEER));
 }
 
 fn assert_unconnected(exception: SystemException) {
@@ -54,39 +51,24 @@ fn a_second_connect_is_refused() {
     let proxy = served.push_consumer();
     proxy.connect_push_supplier(None).unwrap();
     let again = proxy.connect_push_supplier(None);
-    assert!(matches!(
-        again,
-        Err(ConnectPushSupplierError::AlreadyConnected(_))
-    ));
+    assert!(matches!(again, Err(ConnectPushSupplierError::AlreadyConnected(_))));
     let proxy = served.pull_supplier();
     proxy.connect_pull_consumer(None).unwrap();
     let again = proxy.connect_pull_consumer(None);
-    assert!(matches!(
-        again,
-        Err(ConnectPullConsumerError::AlreadyConnected(_))
-    ));
+    assert!(matches!(again, Err(ConnectPullConsumerError::AlreadyConnected(_))));
     let proxy = served.push_supplier();
     proxy.connect_push_consumer(Some(&consumer)).unwrap();
     let again = proxy.connect_push_consumer(Some(&consumer));
-    assert!(matches!(
-        again,
-        Err(ConnectPushConsumerError::AlreadyConnected(_))
-    ));
+    assert!(matches!(again, Err(ConnectPushConsumerError::AlreadyConnected(_))));
     let proxy = served.pull_consumer();
     proxy.connect_pull_supplier(Some(&supplier)).unwrap();
     let again = proxy.connect_pull_supplier(Some(&supplier));
-    assert!(matches!(
-        again,
-        Err(ConnectPullSupplierError::AlreadyConnected(_))
-    ));
+    assert!(matches!(again, Err(ConnectPullSupplierError::AlreadyConnected(_))));
 }
 
 #[test]
 fn a_second_connect_replaces_the_peer_on_wish() {
-    let served = Served::with(Settings {
-        reconnect: true,
-        ..Settings::default()
-    });
+    let served = Served::with(Settings { reconnect: true, ..Settings::default() });
     let (first, heard_first) = peer::<PushConsumerRef>(&served.client);
     let (second, heard_second) = peer::<PushConsumerRef>(&served.client);
     let proxy = served.push_supplier();
@@ -95,10 +77,7 @@ fn a_second_connect_replaces_the_peer_on_wish() {
     let source = served.source();
     source.connect_push_supplier(None).unwrap();
     source.push(&Any::new(1_i32)).unwrap();
-    assert_eq!(
-        heard_second.recv_timeout(PATIENCE),
-        Ok(Heard::Any(Any::new(1_i32)))
-    );
+    assert_eq!(heard_second.recv_timeout(PATIENCE), Ok(Heard::Any(Any::new(1_i32))));
     assert!(heard_first.try_recv().is_err());
 }
 
@@ -106,50 +85,21 @@ fn a_second_connect_replaces_the_peer_on_wish() {
 fn nothing_passes_before_a_connect() {
     let served = Served::new();
     let pushed = served.push_consumer().push(&Any::new(1_i32));
-    assert!(
-        matches!(pushed, Err(PushError::Disconnected(_))),
-        "{pushed:?}"
-    );
+    assert!(matches!(pushed, Err(PushError::Disconnected(_))), "{pushed:?}");
     let pull = served.pull_supplier();
     assert!(matches!(pull.pull(), Err(PullError::Disconnected(_))));
-    assert!(matches!(
-        pull.try_pull(),
-        Err(TryPullError::Disconnected(_))
-    ));
-    let lenient = Served::with(Settings {
-        drop_unconnected: true,
-        ..Settings::default()
-    });
+    assert!(matches!(pull.try_pull(), Err(TryPullError::Disconnected(_))));
+    let lenient = Served::with(Settings { drop_unconnected: true, ..Settings::default() });
     lenient.push_consumer().push(&Any::new(1_i32)).unwrap();
 }
 
 #[test]
 fn a_disconnect_of_what_is_not_connected_comes_at_the_wrong_time() {
     let served = Served::new();
-    assert_unconnected(
-        served
-            .push_consumer()
-            .disconnect_push_consumer()
-            .unwrap_err(),
-    );
-    assert_unconnected(
-        served
-            .push_supplier()
-            .disconnect_push_supplier()
-            .unwrap_err(),
-    );
-    assert_unconnected(
-        served
-            .pull_supplier()
-            .disconnect_pull_supplier()
-            .unwrap_err(),
-    );
-    assert_unconnected(
-        served
-            .pull_consumer()
-            .disconnect_pull_consumer()
-            .unwrap_err(),
-    );
+    assert_unconnected(served.push_consumer().disconnect_push_consumer().unwrap_err());
+    assert_unconnected(served.push_supplier().disconnect_push_supplier().unwrap_err());
+    assert_unconnected(served.pull_supplier().disconnect_pull_supplier().unwrap_err());
+    assert_unconnected(served.pull_consumer().disconnect_pull_consumer().unwrap_err());
 }
 
 #[test]
@@ -177,18 +127,12 @@ fn a_disconnected_proxy_is_gone_and_the_peer_is_not_called() {
 
 #[test]
 fn a_disconnect_calls_the_peer_on_wish() {
-    let served = Served::with(Settings {
-        disconnect_callbacks: true,
-        ..Settings::default()
-    });
+    let served = Served::with(Settings { disconnect_callbacks: true, ..Settings::default() });
     let (supplier, heard_supplier) = peer::<PushSupplierRef>(&served.client);
     let proxy = served.push_consumer();
     proxy.connect_push_supplier(Some(&supplier)).unwrap();
     proxy.disconnect_push_consumer().unwrap();
-    assert_eq!(
-        heard_supplier.recv_timeout(PATIENCE),
-        Ok(Heard::Disconnected)
-    );
+    assert_eq!(heard_supplier.recv_timeout(PATIENCE), Ok(Heard::Disconnected));
 }
 
 #[test]
@@ -198,20 +142,11 @@ fn the_end_of_a_channel_calls_every_peer() {
     let (push_consumer, heard_2) = peer::<PushConsumerRef>(&served.client);
     let (pull_consumer, heard_3) = peer::<PullConsumerRef>(&served.client);
     let (pull_supplier, heard_4) = peer_with::<PullSupplierRef>(&served.client, []);
-    served
-        .push_consumer()
-        .connect_push_supplier(Some(&push_supplier))
-        .unwrap();
+    served.push_consumer().connect_push_supplier(Some(&push_supplier)).unwrap();
     let proxy = served.push_supplier();
     proxy.connect_push_consumer(Some(&push_consumer)).unwrap();
-    served
-        .pull_supplier()
-        .connect_pull_consumer(Some(&pull_consumer))
-        .unwrap();
-    served
-        .pull_consumer()
-        .connect_pull_supplier(Some(&pull_supplier))
-        .unwrap();
+    served.pull_supplier().connect_pull_consumer(Some(&pull_consumer)).unwrap();
+    served.pull_consumer().connect_pull_supplier(Some(&pull_supplier)).unwrap();
     served.events().destroy().unwrap();
     for heard in [heard_1, heard_2, heard_3, heard_4] {
         assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Disconnected));

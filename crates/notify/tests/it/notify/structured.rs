@@ -35,10 +35,7 @@ pub(crate) fn event(domain: &str, name: &str, number: i32) -> StructuredEvent {
 }
 
 pub(crate) fn property(name: &str, value: Any) -> Property {
-    Property {
-        name: name.to_owned(),
-        value,
-    }
+    Property { name: name.to_owned(), value }
 }
 
 fn with_priority(priority: i16, number: i32) -> StructuredEvent {
@@ -63,18 +60,12 @@ impl Served {
         let admin = self.channel.default_consumer_admin().unwrap().unwrap();
         let form = ClientType::StructuredEvent;
         let (proxy, _) = admin.obtain_notification_push_supplier(form).unwrap();
-        proxy
-            .unwrap()
-            .narrow()
-            .unwrap()
-            .expect("a structured proxy")
+        proxy.unwrap().narrow().unwrap().expect("a structured proxy")
     }
 
     pub(crate) fn connect(&self, proxy: &StructuredProxyPushSupplierRef) -> Receiver<Heard> {
         let (consumer, heard) = peer::<StructuredPushConsumerRef>(&self.client);
-        proxy
-            .connect_structured_push_consumer(Some(&consumer))
-            .unwrap();
+        proxy.connect_structured_push_consumer(Some(&consumer)).unwrap();
         heard
     }
 
@@ -82,11 +73,7 @@ impl Served {
         let admin = self.channel.default_consumer_admin().unwrap().unwrap();
         let form = ClientType::StructuredEvent;
         let (proxy, _) = admin.obtain_notification_pull_supplier(form).unwrap();
-        proxy
-            .unwrap()
-            .narrow()
-            .unwrap()
-            .expect("a structured proxy")
+        proxy.unwrap().narrow().unwrap().expect("a structured proxy")
     }
 
     fn filter(&self, constraint: &str, types: Vec<EventType>) -> FilterRef {
@@ -138,9 +125,7 @@ fn filters_of_proxy_and_admin_are_combined() {
         let attached = proxy.add_filter(Some(&of_proxy)).unwrap();
         let source = served.structured_source();
         for number in 1..=4 {
-            source
-                .push_structured_event(&event("d", "t", number))
-                .unwrap();
+            source.push_structured_event(&event("d", "t", number)).unwrap();
         }
         assert_eq!(numbers(&proxy), expected, "{operator:?}");
         proxy.remove_filter(attached).unwrap();
@@ -157,58 +142,32 @@ fn a_filter_of_the_supplier_side_and_types_of_a_constraint() {
     let pull = served.structured_pull();
     pull.connect_structured_pull_consumer(None).unwrap();
     let source = served.structured_source();
-    let types = vec![EventType {
-        domain_name: "Tele*".to_owned(),
-        type_name: "*".to_owned(),
-    }];
+    let types = vec![EventType { domain_name: "Tele*".to_owned(), type_name: "*".to_owned() }];
     let filter = served.filter("$number > 1", types);
     source.add_filter(Some(&filter)).unwrap();
-    source
-        .push_structured_event(&event("Telecom", "t", 1))
-        .unwrap();
-    source
-        .push_structured_event(&event("Telecom", "t", 2))
-        .unwrap();
-    source
-        .push_structured_event(&event("Finance", "t", 3))
-        .unwrap();
+    source.push_structured_event(&event("Telecom", "t", 1)).unwrap();
+    source.push_structured_event(&event("Telecom", "t", 2)).unwrap();
+    source.push_structured_event(&event("Finance", "t", 3)).unwrap();
     assert_eq!(numbers(&pull), [2]);
     filter.remove_all_constraints().unwrap();
-    source
-        .push_structured_event(&event("Telecom", "t", 4))
-        .unwrap();
-    assert!(
-        numbers(&pull).is_empty(),
-        "a filter without constraints lets nothing pass"
-    );
+    source.push_structured_event(&event("Telecom", "t", 4)).unwrap();
+    assert!(numbers(&pull).is_empty(), "a filter without constraints lets nothing pass");
 }
 
 #[test]
 fn a_subscription_decides_what_comes() {
     let served = Served::new();
     let pull = served.structured_pull();
-    let all = [EventType {
-        domain_name: "*".to_owned(),
-        type_name: "%ALL".to_owned(),
-    }];
-    let mine = [EventType {
-        domain_name: "d".to_owned(),
-        type_name: "mine".to_owned(),
-    }];
+    let all = [EventType { domain_name: "*".to_owned(), type_name: "%ALL".to_owned() }];
+    let mine = [EventType { domain_name: "d".to_owned(), type_name: "mine".to_owned() }];
     pull.connect_structured_pull_consumer(None).unwrap();
     pull.subscription_change(&mine, &all).unwrap();
     let source = served.structured_source();
-    source
-        .push_structured_event(&event("d", "mine", 1))
-        .unwrap();
-    source
-        .push_structured_event(&event("d", "other", 2))
-        .unwrap();
+    source.push_structured_event(&event("d", "mine", 1)).unwrap();
+    source.push_structured_event(&event("d", "other", 2)).unwrap();
     assert_eq!(numbers(&pull), [1]);
     pull.subscription_change(&[], &mine).unwrap();
-    source
-        .push_structured_event(&event("d", "mine", 3))
-        .unwrap();
+    source.push_structured_event(&event("d", "mine", 3)).unwrap();
     assert!(numbers(&pull).is_empty());
 }
 
@@ -257,13 +216,8 @@ fn mapping_filters_give_priorities() {
         },
         result_to_set: Any::new(100_i16),
     };
-    mapping
-        .add_mapping_constraints(std::slice::from_ref(&urgent))
-        .unwrap();
-    let wrong = MappingConstraintPair {
-        result_to_set: Any::new(100_i32),
-        ..urgent
-    };
+    mapping.add_mapping_constraints(std::slice::from_ref(&urgent)).unwrap();
+    let wrong = MappingConstraintPair { result_to_set: Any::new(100_i32), ..urgent };
     assert!(mapping.add_mapping_constraints(&[wrong]).is_err());
     let (matched, value) = mapping.match_structured(&event("d", "t", 3)).unwrap();
     assert_eq!((matched, value.get::<i16>()), (true, Ok(Some(100))));
@@ -272,9 +226,7 @@ fn mapping_filters_give_priorities() {
     pull.connect_structured_pull_consumer(None).unwrap();
     let source = served.structured_source();
     for number in 1..=3 {
-        source
-            .push_structured_event(&event("d", "t", number))
-            .unwrap();
+        source.push_structured_event(&event("d", "t", number)).unwrap();
     }
     assert_eq!(numbers(&pull), [3, 1, 2]);
 }
@@ -289,9 +241,7 @@ fn a_suspended_consumer_gets_everything_when_it_resumes() {
     assert!(proxy.suspend_connection().is_err(), "suspended already");
     let source = served.structured_source();
     for number in 0..10 {
-        source
-            .push_structured_event(&event("d", "t", number))
-            .unwrap();
+        source.push_structured_event(&event("d", "t", number)).unwrap();
     }
     assert!(heard.try_recv().is_err());
     proxy.resume_connection().unwrap();
@@ -315,9 +265,7 @@ fn batches_are_as_large_as_the_consumer_wants() {
         ])
         .unwrap();
     let (consumer, heard) = peer::<SequencePushConsumerRef>(&served.client);
-    proxy
-        .connect_sequence_push_consumer(Some(&consumer))
-        .unwrap();
+    proxy.connect_sequence_push_consumer(Some(&consumer)).unwrap();
     let (pull, _) = admin.obtain_notification_pull_supplier(form).unwrap();
     let pull: SequenceProxyPullSupplierRef = pull.unwrap().unchecked_narrow();
     pull.connect_sequence_pull_consumer(None).unwrap();
@@ -328,20 +276,11 @@ fn batches_are_as_large_as_the_consumer_wants() {
     let batch: Vec<_> = (0..8).map(|number| event("d", "t", number)).collect();
     source.push_structured_events(&batch).unwrap();
     for expected in batch.chunks(4) {
-        assert_eq!(
-            heard.recv_timeout(PATIENCE),
-            Ok(Heard::Batch(expected.to_vec()))
-        );
+        assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Batch(expected.to_vec())));
     }
     assert_eq!(pull.pull_structured_events(3).unwrap(), batch[..3]);
-    assert_eq!(
-        pull.try_pull_structured_events(100).unwrap(),
-        (batch[3..].to_vec(), true)
-    );
-    assert_eq!(
-        pull.try_pull_structured_events(100).unwrap(),
-        (Vec::new(), false)
-    );
+    assert_eq!(pull.try_pull_structured_events(100).unwrap(), (batch[3..].to_vec(), true));
+    assert_eq!(pull.try_pull_structured_events(100).unwrap(), (Vec::new(), false));
 }
 
 #[test]
@@ -354,57 +293,38 @@ fn forms_are_converted() {
     let from_any = served.source();
     from_any.push(&Any::new(5_i32)).unwrap();
     let (event_of_any, _) = structured.try_pull_structured_event().unwrap();
-    assert_eq!(
-        event_of_any.header.fixed_header.event_type.type_name,
-        "%ANY"
-    );
+    assert_eq!(event_of_any.header.fixed_header.event_type.type_name, "%ANY");
     assert_eq!(event_of_any.remainder_of_body.get::<i32>(), Ok(Some(5)));
     assert_eq!(anys.try_pull().unwrap().0.get::<i32>(), Ok(Some(5)));
 
     let sent = event("d", "t", 6);
-    served
-        .structured_source()
-        .push_structured_event(&sent)
-        .unwrap();
-    assert_eq!(
-        structured.try_pull_structured_event().unwrap(),
-        (sent.clone(), true)
-    );
+    served.structured_source().push_structured_event(&sent).unwrap();
+    assert_eq!(structured.try_pull_structured_event().unwrap(), (sent.clone(), true));
     let (any, _) = anys.try_pull().unwrap();
     assert_eq!(any.get::<StructuredEvent>(), Ok(Some(sent.clone())));
     // An any with a structured event within comes out as that event.
     from_any.push(&Any::new(sent.clone())).unwrap();
-    assert_eq!(
-        structured.try_pull_structured_event().unwrap(),
-        (sent, true)
-    );
+    assert_eq!(structured.try_pull_structured_event().unwrap(), (sent, true));
 }
 
 #[test]
 fn proxies_of_anys_have_filters() {
     let served = Served::new();
     let admin = served.channel.default_consumer_admin().unwrap().unwrap();
-    let (proxy, _) = admin
-        .obtain_notification_push_supplier(ClientType::AnyEvent)
-        .unwrap();
+    let (proxy, _) = admin.obtain_notification_push_supplier(ClientType::AnyEvent).unwrap();
     let proxy: ProxyPushSupplierRef = proxy.unwrap().unchecked_narrow();
     let filter = served.filter("$ > 3", Vec::new());
     proxy.add_filter(Some(&filter)).unwrap();
     let (consumer, heard) = peer(&served.client);
     proxy.connect_any_push_consumer(Some(&consumer)).unwrap();
     let suppliers = served.channel.default_supplier_admin().unwrap().unwrap();
-    let (source, _) = suppliers
-        .obtain_notification_push_consumer(ClientType::AnyEvent)
-        .unwrap();
+    let (source, _) = suppliers.obtain_notification_push_consumer(ClientType::AnyEvent).unwrap();
     let source: ProxyPushConsumerRef = source.unwrap().unchecked_narrow();
     source.connect_any_push_supplier(None).unwrap();
     for number in [1_i32, 5, 2, 7] {
         source.push(&Any::new(number)).unwrap();
     }
     for number in [5_i32, 7] {
-        assert_eq!(
-            heard.recv_timeout(PATIENCE),
-            Ok(Heard::Any(Any::new(number)))
-        );
+        assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Any(Any::new(number))));
     }
 }

@@ -9,10 +9,9 @@ use crate::notify::Served;
 use crate::notify::peers::{Heard, PATIENCE, peer};
 
 fn types(names: &[&str]) -> Vec<EventType> {
-    let types = names.iter().map(|name| EventType {
-        domain_name: "d".to_owned(),
-        type_name: (*name).to_owned(),
-    });
+    let types = names
+        .iter()
+        .map(|name| EventType { domain_name: "d".to_owned(), type_name: (*name).to_owned() });
     types.collect()
 }
 
@@ -23,18 +22,10 @@ fn consumers_hear_of_offers_and_suppliers_of_subscriptions() {
     source.offer_change(&types(&["a"]), &[]).unwrap();
     let proxy = served.structured_proxy();
     let heard = served.connect(&proxy);
-    assert_eq!(
-        heard.recv_timeout(PATIENCE),
-        Ok(Heard::Types(types(&["a"]), vec![]))
-    );
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Types(types(&["a"]), vec![])));
     source.offer_change(&types(&["b"]), &types(&["a"])).unwrap();
-    assert_eq!(
-        heard.recv_timeout(PATIENCE),
-        Ok(Heard::Types(types(&["b"]), types(&["a"])))
-    );
-    let offered = proxy
-        .obtain_offered_types(ObtainInfoMode::AllNowUpdatesOff)
-        .unwrap();
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Types(types(&["b"]), types(&["a"]))));
+    let offered = proxy.obtain_offered_types(ObtainInfoMode::AllNowUpdatesOff).unwrap();
     assert_eq!(offered, types(&["b"]));
 
     proxy.subscription_change(&types(&["b"]), &[]).unwrap();
@@ -44,9 +35,7 @@ fn consumers_hear_of_offers_and_suppliers_of_subscriptions() {
     let second: oxorb_notify::cos_notify_channel_admin::StructuredProxyPushConsumerRef =
         oxorb::Interface::unchecked_narrow(&second.unwrap());
     let (supplier, heard_supplier) = peer::<StructuredPushSupplierRef>(&served.client);
-    second
-        .connect_structured_push_supplier(Some(&supplier))
-        .unwrap();
+    second.connect_structured_push_supplier(Some(&supplier)).unwrap();
     let told = heard_supplier.recv_timeout(PATIENCE);
     assert_eq!(told, Ok(Heard::Types(types(&["b"]), vec![])));
     // The last subscriber goes.
@@ -61,9 +50,7 @@ fn a_consumer_of_the_event_service_gets_events_all_the_same() {
     let source = served.structured_source();
     source.offer_change(&types(&["a"]), &[]).unwrap();
     let admin = served.channel.default_consumer_admin().unwrap().unwrap();
-    let (proxy, _) = admin
-        .obtain_notification_push_supplier(ClientType::AnyEvent)
-        .unwrap();
+    let (proxy, _) = admin.obtain_notification_push_supplier(ClientType::AnyEvent).unwrap();
     let proxy: ProxyPushSupplierRef = oxorb::Interface::unchecked_narrow(&proxy.unwrap());
     // It has no `offer_change`.
     let (consumer, heard) = peer::<PushConsumerRef>(&served.client);
@@ -85,13 +72,7 @@ fn a_replaced_supplier_counts_once() {
     source.connect_structured_push_supplier(None).unwrap();
     let proxy = served.structured_proxy();
     let heard = served.connect(&proxy);
-    assert_eq!(
-        heard.recv_timeout(PATIENCE),
-        Ok(Heard::Types(types(&["a"]), vec![]))
-    );
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Types(types(&["a"]), vec![])));
     source.disconnect_structured_push_consumer().unwrap();
-    assert_eq!(
-        heard.recv_timeout(PATIENCE),
-        Ok(Heard::Types(vec![], types(&["a"])))
-    );
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok(Heard::Types(vec![], types(&["a"]))));
 }

@@ -68,10 +68,7 @@ pub(crate) fn server<S: Scheduler>(scheduling: &RtScheduling<S>) -> Orb {
 }
 
 pub(crate) fn client<S: Scheduler>(scheduling: &RtScheduling<S>) -> Orb {
-    Orb::builder()
-        .scheduling_interceptor(scheduling.interceptor())
-        .build()
-        .unwrap()
+    Orb::builder().scheduling_interceptor(scheduling.interceptor()).build().unwrap()
 }
 
 pub(crate) fn cancelled(completed: CompletionStatus) -> SystemException {
@@ -89,10 +86,7 @@ impl Notes {
 
     fn note(&self, point: &str, segment: &Segment<'_, i32>) {
         let (name, parameter) = (segment.name, segment.parameter);
-        self.0
-            .lock()
-            .unwrap()
-            .push(format!("{point} {name:?} {parameter}"));
+        self.0.lock().unwrap().push(format!("{point} {name:?} {parameter}"));
     }
 }
 
@@ -189,11 +183,7 @@ impl Scheduler for Notes {
     }
 
     fn write_context(&self, id: &Id, parameter: &i32, octets: &mut Vec<u8>) {
-        DsrtQos {
-            importance: *parameter,
-            ..DsrtQos::new(*id)
-        }
-        .append_to(octets);
+        DsrtQos { importance: *parameter, ..DsrtQos::new(*id) }.append_to(octets);
     }
 
     fn read_context(&self, octets: &[u8]) -> Result<(Id, i32), BadContext> {

@@ -43,13 +43,8 @@ struct Build<'p> {
 
 pub(super) fn instantiate<'p>(packages: &'p Packages<'p>) -> Result<Model, Refused> {
     let root = root(packages)?;
-    let mut build = Build {
-        packages,
-        instances: Vec::new(),
-        places: HashMap::new(),
-        values: 0,
-        paths: 0,
-    };
+    let mut build =
+        Build { packages, instances: Vec::new(), places: HashMap::new(), values: 0, paths: 0 };
     build.add(None, root, None, 0)?;
     build.model(root.place)
 }
@@ -63,10 +58,7 @@ fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, Refused> {
         .filter_map(|part| part.classifier.clone())
         .collect();
     let systems = packages.components.iter().filter(|component| {
-        let key = (
-            component.package.clone(),
-            component.name.to_ascii_lowercase(),
-        );
+        let key = (component.package.clone(), component.name.to_ascii_lowercase());
         component.category == Category::System
             && component.is_implementation
             && !used.contains(&key)
@@ -75,14 +67,10 @@ fn root<'p>(packages: &'p Packages<'p>) -> Result<&'p Component<'p>, Refused> {
     match systems[..] {
         [one] => Ok(one),
         [] => Err(Refused {
-            place: packages.components.first().map_or(
-                Place {
-                    text: 0,
-                    line: 1,
-                    column: 1,
-                },
-                |first| first.place,
-            ),
+            place: packages
+                .components
+                .first()
+                .map_or(Place { text: 0, line: 1, column: 1 }, |first| first.place),
             why: "there is no system implementation that is not a subcomponent of another".into(),
         }),
         [first, second, ..] => Err(Refused {
@@ -115,20 +103,12 @@ impl<'p> Build<'p> {
         if component.is_implementation {
             let of = component.name.split('.').next().unwrap_or_default();
             let key = (component.package.clone(), of.to_ascii_lowercase());
-            let types = self
-                .packages
-                .names
-                .get(&key)
-                .map(|&at| &self.packages.components[at]);
+            let types = self.packages.names.get(&key).map(|&at| &self.packages.components[at]);
             for property in types.into_iter().flat_map(|it| &it.properties) {
                 self.set(at, property, at)?;
             }
         }
-        for property in component
-            .properties
-            .iter()
-            .filter(|property| property.to.is_empty())
-        {
+        for property in component.properties.iter().filter(|property| property.to.is_empty()) {
             self.set(at, property, at)?;
         }
         self.own(part, at, parent)?;
@@ -136,20 +116,13 @@ impl<'p> Build<'p> {
             self.part(part, component, at, depth + 1)?;
         }
         // What is said further up goes before what was said further down.
-        for property in component
-            .properties
-            .iter()
-            .filter(|property| is_read(&property.name))
-        {
+        for property in component.properties.iter().filter(|property| is_read(&property.name)) {
             for path in &property.to {
                 let key = join(&self.instances[at].key, &path.join("."));
                 match self.places.get(&key) {
                     Some(&to) => self.set(to, property, at)?,
                     // Buses, data and the like are no instances here.
-                    None if path
-                        .first()
-                        .is_some_and(|name| component.others.contains(name)) =>
-                    {
+                    None if path.first().is_some_and(|name| component.others.contains(name)) => {
                         self.count(property.place)?;
                     }
                     None => {
@@ -158,10 +131,7 @@ impl<'p> Build<'p> {
                             property.name,
                             path.join(".")
                         );
-                        return Err(Refused {
-                            place: property.place,
-                            why,
-                        });
+                        return Err(Refused { place: property.place, why });
                     }
                 }
             }
@@ -206,15 +176,12 @@ impl<'p> Build<'p> {
             ));
         }
         if self.instances.len() >= MOST_INSTANCES {
-            return refuse(format!(
-                "the system has more than {MOST_INSTANCES} components"
-            ));
+            return refuse(format!("the system has more than {MOST_INSTANCES} components"));
         }
         let (base, shown) = match parent {
-            Some(parent) => (
-                self.instances[parent].key.as_str(),
-                self.instances[parent].path.as_str(),
-            ),
+            Some(parent) => {
+                (self.instances[parent].key.as_str(), self.instances[parent].path.as_str())
+            }
             None => ("", ""),
         };
         let name = part.map_or("", |part| part.name.as_str());
@@ -248,12 +215,7 @@ impl<'p> Build<'p> {
         parent: usize,
         depth: usize,
     ) -> Result<(), Refused> {
-        let refuse = |why: String| {
-            Err(Refused {
-                place: part.place,
-                why,
-            })
-        };
+        let refuse = |why: String| Err(Refused { place: part.place, why });
         if part.category == Category::VirtualProcessor {
             return refuse(format!("virtual processors are not read: {}", part.name));
         }
@@ -297,9 +259,7 @@ impl<'p> Build<'p> {
         }
         self.count(property.place)?;
         let base = self.instances[base].key.clone();
-        self.instances[to]
-            .values
-            .insert(&property.name, Value { property, base });
+        self.instances[to].values.insert(&property.name, Value { property, base });
         Ok(())
     }
 
@@ -331,20 +291,13 @@ impl<'p> Build<'p> {
     fn model(&self, place: Place) -> Result<Model, Refused> {
         let mut model = Model::default();
         let mut processors = HashMap::new();
-        for instance in self
-            .instances
-            .iter()
-            .filter(|it| it.category == Category::Processor)
-        {
+        for instance in self.instances.iter().filter(|it| it.category == Category::Processor) {
             processors.insert(instance.key.clone(), model.processors.len());
             let values = &instance.values;
             model.processors.push(Processor {
                 path: instance.path.clone(),
                 place: instance.place,
-                protocol: values
-                    .get("scheduling_protocol")
-                    .map(protocol)
-                    .transpose()?,
+                protocol: values.get("scheduling_protocol").map(protocol).transpose()?,
                 switch: match values.get("thread_swap_execution_time") {
                     Some(value) => Some(range(value)?.1),
                     None => None,
@@ -357,28 +310,16 @@ impl<'p> Build<'p> {
             }
         }
         match model.threads.is_empty() {
-            true => Err(Refused {
-                place,
-                why: "the system has no threads".into(),
-            }),
+            true => Err(Refused { place, why: "the system has no threads".into() }),
             false => Ok(model),
         }
     }
 
     fn thread(&self, at: usize, processors: &HashMap<String, usize>) -> Result<Thread, Refused> {
-        let Instance {
-            path,
-            place,
-            values,
-            ..
-        } = &self.instances[at];
-        let missing = |what: &str| Refused {
-            place: *place,
-            why: format!("{path} has no {what}"),
-        };
-        let dispatch = values
-            .get("dispatch_protocol")
-            .ok_or_else(|| missing("Dispatch_Protocol"))?;
+        let Instance { path, place, values, .. } = &self.instances[at];
+        let missing = |what: &str| Refused { place: *place, why: format!("{path} has no {what}") };
+        let dispatch =
+            values.get("dispatch_protocol").ok_or_else(|| missing("Dispatch_Protocol"))?;
         let how = word(dispatch)?;
         let is_periodic = how.is("periodic");
         if !is_periodic && !how.is("sporadic") {
@@ -388,16 +329,12 @@ impl<'p> Build<'p> {
         let time = values.get("compute_execution_time");
         let (best_case, worst_case) =
             range(time.ok_or_else(|| missing("Compute_Execution_Time"))?)?;
-        let period = self
-            .inherited(at, "period")
-            .ok_or_else(|| missing("Period"))?;
+        let period = self.inherited(at, "period").ok_or_else(|| missing("Period"))?;
         let period_ns = down(period)?;
         if period_ns == 0 {
             return Err(first(period).refuse("a period of 0 is none"));
         }
-        let deadline = values
-            .get("compute_deadline")
-            .or_else(|| self.inherited(at, "deadline"));
+        let deadline = values.get("compute_deadline").or_else(|| self.inherited(at, "deadline"));
         let offset = values.get("dispatch_offset").filter(|_| is_periodic);
         let jitter = self.inherited(at, "dispatch_jitter");
         Ok(Thread {
@@ -438,22 +375,14 @@ impl<'p> Build<'p> {
                 }),
             };
         };
-        let mut references = value
-            .property
-            .value
-            .iter()
-            .filter(|token| token.is("reference"));
+        let mut references = value.property.value.iter().filter(|token| token.is("reference"));
         let (Some(begin), None) = (references.next(), references.next()) else {
             return Err(
                 first(value).refuse("a thread is bound to one processor: (reference (cpu))")
             );
         };
-        let rest = value
-            .property
-            .value
-            .iter()
-            .skip_while(|token| token.place != begin.place)
-            .skip(1);
+        let rest =
+            value.property.value.iter().skip_while(|token| token.place != begin.place).skip(1);
         let words = rest.filter(|token| token.kind == Kind::Word);
         let words: Vec<String> = words.map(|token| token.text.to_ascii_lowercase()).collect();
         let key = join(&value.base, &words.join("."));
@@ -537,9 +466,7 @@ fn time<'v>(tokens: &'v [Token<'v>], of: &Value<'_>) -> Result<(u128, &'v [Token
     if fraction.len() > 15 {
         return Err(number.refuse("a time has 15 places after its point at most"));
     }
-    let digits: u128 = format!("{whole}{fraction}")
-        .parse()
-        .map_err(|_| overflow())?;
+    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| overflow())?;
     let tenths = 10u128.pow(fraction.len() as u32);
     let time = digits.checked_mul(scale).ok_or_else(overflow)?;
     // Below a picosecond there is nothing.
@@ -554,10 +481,9 @@ fn whole(value: &Value<'_>) -> Result<u128, Refused> {
     let (time, rest) = time(value.property.value, value)?;
     match rest.first() {
         None => Ok(time),
-        Some(more) => Err(more.refuse(format!(
-            "{} is one time, and this is more",
-            value.property.name
-        ))),
+        Some(more) => {
+            Err(more.refuse(format!("{} is one time, and this is more", value.property.name)))
+        }
     }
 }
 
@@ -576,17 +502,13 @@ fn range(value: &Value<'_>) -> Result<(Nanos, Nanos), Refused> {
         return Ok(((least / 1_000) as Nanos, least.div_ceil(1_000) as Nanos));
     };
     if !dots.is("..") {
-        return Err(dots.refuse(format!(
-            "{} is a range of times, as in 1 ms .. 3 ms",
-            value.property.name
-        )));
+        return Err(
+            dots.refuse(format!("{} is a range of times, as in 1 ms .. 3 ms", value.property.name))
+        );
     }
     let (most, rest) = time(rest, value)?;
     if let Some(more) = rest.first() {
-        return Err(more.refuse(format!(
-            "{} is a range, and this is more",
-            value.property.name
-        )));
+        return Err(more.refuse(format!("{} is a range, and this is more", value.property.name)));
     }
     if least > most {
         return Err(first(value).refuse("the range ends before it begins"));

@@ -81,11 +81,7 @@ pub(super) fn read<'t>(
     tokens: &'t [Token<'t>],
     packages: &mut Packages<'t>,
 ) -> Result<(), Refused> {
-    let mut reader = Reader {
-        tokens,
-        at: 0,
-        package: String::new(),
-    };
+    let mut reader = Reader { tokens, at: 0, package: String::new() };
     while reader.peek().kind != Kind::End {
         if reader.take("package") {
             reader.package(packages)?;
@@ -160,9 +156,8 @@ impl<'t> Reader<'t> {
 
     fn package(&mut self, packages: &mut Packages<'t>) -> Result<(), Refused> {
         let (outer, name) = self.qualified("the name of the package")?;
-        self.package = outer
-            .map_or(name.clone(), |outer| format!("{outer}::{name}"))
-            .to_ascii_lowercase();
+        self.package =
+            outer.map_or(name.clone(), |outer| format!("{outer}::{name}")).to_ascii_lowercase();
         loop {
             let token = self.peek();
             if token.is("public") || token.is("private") {
@@ -280,9 +275,7 @@ impl<'t> Reader<'t> {
                 }
                 "properties" => {
                     let all = self.properties()?.into_iter();
-                    component
-                        .properties
-                        .extend(all.filter(|it| counts(&it.name)));
+                    component.properties.extend(all.filter(|it| counts(&it.name)));
                 }
                 "annex" => self.annex()?,
                 "modes" if category != Category::Other => {
@@ -295,24 +288,17 @@ impl<'t> Reader<'t> {
                 "connections" | "flows" | "calls" | "modes" | "prototypes" => self.section()?,
                 "internal" | "processor" if self.take("features") => self.section()?,
                 _ => {
-                    return Err(token.refuse(format!(
-                        "{} begins no section of a component",
-                        token.shown()
-                    )));
+                    return Err(
+                        token.refuse(format!("{} begins no section of a component", token.shown()))
+                    );
                 }
             }
         }
         self.qualified("the name of the component")?;
         self.expect(";")?;
-        let key = (
-            component.package.clone(),
-            component.name.to_ascii_lowercase(),
-        );
+        let key = (component.package.clone(), component.name.to_ascii_lowercase());
         if category != Category::Other
-            && packages
-                .names
-                .insert(key, packages.components.len())
-                .is_some()
+            && packages.names.insert(key, packages.components.len()).is_some()
         {
             let why = format!("{} is declared twice", component.name);
             return Err(Refused { place, why });
@@ -416,10 +402,7 @@ impl<'t> Reader<'t> {
             Kind::Word if !self.peek().is("in") => {
                 let (package, classifier) = self.qualified("a classifier")?;
                 let package = package.unwrap_or_else(|| self.package.clone());
-                Some((
-                    package.to_ascii_lowercase(),
-                    classifier.to_ascii_lowercase(),
-                ))
+                Some((package.to_ascii_lowercase(), classifier.to_ascii_lowercase()))
             }
             _ => None,
         };
@@ -447,10 +430,9 @@ impl<'t> Reader<'t> {
             }
         }
         if self.peek().is("in") {
-            return Err(self.peek().refuse(format!(
-                "in modes is not read: {} is not always there",
-                name.text
-            )));
+            return Err(self
+                .peek()
+                .refuse(format!("in modes is not read: {} is not always there", name.text)));
         }
         if self.peek().is("(") {
             return Err(self.peek().refuse("prototypes are not read"));
@@ -508,17 +490,10 @@ impl<'t> Reader<'t> {
         if self.take("applies") {
             self.expect("to")?;
             loop {
-                let mut path = vec![
-                    self.word("the name of a subcomponent")?
-                        .text
-                        .to_ascii_lowercase(),
-                ];
+                let mut path =
+                    vec![self.word("the name of a subcomponent")?.text.to_ascii_lowercase()];
                 while self.take(".") {
-                    path.push(
-                        self.word("the name of a subcomponent")?
-                            .text
-                            .to_ascii_lowercase(),
-                    );
+                    path.push(self.word("the name of a subcomponent")?.text.to_ascii_lowercase());
                 }
                 if self.peek().is("[") {
                     return Err(self.peek().refuse("arrays are not read"));
@@ -536,12 +511,7 @@ impl<'t> Reader<'t> {
             )));
         }
         self.skip()?;
-        Ok(Property {
-            name,
-            value,
-            to,
-            place: first.place,
-        })
+        Ok(Property { name, value, to, place: first.place })
     }
 }
 

@@ -27,10 +27,7 @@ impl Token<'_> {
     }
 
     pub(super) fn refuse(&self, why: impl Into<String>) -> Refused {
-        Refused {
-            place: self.place,
-            why: why.into(),
-        }
+        Refused { place: self.place, why: why.into() }
     }
 
     /// Returns the token as messages show it.
@@ -48,9 +45,7 @@ impl Token<'_> {
 /// Octets of a word.
 const LONGEST_WORD: usize = 128;
 
-const SIGNS: [&str; 13] = [
-    "+=>", "=>", "::", "..", "->", "{", "}", "(", ")", "[", "]", ":", ";",
-];
+const SIGNS: [&str; 13] = ["+=>", "=>", "::", "..", "->", "{", "}", "(", ")", "[", "]", ":", ";"];
 
 /// Splits a text; the last token is [`Kind::End`].
 pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>, Refused> {
@@ -58,39 +53,23 @@ pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>
     let (mut line, mut column) = (1, 1);
     let mut rest = text;
     loop {
-        let place = Place {
-            text: at,
-            line,
-            column,
-        };
-        let refuse = |why: &str| Refused {
-            place,
-            why: why.into(),
-        };
+        let place = Place { text: at, line, column };
+        let refuse = |why: &str| Refused { place, why: why.into() };
         let Some(first) = rest.chars().next() else {
-            tokens.push(Token {
-                kind: Kind::End,
-                text: "",
-                place,
-            });
+            tokens.push(Token { kind: Kind::End, text: "", place });
             return Ok(tokens);
         };
         let (kind, length) = match first {
             _ if first.is_whitespace() => (None, first.len_utf8()),
             _ if rest.starts_with("--") => (None, rest.find('\n').unwrap_or(rest.len())),
             _ if rest.starts_with("{**") => {
-                let end = rest
-                    .find("**}")
-                    .ok_or_else(|| refuse("an annex without an end"))?;
+                let end = rest.find("**}").ok_or_else(|| refuse("an annex without an end"))?;
                 (Some(Kind::Annex), end + 3)
             }
             '"' => {
                 let end = rest[1..].find(['"', '\n']);
                 let end = end.filter(|end| rest[1 + end..].starts_with('"'));
-                (
-                    Some(Kind::Text),
-                    end.ok_or_else(|| refuse("a text without an end"))? + 2,
-                )
+                (Some(Kind::Text), end.ok_or_else(|| refuse("a text without an end"))? + 2)
             }
             '0'..='9' => (Some(Kind::Number), number(rest)),
             _ if first.is_ascii_alphabetic() => {
@@ -111,11 +90,7 @@ pub(super) fn split(text: &str, at: usize, most: usize) -> Result<Vec<Token<'_>>
             if tokens.len() >= most {
                 return Err(refuse("the model is too large"));
             }
-            tokens.push(Token {
-                kind,
-                text: token,
-                place,
-            });
+            tokens.push(Token { kind, text: token, place });
         }
         for c in token.chars() {
             (line, column) = match c {
@@ -135,10 +110,7 @@ fn number(text: &str) -> usize {
     };
     let whole = digits(text);
     let rest = &text[whole..];
-    match rest
-        .strip_prefix('.')
-        .filter(|after| after.starts_with(|c: char| c.is_ascii_digit()))
-    {
+    match rest.strip_prefix('.').filter(|after| after.starts_with(|c: char| c.is_ascii_digit())) {
         Some(after) => whole + 1 + digits(after),
         None => whole,
     }

@@ -26,10 +26,7 @@ fn tasks(numbers: &mut Numbers, many: usize) -> Vec<Task> {
 fn arrivals(tasks: &[Task], numbers: &mut Numbers, until: u64, hurry: bool) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
-        let burst = task.burst.unwrap_or(Burst {
-            most: 1,
-            distance: 0,
-        });
+        let burst = task.burst.unwrap_or(Burst { most: 1, distance: 0 });
         let mut at: Vec<u64> = Vec::new();
         loop {
             let spaced = at.last().map_or(0, |last| last + burst.distance);

@@ -22,11 +22,7 @@ fn count(
         let mut at = phases[place];
         while at < 6_000 {
             let (time, percent) = typical[place];
-            let time = if numbers.happens(percent) {
-                time
-            } else {
-                task.wcet
-            };
+            let time = if numbers.happens(percent) { time } else { task.wcet };
             jobs.push(Job::new(place, at, time));
             at += task.period;
         }
@@ -114,10 +110,7 @@ proptest! {
 #[test]
 fn a_bound_by_hand() {
     let set = TaskSet::fixed_priority([Task::periodic("a", 4, 10), Task::periodic("b", 3, 10)]);
-    let times = [
-        Distribution::typical(1, 0.9, 4).unwrap(),
-        Distribution::always(3),
-    ];
+    let times = [Distribution::typical(1, 0.9, 4).unwrap(), Distribution::always(3)];
     // Within 10: up to two of a, one of b. 4 + 4 + 3 = 11 is too much; 4 + 1 + 3 is not.
     let chance = miss(&set, 1, &times).unwrap();
     assert!((chance - 0.01).abs() < 1e-9, "{chance}");

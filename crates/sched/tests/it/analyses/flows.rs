@@ -71,71 +71,30 @@ proptest! {
 #[test]
 fn best_cases_take_jitter_away() {
     let found = |bcet| {
-        let first = Task {
-            bcet,
-            ..Task::periodic("first", 10, 50)
-        };
+        let first = Task { bcet, ..Task::periodic("first", 10, 50) };
         let last = [Task::periodic("last", 2, 50), Task::periodic("rest", 9, 20)];
-        let resources = [
-            TaskSet::fixed_priority([first]),
-            TaskSet::fixed_priority(last),
-        ]
-        .map(|set| Resource {
-            name: "r".into(),
-            set,
-        });
-        let steps = vec![
-            Step {
-                resource: 0,
-                task: 0,
-            },
-            Step {
-                resource: 1,
-                task: 0,
-            },
-        ];
-        analyse_flows(
-            &resources,
-            &[Flow {
-                name: "flow".into(),
-                steps,
-                deadline: 20,
-            }],
-        )
-        .unwrap()
+        let resources = [TaskSet::fixed_priority([first]), TaskSet::fixed_priority(last)]
+            .map(|set| Resource { name: "r".into(), set });
+        let steps = vec![Step { resource: 0, task: 0 }, Step { resource: 1, task: 0 }];
+        analyse_flows(&resources, &[Flow { name: "flow".into(), steps, deadline: 20 }]).unwrap()
     };
     let (without, with) = (found(0), found(8));
     assert_eq!(
-        (
-            without.resources[1].set.tasks[0].jitter,
-            with.resources[1].set.tasks[0].jitter
-        ),
+        (without.resources[1].set.tasks[0].jitter, with.resources[1].set.tasks[0].jitter),
         (10, 2)
     );
-    assert_eq!(
-        (without.flows[0].response, with.flows[0].response),
-        (Some(12), Some(12))
-    );
+    assert_eq!((without.flows[0].response, with.flows[0].response), (Some(12), Some(12)));
     assert_eq!(with.flows[0].best, [8, 8]);
 }
 
 /// Analyses one flow over the first task of one node and the last of another.
 fn over_two(first: Task, second: impl IntoIterator<Item = Task>) -> Result<EndToEnd, Wrong> {
-    let resources = [
-        TaskSet::fixed_priority([first]),
-        TaskSet::fixed_priority(second),
-    ]
-    .map(|set| Resource {
-        name: "r".into(),
-        set,
-    });
+    let resources = [TaskSet::fixed_priority([first]), TaskSet::fixed_priority(second)]
+        .map(|set| Resource { name: "r".into(), set });
     let last = resources[1].set.tasks.len() - 1;
     let step = |resource, task| Step { resource, task };
-    let flow = Flow {
-        name: "flow".into(),
-        steps: vec![step(0, 0), step(1, last)],
-        deadline: 1_000,
-    };
+    let flow =
+        Flow { name: "flow".into(), steps: vec![step(0, 0), step(1, last)], deadline: 1_000 };
     Ok(analyse_flows(&resources, &[flow])?.flows.swap_remove(0))
 }
 
@@ -144,28 +103,16 @@ fn over_two(first: Task, second: impl IntoIterator<Item = Task>) -> Result<EndTo
 #[test]
 fn a_later_step_has_no_offset() {
     let first = Task::periodic("first", 5, 20);
-    let rest = Task {
-        offset: Some(0),
-        ..Task::periodic("rest", 4, 20)
-    };
-    let last = |offset| Task {
-        offset,
-        ..Task::periodic("last", 3, 20)
-    };
+    let rest = Task { offset: Some(0), ..Task::periodic("rest", 4, 20) };
+    let last = |offset| Task { offset, ..Task::periodic("last", 3, 20) };
     let refused = over_two(first.clone(), [rest.clone(), last(Some(10))]);
     assert_eq!(refused, Err(Wrong::Offset("last".into())));
     let told = refused.unwrap_err().to_string();
-    assert!(
-        told.starts_with("last has an offset and is released by the step before it"),
-        "{told}"
-    );
+    assert!(told.starts_with("last has an offset and is released by the step before it"), "{told}");
     let found = over_two(first.clone(), [rest.clone(), last(None)]).unwrap();
     assert_eq!(found.response, Some(5 + 4 + 3));
     // The flow counts from the nominal release of its first step, wherever that is.
-    let first = Task {
-        offset: Some(7),
-        ..first
-    };
+    let first = Task { offset: Some(7), ..first };
     let found = over_two(first, [rest, last(None)]).unwrap();
     assert_eq!(found.response, Some(5 + 4 + 3));
 }
@@ -173,10 +120,7 @@ fn a_later_step_has_no_offset() {
 /// It comes after what the steps before it make of the release: `last` begins at 5 + 6 at the latest.
 #[test]
 fn declared_jitter_of_a_later_step_is_added() {
-    let last = Task {
-        jitter: 6,
-        ..Task::periodic("last", 3, 20)
-    };
+    let last = Task { jitter: 6, ..Task::periodic("last", 3, 20) };
     let found = over_two(Task::periodic("first", 5, 20), [last]).unwrap();
     assert_eq!(found.response, Some(5 + 6 + 3));
 }
@@ -184,14 +128,8 @@ fn declared_jitter_of_a_later_step_is_added() {
 /// Events make the releases of a step come closer to each other than its period, of which the next step knew nothing.
 #[test]
 fn a_step_is_released_by_its_flow_alone() {
-    let by_events = Task {
-        after: vec!["sender".into()],
-        ..Task::periodic("first", 5, 20)
-    };
-    let by_server = Task {
-        delay: 4,
-        ..Task::periodic("first", 5, 20)
-    };
+    let by_events = Task { after: vec!["sender".into()], ..Task::periodic("first", 5, 20) };
+    let by_server = Task { delay: 4, ..Task::periodic("first", 5, 20) };
     for first in [by_events, by_server] {
         let refused = over_two(first, [Task::periodic("last", 3, 20)]);
         assert_eq!(refused, Err(Wrong::Events("first".into())));
@@ -201,32 +139,13 @@ fn a_step_is_released_by_its_flow_alone() {
 /// What shares a node with a receiver of events without a bound has none itself, however long its flow may take.
 #[test]
 fn a_step_beside_events_without_a_bound_has_none() {
-    let receiver = Task {
-        after: vec!["never done".into()],
-        ..Task::periodic("receiver", 1, 10)
-    };
-    let step = Task {
-        deadline: 3,
-        ..Task::periodic("step", 2, 10)
-    };
-    let tasks = [
-        Task::periodic("urgent", 6, 10),
-        receiver,
-        step,
-        Task::periodic("never done", 6, 10),
-    ];
-    let flow = Flow {
-        name: "flow".into(),
-        steps: vec![Step {
-            resource: 0,
-            task: 2,
-        }],
-        deadline: 1_000,
-    };
-    let resource = Resource {
-        name: "r".into(),
-        set: TaskSet::fixed_priority(tasks),
-    };
+    let receiver = Task { after: vec!["never done".into()], ..Task::periodic("receiver", 1, 10) };
+    let step = Task { deadline: 3, ..Task::periodic("step", 2, 10) };
+    let tasks =
+        [Task::periodic("urgent", 6, 10), receiver, step, Task::periodic("never done", 6, 10)];
+    let flow =
+        Flow { name: "flow".into(), steps: vec![Step { resource: 0, task: 2 }], deadline: 1_000 };
+    let resource = Resource { name: "r".into(), set: TaskSet::fixed_priority(tasks) };
     let found = analyse_flows(&[resource], &[flow]).unwrap();
     assert_eq!(found.flows[0].response, None);
     assert!(!found.flows[0].meets);

@@ -26,14 +26,7 @@ fn late(tasks: &[Task], numbers: &mut Numbers, overruns: u64) -> Vec<(usize, boo
         let task = &tasks[job.task];
         job.time = match task.overrun {
             Some(overrun) if numbers.happens(overruns) => overrun,
-            _ => {
-                task.wcet
-                    - if numbers.happens(20) {
-                        numbers.up_to(task.wcet - 1)
-                    } else {
-                        0
-                    }
-            }
+            _ => task.wcet - if numbers.happens(20) { numbers.up_to(task.wcet - 1) } else { 0 },
         };
         job.left = job.time;
     }
@@ -101,8 +94,5 @@ fn what_is_not_analysed_is_told() {
     let mut set = TaskSet::fixed_priority([Task::periodic("a", 1, 9)]);
     set.tasks[0].deadline = 10;
     let told = analyse(&set).unwrap_err().to_string();
-    assert!(
-        told.contains("a has a deadline beyond its period"),
-        "{told}"
-    );
+    assert!(told.contains("a has a deadline beyond its period"), "{told}");
 }

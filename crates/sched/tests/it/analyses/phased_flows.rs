@@ -72,11 +72,7 @@ fn system(numbers: &mut Numbers) -> (Vec<Resource>, Vec<Flow>) {
     for (place, set) in sets.iter_mut().enumerate() {
         for _ in 0..numbers.up_to(1) {
             let wcet = numbers.between(1, 3);
-            set.push(Task::periodic(
-                format!("beside {place}"),
-                wcet,
-                numbers.between(8, 24),
-            ));
+            set.push(Task::periodic(format!("beside {place}"), wcet, numbers.between(8, 24)));
         }
     }
     let mut names = Vec::new();
@@ -109,19 +105,13 @@ fn system(numbers: &mut Numbers) -> (Vec<Resource>, Vec<Flow>) {
                 set.model = DispatchModel::NonPreemptive;
                 set.tasks.iter_mut().for_each(|task| task.band = 0);
             }
-            Resource {
-                name: format!("r{place}"),
-                set,
-            }
+            Resource { name: format!("r{place}"), set }
         })
         .collect();
     let step = |(resource, name): &(usize, String)| {
         let tasks = &resources[*resource].set.tasks;
         let task = tasks.iter().position(|task| task.name == *name).unwrap();
-        Step {
-            resource: *resource,
-            task,
-        }
+        Step { resource: *resource, task }
     };
     let flows = names.iter().enumerate().map(|(place, steps)| Flow {
         name: format!("flow {place}"),
@@ -139,10 +129,7 @@ fn releases(resources: &[Resource], flows: &[Flow], numbers: &mut Numbers, until
         for (task, said) in one.set.tasks.iter().enumerate() {
             let at = Step { resource, task };
             let place = |flow: &Flow| flow.steps.iter().position(|&step| step == at);
-            let of = flows
-                .iter()
-                .enumerate()
-                .find_map(|(flow, it)| Some((flow, place(it)?)));
+            let of = flows.iter().enumerate().find_map(|(flow, it)| Some((flow, place(it)?)));
             if of.is_some_and(|(_, step)| step > 0) {
                 continue;
             }
@@ -154,11 +141,7 @@ fn releases(resources: &[Resource], flows: &[Flow], numbers: &mut Numbers, until
                     release,
                     left: takes(numbers, said),
                 });
-                let late = if numbers.happens(15) {
-                    numbers.up_to(9)
-                } else {
-                    0
-                };
+                let late = if numbers.happens(15) { numbers.up_to(9) } else { 0 };
                 release += said.period + late;
             }
         }
@@ -204,18 +187,11 @@ proptest! {
 }
 
 fn fixed(name: &str, tasks: impl IntoIterator<Item = Task>) -> Resource {
-    Resource {
-        name: name.into(),
-        set: TaskSet::fixed_priority(tasks),
-    }
+    Resource { name: name.into(), set: TaskSet::fixed_priority(tasks) }
 }
 
 fn exactly(name: &str, time: u64, period: u64) -> Task {
-    Task {
-        bcet: time,
-        deadline: 10_000,
-        ..Task::periodic(name, time, period)
-    }
+    Task { bcet: time, deadline: 10_000, ..Task::periodic(name, time, period) }
 }
 
 fn only(found: &Holistic) -> (Option<u64>, Option<u64>) {
@@ -225,17 +201,11 @@ fn only(found: &Holistic) -> (Option<u64>, Option<u64>) {
 /// A request and its reply on one link, and a client that begins and ends on one node: they never meet.
 #[test]
 fn a_call_and_its_reply_do_not_meet() {
-    let mut link = fixed(
-        "link",
-        [exactly("reply", 4, 100), exactly("request", 6, 100)],
-    );
+    let mut link = fixed("link", [exactly("reply", 4, 100), exactly("request", 6, 100)]);
     link.set.model = DispatchModel::NonPreemptive;
     link.set.tasks.iter_mut().for_each(|task| task.band = 0);
     let resources = [
-        fixed(
-            "client",
-            [exactly("end", 10, 100), exactly("begin", 5, 100)],
-        ),
+        fixed("client", [exactly("end", 10, 100), exactly("begin", 5, 100)]),
         link,
         fixed("server", [exactly("serve", 20, 100)]),
     ];
@@ -256,23 +226,9 @@ fn a_call_and_its_reply_do_not_meet() {
 #[test]
 fn the_system_of_palencia_and_gonzalez() {
     let resources = [
-        fixed(
-            "cpu 1",
-            [
-                exactly("11", 4, 20),
-                exactly("25", 30, 150),
-                exactly("21", 20, 150),
-            ],
-        ),
+        fixed("cpu 1", [exactly("11", 4, 20), exactly("25", 30, 150), exactly("21", 20, 150)]),
         fixed("bus", [exactly("24", 34, 150), exactly("22", 25, 150)]),
-        fixed(
-            "cpu 2",
-            [
-                exactly("31", 5, 30),
-                exactly("23", 15, 150),
-                exactly("51", 100, 200),
-            ],
-        ),
+        fixed("cpu 2", [exactly("31", 5, 30), exactly("23", 15, 150), exactly("51", 100, 200)]),
     ];
     let step = |resource, task| Step { resource, task };
     let flow = Flow {

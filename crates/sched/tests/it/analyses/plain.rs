@@ -6,9 +6,7 @@ use proptest::prelude::ProptestConfig;
 /// So many random cases, or as many times more as `OXORB_ANALYSES` says.
 pub(crate) fn cases(many: u32) -> ProptestConfig {
     let times = std::env::var("OXORB_ANALYSES").ok();
-    let times = times.map_or(1, |times| {
-        times.parse().expect("OXORB_ANALYSES is a number")
-    });
+    let times = times.map_or(1, |times| times.parse().expect("OXORB_ANALYSES is a number"));
     ProptestConfig {
         max_global_rejects: 100_000,
         ..ProptestConfig::with_cases(many.saturating_mul(times))
@@ -55,14 +53,7 @@ pub(crate) struct Job {
 
 impl Job {
     pub(crate) fn new(task: usize, release: u64, time: u64) -> Job {
-        Job {
-            task,
-            release,
-            nominal: release,
-            time,
-            left: time,
-            done: None,
-        }
+        Job { task, release, nominal: release, time, left: time, done: None }
     }
 
     pub(crate) fn response(&self) -> Option<u64> {
@@ -123,12 +114,7 @@ pub(crate) fn sporadic(tasks: &[Task], numbers: &mut Numbers, until: u64, late: 
         }
         while at < until {
             jobs.push(Job::new(place, at, task.wcet));
-            at += task.period
-                + if numbers.happens(30) {
-                    numbers.up_to(late)
-                } else {
-                    0
-                };
+            at += task.period + if numbers.happens(30) { numbers.up_to(late) } else { 0 };
         }
     }
     jobs.sort_by_key(|job| job.release);

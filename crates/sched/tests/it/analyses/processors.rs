@@ -9,11 +9,7 @@ use proptest::prelude::*;
 use super::plain::{self, Numbers, Preemption};
 
 fn deadlines(tasks: &[Task]) -> TaskSet {
-    TaskSet::dynamic(
-        tasks.to_vec(),
-        Dispatching::Deadline,
-        DispatchModel::Urgency,
-    )
+    TaskSet::dynamic(tasks.to_vec(), Dispatching::Deadline, DispatchModel::Urgency)
 }
 
 proptest! {
@@ -111,14 +107,9 @@ fn the_density_bound_is_sharp() {
     };
     assert!(three(5));
     assert!(!three(6));
-    let report = global::analyse(
-        &deadlines(&[5, 5, 5].map(|wcet| Task::periodic("t", wcet, 10))),
-        2,
-    );
-    assert!(matches!(
-        report.unwrap().proved_by,
-        Some(Test::Density | Test::ResponseTime)
-    ));
+    let report =
+        global::analyse(&deadlines(&[5, 5, 5].map(|wcet| Task::periodic("t", wcet, 10))), 2);
+    assert!(matches!(report.unwrap().proved_by, Some(Test::Density | Test::ResponseTime)));
 }
 
 #[test]
@@ -126,27 +117,16 @@ fn what_the_tests_do_not_know_is_refused_by_name() {
     let with = |change: fn(&mut Task)| {
         let mut task = Task::periodic("odd", 1, 10);
         change(&mut task);
-        global::analyse(&TaskSet::fixed_priority([task]), 2)
-            .unwrap_err()
-            .to_string()
+        global::analyse(&TaskSet::fixed_priority([task]), 2).unwrap_err().to_string()
     };
     assert!(with(|task| task.jitter = 1).contains("odd has jitter"));
     assert!(with(|task| task.deadline = 11).contains("odd has a deadline beyond its period"));
     assert!(with(|task| task.blocking = 1).contains("odd has blocking"));
-    let laxity = TaskSet::dynamic(
-        [Task::periodic("a", 1, 4)],
-        Dispatching::Laxity,
-        DispatchModel::Urgency,
-    );
+    let laxity =
+        TaskSet::dynamic([Task::periodic("a", 1, 4)], Dispatching::Laxity, DispatchModel::Urgency);
     assert_eq!(global::analyse(&laxity, 2), Err(Unfit::Queues));
-    let band = TaskSet {
-        model: DispatchModel::Band,
-        ..laxity
-    };
-    assert_eq!(
-        global::analyse(&band, 2),
-        Err(Unfit::Model(DispatchModel::Band))
-    );
+    let band = TaskSet { model: DispatchModel::Band, ..laxity };
+    assert_eq!(global::analyse(&band, 2), Err(Unfit::Model(DispatchModel::Band)));
 }
 
 /// In nanoseconds as in any other unit: bounds scale, and are found in few steps.
@@ -156,11 +136,7 @@ fn a_fine_unit_of_time_changes_nothing() {
         let set = [(2, 10), (1, 20), (8, 40), (9, 40)];
         let tasks = set.map(|(wcet, period)| Task::periodic("t", wcet * scale, period * scale));
         let report = global::analyse(&TaskSet::fixed_priority(tasks), 2).unwrap();
-        report
-            .verdicts
-            .iter()
-            .map(|one| one.response.unwrap())
-            .collect::<Vec<_>>()
+        report.verdicts.iter().map(|one| one.response.unwrap()).collect::<Vec<_>>()
     };
     let (coarse, fine) = (scaled(1), scaled(1_000_000));
     for (coarse, fine) in coarse.iter().zip(fine) {

@@ -5,18 +5,11 @@ use oxorb_sched::analysis::{Outcome, analyse};
 use oxorb_sched::{DispatchModel, Task, TaskSet};
 
 fn responses(set: &TaskSet) -> Vec<Option<u64>> {
-    analyse(set)
-        .verdicts
-        .iter()
-        .map(|verdict| verdict.response)
-        .collect()
+    analyse(set).verdicts.iter().map(|verdict| verdict.response).collect()
 }
 
 fn with_deadline(name: &str, wcet: u64, period: u64, deadline: u64) -> Task {
-    Task {
-        deadline,
-        ..Task::periodic(name, wcet, period)
-    }
+    Task { deadline, ..Task::periodic(name, wcet, period) }
 }
 
 /// Burns and Wellings, "Real-Time Systems and Programming Languages": process sets C and D of the chapter on scheduling.
@@ -36,10 +29,8 @@ fn process_sets_of_burns_and_wellings() {
 /// period the fifth is the latest.
 #[test]
 fn the_fifth_job_of_lehoczky() {
-    let set = TaskSet::fixed_priority([
-        Task::periodic("1", 26, 70),
-        with_deadline("2", 62, 100, 118),
-    ]);
+    let set =
+        TaskSet::fixed_priority([Task::periodic("1", 26, 70), with_deadline("2", 62, 100, 118)]);
     assert_eq!(responses(&set), [Some(26), Some(118)]);
     assert!(analyse(&set).is_feasible());
 }
@@ -74,13 +65,6 @@ fn the_refutation_of_the_can_analysis() {
     assert_eq!(found[2].response, Some(3_500));
     assert_eq!(found[2].outcome, Outcome::Misses);
     // A less urgent message has begun a unit before at the latest.
-    assert_eq!(
-        (found[0].response, found[1].response),
-        (Some(1_999), Some(2_999))
-    );
-    assert!(
-        found[..2]
-            .iter()
-            .all(|verdict| verdict.outcome == Outcome::Meets)
-    );
+    assert_eq!((found[0].response, found[1].response), (Some(1_999), Some(2_999)));
+    assert!(found[..2].iter().all(|verdict| verdict.outcome == Outcome::Meets));
 }

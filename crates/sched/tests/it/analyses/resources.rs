@@ -52,10 +52,8 @@ fn run(
             .collect();
         let mut order = ready.clone();
         order.sort_by_key(|&at| (rank(&jobs[at]), at));
-        let held: Vec<(usize, usize)> = ready
-            .iter()
-            .filter_map(|&at| Some((at, holds(&jobs[at])?)))
-            .collect();
+        let held: Vec<(usize, usize)> =
+            ready.iter().filter_map(|&at| Some((at, holds(&jobs[at])?))).collect();
         let chosen = match protocol {
             Protocol::NonPreemptive => held.first().map(|(at, _)| *at).or(order.first().copied()),
             // Immediate ceilings, and the stack resource policy: nobody begins below the ceiling in force.
@@ -66,17 +64,13 @@ fn run(
                     let own = held.iter().any(|(holder, _)| *holder == at);
                     own || in_force.is_none_or(|it| level(jobs[at].task) < it)
                 });
-                may.or(held.first().map(|(at, _)| *at))
-                    .or(order.first().copied())
+                may.or(held.first().map(|(at, _)| *at)).or(order.first().copied())
             }
             // The most urgent one, or along the chain of those whose resource it waits for.
             Protocol::Inheritance => order.first().map(|&first| {
                 let mut at = first;
                 while let Some(resource) = wants(&jobs[at]) {
-                    match held
-                        .iter()
-                        .find(|(holder, held)| *holder != at && *held == resource)
-                    {
+                    match held.iter().find(|(holder, held)| *holder != at && *held == resource) {
                         Some((holder, _)) => at = *holder,
                         None => break,
                     }
@@ -106,12 +100,7 @@ fn random(numbers: &mut Numbers, many: usize) -> (Vec<Task>, Vec<Span>) {
         while begin < wcet && numbers.happens(70) {
             let end = numbers.between(begin + 1, wcet);
             let resource = numbers.up_to(2) as usize;
-            spans.push(Span {
-                task: at,
-                resource,
-                begin,
-                end,
-            });
+            spans.push(Span { task: at, resource, begin, end });
             begin = end + numbers.up_to(1);
         }
     }
@@ -191,28 +180,12 @@ fn the_example_of_buttazzo() {
     let mut kept = Vec::new();
     for (task, row) in longest.iter().enumerate() {
         let used = row.iter().enumerate().filter(|(_, longest)| **longest > 0);
-        kept.extend(used.map(|(resource, &longest)| Kept {
-            task,
-            resource,
-            longest,
-        }));
+        kept.extend(used.map(|(resource, &longest)| Kept { task, resource, longest }));
     }
-    assert_eq!(
-        blocking(&set, &kept, Protocol::Inheritance).unwrap(),
-        [17, 14, 6, 0]
-    );
-    assert_eq!(
-        blocking(&set, &kept, Protocol::Ceiling).unwrap(),
-        [9, 8, 6, 0]
-    );
-    assert_eq!(
-        blocking(&set, &kept, Protocol::Stack).unwrap(),
-        [9, 8, 6, 0]
-    );
-    assert_eq!(
-        blocking(&set, &kept, Protocol::NonPreemptive).unwrap(),
-        [9, 8, 6, 0]
-    );
+    assert_eq!(blocking(&set, &kept, Protocol::Inheritance).unwrap(), [17, 14, 6, 0]);
+    assert_eq!(blocking(&set, &kept, Protocol::Ceiling).unwrap(), [9, 8, 6, 0]);
+    assert_eq!(blocking(&set, &kept, Protocol::Stack).unwrap(), [9, 8, 6, 0]);
+    assert_eq!(blocking(&set, &kept, Protocol::NonPreemptive).unwrap(), [9, 8, 6, 0]);
 }
 
 /// The sections of an operation count for whoever calls it two-way.
@@ -221,27 +194,16 @@ fn sections_belong_to_the_thread_that_runs_them() {
     let mut repository = Repository::new();
     let mut operation = |name: &str, worst_case, period, threads| {
         let handle = repository.create(name).unwrap();
-        let said = Characteristics {
-            worst_case,
-            period,
-            threads,
-            ..Characteristics::default()
-        };
+        let said = Characteristics { worst_case, period, threads, ..Characteristics::default() };
         repository.set(handle, said).unwrap();
         handle
     };
     let fast = operation("fast", 10, 100, 1);
     let slow = operation("slow", 20, 1_000, 1);
     let map = operation("map", 7, 0, 0);
-    repository
-        .add_dependency(slow, map, 1, oxorb_sched::repository::CallKind::TwoWay)
-        .unwrap();
+    repository.add_dependency(slow, map, 1, oxorb_sched::repository::CallKind::TwoWay).unwrap();
     for (operation, longest) in [(fast, 2), (map, 6)] {
-        let section = Section {
-            operation,
-            resource: "tiles".into(),
-            longest,
-        };
+        let section = Section { operation, resource: "tiles".into(), longest };
         repository.add_section(section).unwrap();
     }
     let compute = |strategy: Strategy| {
@@ -249,16 +211,8 @@ fn sections_belong_to_the_thread_that_runs_them() {
         Schedule::compute(&repository, &strategy, &DispatchModel::Urgency, &priorities)
     };
     let schedule = compute(Strategy::RMS).unwrap();
-    let blocked: Vec<u64> = schedule
-        .tasks
-        .tasks
-        .iter()
-        .map(|task| task.blocking)
-        .collect();
+    let blocked: Vec<u64> = schedule.tasks.tasks.iter().map(|task| task.blocking).collect();
     assert_eq!(blocked, [6, 0]);
     let refused = compute(Strategy::EDF).unwrap_err().to_string();
-    assert!(
-        refused.contains("SRP and NPP are analysed with queues by deadline"),
-        "{refused}"
-    );
+    assert!(refused.contains("SRP and NPP are analysed with queues by deadline"), "{refused}");
 }

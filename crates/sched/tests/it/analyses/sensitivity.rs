@@ -93,10 +93,7 @@ proptest! {
 
 #[test]
 fn what_events_release_has_no_period_of_its_own() {
-    let after = Task {
-        after: vec!["a".into()],
-        ..Task::periodic("b", 1, 10)
-    };
+    let after = Task { after: vec!["a".into()], ..Task::periodic("b", 1, 10) };
     let set = TaskSet::fixed_priority([Task::periodic("a", 1, 10), after]);
     assert_eq!(shortest_period(&set, 1), None);
 }

@@ -26,11 +26,7 @@ fn run(
     rank: impl Fn(&Job) -> u64,
     server_rank: impl Fn(&Played) -> u64,
 ) {
-    let Server {
-        kind,
-        capacity,
-        period,
-    } = played.server;
+    let Server { kind, capacity, period } = played.server;
     for now in 0..until {
         let mut waiting: Vec<usize> = (0..requests.len())
             .filter(|&at| requests[at].release <= now && requests[at].done.is_none())
@@ -84,11 +80,7 @@ fn run(
 
 fn requests(numbers: &mut Numbers, many: usize) -> Vec<Task> {
     let one = |at: usize| {
-        Task::periodic(
-            format!("r{at}"),
-            numbers.between(1, 3),
-            numbers.between(15, 60),
-        )
+        Task::periodic(format!("r{at}"), numbers.between(1, 3), numbers.between(15, 60))
     };
     (0..many).map(one).collect()
 }
@@ -185,11 +177,7 @@ proptest! {
 
 #[test]
 fn requests_that_need_more_than_the_server_have_no_bound() {
-    let server = Server {
-        kind: Kind::Deferrable,
-        capacity: 2,
-        period: 10,
-    };
+    let server = Server { kind: Kind::Deferrable, capacity: 2, period: 10 };
     let load = |wcet| [Task::periodic("a", wcet, 20)];
     assert!(server.longest(2, &load(4)).is_some());
     assert_eq!(server.longest(2, &load(5)), None);

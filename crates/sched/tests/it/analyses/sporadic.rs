@@ -25,10 +25,7 @@ fn run(
     place: usize,
     until: u64,
 ) -> Vec<Chunk> {
-    let mut chunks = VecDeque::from([Chunk {
-        from: 0,
-        amount: server.capacity,
-    }]);
+    let mut chunks = VecDeque::from([Chunk { from: 0, amount: server.capacity }]);
     let mut back: Vec<Chunk> = Vec::new();
     let mut waits_since: Option<u64> = None;
     requests.sort_by_key(|request| request.release);
@@ -70,20 +67,13 @@ fn run(
         if ran.left == 0 {
             ran.done = Some(done);
         }
-        assert_eq!(
-            chunks.iter().map(|one| one.amount).sum::<u64>(),
-            server.capacity
-        );
+        assert_eq!(chunks.iter().map(|one| one.amount).sum::<u64>(), server.capacity);
     }
     back
 }
 
 fn server(capacity: u64, period: u64) -> Server {
-    Server {
-        kind: Kind::Sporadic,
-        capacity,
-        period,
-    }
+    Server { kind: Kind::Sporadic, capacity, period }
 }
 
 /// Requests that need most of the server, some of them in bursts.
@@ -93,15 +83,10 @@ fn requests(numbers: &mut Numbers, server: &Server) -> Vec<Task> {
         let wcet = numbers.between(1, 2 * server.capacity);
         let least = (wcet * server.period * many).div_ceil(server.capacity);
         let most = numbers.between(1, 2);
-        let burst = numbers.happens(30).then(|| Burst {
-            most: most as u32,
-            distance: numbers.up_to(2),
-        });
+        let burst =
+            numbers.happens(30).then(|| Burst { most: most as u32, distance: numbers.up_to(2) });
         let most = if burst.is_some() { most } else { 1 };
-        Task {
-            burst,
-            ..Task::periodic(format!("r{at}"), wcet, most * least + numbers.up_to(12))
-        }
+        Task { burst, ..Task::periodic(format!("r{at}"), wcet, most * least + numbers.up_to(12)) }
     };
     (0..many).map(one).collect()
 }
@@ -110,21 +95,13 @@ fn requests(numbers: &mut Numbers, server: &Server) -> Vec<Task> {
 fn arrivals(tasks: &[Task], numbers: &mut Numbers, until: u64) -> Vec<Job> {
     let mut jobs = Vec::new();
     for (place, task) in tasks.iter().enumerate() {
-        let (most, distance) = task
-            .burst
-            .map_or((1, 0), |burst| (burst.most as usize, burst.distance));
+        let (most, distance) =
+            task.burst.map_or((1, 0), |burst| (burst.most as usize, burst.distance));
         let mut at: Vec<u64> = vec![numbers.up_to(task.period - 1)];
         while let Some(&last) = at.last().filter(|&&last| last < until) {
             jobs.push(Job::new(place, last, numbers.between(1, task.wcet)));
-            let window = at
-                .len()
-                .checked_sub(most)
-                .map_or(0, |first| at[first] + task.period);
-            let late = if numbers.happens(40) {
-                numbers.up_to(8)
-            } else {
-                0
-            };
+            let window = at.len().checked_sub(most).map_or(0, |first| at[first] + task.period);
+            let late = if numbers.happens(40) { numbers.up_to(8) } else { 0 };
             at.push((last + distance).max(window) + late);
         }
     }
@@ -181,13 +158,7 @@ fn the_bound_is_reached() {
     let back = run(&mut [], &mut requests, &server, 0, 50);
     // Capacity is there again 10 after the first of it was used, and so on: (T - Q) + T + R.
     assert_eq!(requests[1].response(), Some(7 + 10 + 3));
-    assert_eq!(
-        back[0],
-        Chunk {
-            from: 10,
-            amount: 3
-        }
-    );
+    assert_eq!(back[0], Chunk { from: 10, amount: 3 });
     let once = [Task::periodic("request", 6, 100)];
     assert_eq!(server.longest(3, &once), Some(7 + 10 + 3));
 }
@@ -233,10 +204,7 @@ fn a_server_of_the_highest_priority_of_buttazzo() {
 #[test]
 fn others_wait_no_longer_than_for_a_task() {
     let response = |kind| {
-        let server = Server {
-            kind,
-            ..server(3, 10)
-        };
+        let server = Server { kind, ..server(3, 10) };
         let set = TaskSet::fixed_priority([server.task("server"), Task::periodic("t", 6, 20)]);
         analyse(&set).verdicts[1].response
     };

@@ -13,8 +13,7 @@ use oxorb_transport::*;
 /// Returns a transport with these settings.
 pub(crate) fn prepared(security: Security) -> Tls {
     let tls = Tls::new();
-    tls.prepare(&security)
-        .unwrap_or_else(|error| panic!("{error}"));
+    tls.prepare(&security).unwrap_or_else(|error| panic!("{error}"));
     tls
 }
 
@@ -72,11 +71,7 @@ impl Transport for Eager {
                 }
             }
         });
-        Ok(Box::new(EagerAcceptor {
-            inner,
-            links: Mutex::new(links),
-            thread: Some(thread),
-        }))
+        Ok(Box::new(EagerAcceptor { inner, links: Mutex::new(links), thread: Some(thread) }))
     }
     fn published(&self, at: &Endpoint, rules: &[Publish]) -> io::Result<Vec<Address>> {
         self.0.published(at, rules)

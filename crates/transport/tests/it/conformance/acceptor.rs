@@ -94,11 +94,7 @@ fn all_interfaces_serve_both_families() {
     for host in ["127.0.0.1", "localhost"].into_iter().chain(v6) {
         let client = connect(host, port(&*acceptor), LONG).unwrap();
         let server = acceptor.accept().unwrap();
-        assert_eq!(
-            server.peer(),
-            client.local(),
-            "an IPv4 peer is shown as one"
-        );
+        assert_eq!(server.peer(), client.local(), "an IPv4 peer is shown as one");
     }
 }
 
@@ -124,15 +120,9 @@ fn a_span_of_ports_passes_over_one_that_is_taken() {
 
 #[test]
 fn a_foreign_address_and_an_unknown_name_are_explained() {
-    let foreign = listen(Place::new("192.0.2.1", 0))
-        .err()
-        .unwrap()
-        .to_string();
+    let foreign = listen(Place::new("192.0.2.1", 0)).err().unwrap().to_string();
     assert!(foreign.contains("no interface of this host"), "{foreign}");
-    let unknown = listen(Place::new("no-such-host.invalid", 0))
-        .err()
-        .unwrap()
-        .to_string();
+    let unknown = listen(Place::new("no-such-host.invalid", 0)).err().unwrap().to_string();
     assert!(unknown.contains("no-such-host.invalid"), "{unknown}");
 }
 
@@ -144,10 +134,7 @@ fn a_refused_connection_names_every_address() {
     assert_eq!(error.error.kind(), ErrorKind::ConnectionRefused);
     assert_eq!(error.attempts.len(), 1);
     let text = error.to_string();
-    assert!(
-        text.starts_with(&format!("cannot connect to 127.0.0.1:{port}: ")),
-        "{text}"
-    );
+    assert!(text.starts_with(&format!("cannot connect to 127.0.0.1:{port}: ")), "{text}");
 
     let error = connect("localhost", port, LONG).err().unwrap();
     let text = error.to_string();
@@ -161,35 +148,23 @@ fn an_unknown_host_is_named() {
     let error = connect("no-such-host.invalid", 1, LONG).err().unwrap();
     assert!(error.attempts.is_empty());
     let text = error.to_string();
-    assert!(
-        text.starts_with(r#"cannot resolve "no-such-host.invalid": "#),
-        "{text}"
-    );
+    assert!(text.starts_with(r#"cannot resolve "no-such-host.invalid": "#), "{text}");
 }
 
 #[test]
 fn a_host_that_swallows_packets_times_out() {
     let _guard = guard();
     // A full backlog: the kernel drops further attempts, and the client keeps trying.
-    let how = oxorb_sys::socket::Listen {
-        reuse_address: true,
-        dual_stack: false,
-        backlog: 0,
-    };
+    let how = oxorb_sys::socket::Listen { reuse_address: true, dual_stack: false, backlog: 0 };
     let full = oxorb_sys::socket::listen("127.0.0.1:0".parse().unwrap(), how).unwrap();
     let port = oxorb_sys::socket::local_address(&full).unwrap().port();
     let mut waiting = Vec::new();
-    let error = (0..20).find_map(
-        |_| match connect("127.0.0.1", port, Duration::from_millis(50)) {
-            Ok(link) => {
-                waiting.push(link);
-                None
-            }
-            Err(error) => Some(error),
-        },
-    );
-    assert_eq!(
-        error.expect("the backlog is full").error.kind(),
-        ErrorKind::TimedOut
-    );
+    let error = (0..20).find_map(|_| match connect("127.0.0.1", port, Duration::from_millis(50)) {
+        Ok(link) => {
+            waiting.push(link);
+            None
+        }
+        Err(error) => Some(error),
+    });
+    assert_eq!(error.expect("the backlog is full").error.kind(), ErrorKind::TimedOut);
 }

@@ -14,23 +14,13 @@ use oxorb_transport::{Link, Transport as _};
 mod acceptor;
 
 transport!(tcp_ipv4, || (Arc::new(Tcp), "127.0.0.1"));
-transport!(
-    tcp_ipv6,
-    || (Arc::new(Tcp), "[::1]:0"),
-    oxorb_testkit::net::has_ipv6
-);
+transport!(tcp_ipv6, || (Arc::new(Tcp), "[::1]:0"), oxorb_testkit::net::has_ipv6);
 transport!(tcp_dual_stack, || (Arc::new(Tcp), ""));
 transport!(memory, || (Arc::new(Memory::new()), ""));
 
-link!(memory_of_one_octet_less_than_a_page, || boxed(mem::pair(
-    4095
-)));
+link!(memory_of_one_octet_less_than_a_page, || boxed(mem::pair(4095)));
 link!(faulty_in_small_pieces, || {
-    let faults = Faults {
-        read_at_most: Some(1000),
-        write_at_most: Some(777),
-        ..Faults::default()
-    };
+    let faults = Faults { read_at_most: Some(1000), write_at_most: Some(777), ..Faults::default() };
     let (a, b) = tcp();
     boxed((Faulty::new(a, faults), Faulty::new(b, faults)))
 });

@@ -42,10 +42,7 @@ impl Servant {
 }
 
 fn note(text: &str) -> Note {
-    Note {
-        text: text.into(),
-        marks: vec![1, -2],
-    }
+    Note { text: text.into(), marks: vec![1, -2] }
 }
 
 impl Root for Servant {
@@ -115,9 +112,7 @@ impl Desk for Servant {
     fn set_quota(&self, value: i32) -> Result<(), SetQuotaError> {
         match value {
             0 => Err(SetQuotaError::Busy(other::Busy { seconds: 1 })),
-            _ => Err(Refused {
-                why: value.to_string(),
-            })?,
+            _ => Err(Refused { why: value.to_string() })?,
         }
     }
 
@@ -264,19 +259,13 @@ impl Desk for Servant {
     }
 
     fn failing_out(&self) -> Result<Note, FailingOutError> {
-        Err(Refused {
-            why: "never".into(),
-        })?
+        Err(Refused { why: "never".into() })?
     }
 }
 
 /// Something only a server would say.
 fn refused_by_system() -> SystemException {
-    SystemException::new(
-        SystemExceptionKind::NoPermission,
-        7,
-        oxorb::CompletionStatus::Yes,
-    )
+    SystemException::new(SystemExceptionKind::NoPermission, 7, oxorb::CompletionStatus::Yes)
 }
 
 /// A desk, reached over TCP, from within and through a gateway; what it heard.
@@ -307,24 +296,12 @@ impl Setting {
         let local: DeskRef = server.root_poa().activate(Arc::clone(&servant)).unwrap();
         let marshalled: DeskRef = plain.root_poa().activate(servant).unwrap();
         let remote: DeskRef = client.resolve(&local.to_ior()).unwrap();
-        let gateway = Gateway::new(
-            "calls.idl",
-            "calls::Desk",
-            oxorb::Interface::reference(&remote),
-        );
+        let gateway =
+            Gateway::new("calls.idl", "calls::Desk", oxorb::Interface::reference(&remote));
         let gateway = oxorb_dynamic::servant(gateway);
         let gateway = server.root_poa().activate_servant(gateway).unwrap();
         let through = client.resolve(&gateway.to_string()).unwrap();
-        Setting {
-            remote,
-            local,
-            marshalled,
-            through,
-            heard,
-            client,
-            server,
-            plain,
-        }
+        Setting { remote, local, marshalled, through, heard, client, server, plain }
     }
 
     fn each(&self) -> [&DeskRef; 4] {
@@ -332,9 +309,7 @@ impl Setting {
     }
 
     fn heard(&self) -> String {
-        self.heard
-            .recv_timeout(Duration::from_secs(10))
-            .expect("the servant hears it")
+        self.heard.recv_timeout(Duration::from_secs(10)).expect("the servant hears it")
     }
 }
 
@@ -376,20 +351,11 @@ fn parameters_and_results_of_every_kind() {
         assert_eq!(*desk.echo(&[7; 3000]).unwrap(), [7; 3000]);
         assert_eq!(desk.echo_tiny(&[1, 2, 3, 4]).unwrap(), [1, 2, 3, 4]);
         assert_eq!(desk.echo_longs(&[1, 2, 3]).unwrap(), [3, 2, 1]);
-        assert_eq!(
-            desk.echo_notes(&[note("a"), note("b")]).unwrap(),
-            [note("a"), note("b")]
-        );
+        assert_eq!(desk.echo_notes(&[note("a"), note("b")]).unwrap(), [note("a"), note("b")]);
         assert_eq!(desk.echo_codes(&["a".into()]).unwrap(), ["a"]);
         assert_eq!(desk.echo_triple(&[1, 2, 3]).unwrap(), [1, 2, 3]);
-        assert_eq!(
-            desk.echo_choice(&Choice::Yes("y".into())).unwrap(),
-            Choice::Yes("y".into())
-        );
-        assert_eq!(
-            desk.echo_point(&Point { x: 1, y: 2 }).unwrap(),
-            Point { x: 1, y: 2 }
-        );
+        assert_eq!(desk.echo_choice(&Choice::Yes("y".into())).unwrap(), Choice::Yes("y".into()));
+        assert_eq!(desk.echo_point(&Point { x: 1, y: 2 }).unwrap(), Point { x: 1, y: 2 });
         assert_eq!(desk.echo_level(Level::High).unwrap(), Level::High);
         assert!(desk.flags(true, 'b', '€', 255, 0.5, -0.25).unwrap());
     }
@@ -412,10 +378,7 @@ fn out_and_inout() {
     for desk in setting.each() {
         assert_eq!(desk.out_one().unwrap(), 41);
         let (number, text, remark, blob, left) = desk.out_many("abc").unwrap();
-        assert_eq!(
-            (number, text.as_str(), remark, left),
-            (1, "ABC", note("abc"), None)
-        );
+        assert_eq!((number, text.as_str(), remark, left), (1, "ABC", note("abc"), None));
         assert_eq!(blob, *b"abc");
 
         let mut a = 1;
@@ -428,10 +391,7 @@ fn out_and_inout() {
         let result = desk.inout_many(&mut a, 5, &mut c, &mut e, &mut f, &mut g, &mut h, &mut i);
         let before = r#"x 5 n [1] true [1, 2, 3] Yes("y") High"#;
         assert_eq!(result.unwrap(), (before.to_owned(), Level::High));
-        assert_eq!(
-            (a.as_str(), c.marks.len(), e, f, g),
-            ("x!", 0, vec![1, 9], None, [3, 2, 1])
-        );
+        assert_eq!((a.as_str(), c.marks.len(), e, f, g), ("x!", 0, vec![1, 9], None, [3, 2, 1]));
         assert_eq!((h, i), (Choice::No(5), Level::Low));
     }
 }
@@ -473,14 +433,7 @@ fn references() {
         let same = desk.reference(Some(&left), None).unwrap().unwrap();
         assert_eq!(same.to_left().unwrap(), -1);
         let object: ObjectRef = desk.unchecked_narrow();
-        assert_eq!(
-            desk.reference(None, Some(&object))
-                .unwrap()
-                .unwrap()
-                .name()
-                .unwrap(),
-            "desk"
-        );
+        assert_eq!(desk.reference(None, Some(&object)).unwrap().unwrap().name().unwrap(), "desk");
         assert_eq!(desk.reference(None, None).unwrap(), None);
         let all = desk.echo_lefts(&[Some(left), None]).unwrap();
         assert!(matches!(all.as_slice(), [Some(_), None]));
@@ -493,16 +446,9 @@ fn callbacks() {
     let (servant, heard) = Servant::new();
     // An `Arc` is served as well, and the servant stays in hand.
     let servant = Arc::new(servant);
-    let listener: ListenerRef = setting
-        .client
-        .root_poa()
-        .activate(Arc::clone(&servant))
-        .unwrap();
+    let listener: ListenerRef = setting.client.root_poa().activate(Arc::clone(&servant)).unwrap();
     let object = setting.remote.untyped(Some(&listener)).unwrap().unwrap();
-    assert_eq!(
-        heard.recv_timeout(Duration::from_secs(10)).unwrap(),
-        "called back"
-    );
+    assert_eq!(heard.recv_timeout(Duration::from_secs(10)).unwrap(), "called back");
     assert!(object.is_a(ListenerRef::REPOSITORY_ID).unwrap());
     assert_eq!(setting.remote.untyped(None).unwrap(), None);
 }
@@ -511,18 +457,12 @@ fn callbacks() {
 fn diamonds() {
     let setting = Setting::new();
     for desk in setting.each() {
-        assert_eq!(
-            (desk.depth().unwrap(), desk.name().unwrap().as_str()),
-            (3, "desk")
-        );
+        assert_eq!((desk.depth().unwrap(), desk.name().unwrap().as_str()), (3, "desk"));
         let (left, right) = (LeftRef::from(desk.clone()), RightRef::from(desk.clone()));
         assert_eq!(right.to_right(Some(&left)).unwrap(), -1);
         assert_eq!(RootRef::from(left).depth().unwrap(), 3);
         for id in ["calls/Desk", "calls/Left", "calls/Right", "calls/Root"] {
-            assert!(
-                desk.is_a(&format!("IDL:oxorb.org/{id}:1.0")).unwrap(),
-                "{id}"
-            );
+            assert!(desk.is_a(&format!("IDL:oxorb.org/{id}:1.0")).unwrap(), "{id}");
         }
         assert!(!desk.is_a(ListenerRef::REPOSITORY_ID).unwrap());
         assert!(desk.narrow::<ListenerRef>().unwrap().is_none());
@@ -538,10 +478,7 @@ fn contexts() {
     context.set("secret", "stays here");
     for desk in setting.each() {
         desk.with_context("with", &context).unwrap();
-        assert_eq!(
-            setting.heard(),
-            r#"with [("user", "ada"), ("tty.speed", "9600")]"#
-        );
+        assert_eq!(setting.heard(), r#"with [("user", "ada"), ("tty.speed", "9600")]"#);
     }
 }
 
@@ -559,10 +496,7 @@ fn asynchronous_calls() {
         // Return value, then out and inout parameters as declared.
         let (_, a, c, d, e, f, turned, h, i) = reply.wait().unwrap();
         g.reverse();
-        assert_eq!(
-            (a.as_str(), c.marks.len(), d, e, f),
-            ("x!", 0, Level::High, vec![1, 9], None)
-        );
+        assert_eq!((a.as_str(), c.marks.len(), d, e, f), ("x!", 0, Level::High, vec![1, 9], None));
         assert_eq!((turned, h, i), (g, Choice::No(5), Level::Low));
         let error = desk.may_fail_async(1).wait().unwrap_err();
         assert_eq!(error, MayFailError::Refused(Refused { why: "no".into() }));

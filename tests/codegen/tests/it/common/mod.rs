@@ -17,23 +17,12 @@ where
     for order in [ByteOrder::Big, ByteOrder::Little] {
         for offset in 0..8 {
             let octets = encoded(&value, order, offset).expect("encodes");
-            assert_eq!(
-                gathered(&value, order, offset),
-                octets,
-                "lent memory reads the same"
-            );
+            assert_eq!(gathered(&value, order, offset), octets, "lent memory reads the same");
             let length = octets.len() - offset;
             assert!(length >= T::MIN_SIZE, "{length} octets of {value:?}");
-            assert!(
-                T::MAX_SIZE.is_none_or(|max| length <= max),
-                "{length} octets of {value:?}"
-            );
+            assert!(T::MAX_SIZE.is_none_or(|max| length <= max), "{length} octets of {value:?}");
             let mut d = decoder(&octets, order, offset);
-            assert_eq!(
-                T::decode(&mut d).as_ref(),
-                Ok(&value),
-                "{order:?} from {offset}"
-            );
+            assert_eq!(T::decode(&mut d).as_ref(), Ok(&value), "{order:?} from {offset}");
             d.finish().expect("nothing trails");
             for cut in offset..octets.len() {
                 let mut d = decoder(&octets[..cut], order, offset);
@@ -52,8 +41,7 @@ pub(crate) fn as_described<T: Encode + Typed + Debug>(value: &T) {
         let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
         if ty.kind() == TcKind::Except {
             // As a value of its own, an exception starts with its id.
-            e.string(ty.id().expect("exceptions have ids"))
-                .expect("ASCII");
+            e.string(ty.id().expect("exceptions have ids")).expect("ASCII");
         }
         value.encode(&mut e).expect("encodes");
         let octets = e.finish().to_vec();
@@ -62,8 +50,7 @@ pub(crate) fn as_described<T: Encode + Typed + Debug>(value: &T) {
         let tree = tree.unwrap_or_else(|error| panic!("{value:?} as {ty}: {error}"));
         d.finish().expect("nothing trails");
         let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
-        tree.encode(&ty, &mut e)
-            .expect("what was read can be written");
+        tree.encode(&ty, &mut e).expect("what was read can be written");
         assert_eq!(e.finish().to_vec(), octets, "{value:?} as {ty}");
     }
 }
@@ -93,7 +80,5 @@ pub(crate) fn decoder(octets: &[u8], order: ByteOrder, offset: usize) -> Decoder
 
 /// What encoding a value refuses.
 pub(crate) fn refused<T: Encode>(value: &T) -> ErrorKind {
-    encoded(value, ByteOrder::Big, 0)
-        .expect_err("is refused")
-        .kind
+    encoded(value, ByteOrder::Big, 0).expect_err("is refused").kind
 }

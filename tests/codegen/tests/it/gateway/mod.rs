@@ -40,19 +40,9 @@ impl DynamicServant for Gateway {
     fn invoke(&self, request: Invocation<'_>) -> Result<Results, Exception> {
         assert_eq!(request.expects_reply, !request.signature.oneway);
         if request.signature.oneway {
-            send(
-                &self.target,
-                request.signature,
-                &request.args,
-                &request.context,
-            )?;
+            send(&self.target, request.signature, &request.args, &request.context)?;
             return Ok(Results::default());
         }
-        invoke(
-            &self.target,
-            request.signature,
-            &request.args,
-            &request.context,
-        )
+        invoke(&self.target, request.signature, &request.args, &request.context)
     }
 }

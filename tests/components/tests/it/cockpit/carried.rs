@@ -27,10 +27,7 @@ fn carried(queue: Qos) -> Scene {
     let channel = EventChannel::queued(ChannelOptions::default(), Plan::pool(2), queue).unwrap();
     let events = ComponentEvents::new(&channel, 1);
     Scene::with(|container| {
-        container
-            .events_by(Arc::new(events))
-            .push_timeout(PATIENCE)
-            .push_failures(1)
+        container.events_by(Arc::new(events)).push_timeout(PATIENCE).push_failures(1)
     })
 }
 
@@ -46,10 +43,7 @@ fn tick(count: u32) -> Value<Tick> {
 }
 
 fn pushed(delivered: usize) -> Pushed {
-    Pushed {
-        delivered,
-        failed: 0,
-    }
+    Pushed { delivered, failed: 0 }
 }
 
 fn subscribers(cockpit: &Cockpit) -> usize {
@@ -87,11 +81,7 @@ impl EventConsumerBase for Held {
 fn held(scene: &Scene, cockpit: &Cockpit) -> (Receiver<(u32, String)>, Sender<()>) {
     let ((told, tells), (go, go_on)) = (channel(), channel());
     let (told, go_on) = (Mutex::new(told), Mutex::new(go_on));
-    let consumer: TickConsumerRef = scene
-        .server
-        .root_poa()
-        .activate(Held { told, go_on })
-        .unwrap();
+    let consumer: TickConsumerRef = scene.server.root_poa().activate(Held { told, go_on }).unwrap();
     let _ = cockpit.rate.subscribe_pulse(Some(&consumer)).unwrap();
     (tells, go)
 }
@@ -102,10 +92,7 @@ fn a_consumer_that_hangs_holds_up_neither_the_publisher_nor_others() {
     let cockpit = scene.cockpit();
     let (tells, go) = held(&scene, &cockpit);
     let refresh = cockpit.gps.get_consumer_refresh().unwrap();
-    cockpit
-        .rate
-        .subscribe("pulse", refresh.map(Into::into).as_ref())
-        .unwrap();
+    cockpit.rate.subscribe("pulse", refresh.map(Into::into).as_ref()).unwrap();
     activate(&scene);
     let pulse = cockpit.pulse.get().unwrap();
     for count in 1..=3 {
@@ -129,11 +116,7 @@ fn a_consumer_that_hangs_holds_up_neither_the_publisher_nor_others() {
 
 #[test]
 fn a_full_queue_drops_the_oldest_events() {
-    let queue = Qos {
-        events: 2,
-        when_full: WhenFull::DropOldest,
-        ..Qos::default()
-    };
+    let queue = Qos { events: 2, when_full: WhenFull::DropOldest, ..Qos::default() };
     let scene = carried(queue);
     let cockpit = scene.cockpit();
     let (tells, go) = held(&scene, &cockpit);
@@ -171,10 +154,7 @@ fn events_keep_their_type_and_their_order_through_two_components() {
     }
     let updated = || cockpit.display_log.lines().len();
     until("three updates", || updated() == 3);
-    let alarm = Alarm {
-        base: Tick { count: 9 },
-        text: "late".into(),
-    };
+    let alarm = Alarm { base: Tick { count: 9 }, text: "late".into() };
     assert_eq!(pulse.push_late(Value::new(alarm.clone())), pushed(1));
     until("a warning", || updated() == 4);
     // A derived event at a source of its base.
@@ -182,13 +162,7 @@ fn events_keep_their_type_and_their_order_through_two_components() {
     until("one more update", || updated() == 5);
     assert_eq!(
         cockpit.display_log.lines(),
-        [
-            "update 1 48.5",
-            "update 2 48.5",
-            "update 3 48.5",
-            "late []",
-            "update 9 48.5"
-        ]
+        ["update 1 48.5", "update 2 48.5", "update 3 48.5", "late []", "update 9 48.5"]
     );
 }
 
@@ -218,10 +192,7 @@ fn sources_have_lanes() {
     let events = ComponentEvents::new(&channel, 1).dispatch_by(|source| {
         let lane = usize::from(source == "rate.pulse");
         Some(ConsumerDispatch {
-            queue: Qos {
-                lane,
-                ..Qos::default()
-            },
+            queue: Qos { lane, ..Qos::default() },
             ..ConsumerDispatch::default()
         })
     });
@@ -251,9 +222,6 @@ fn a_channel_that_is_full_or_gone_says_so() {
     activate(&scene);
     channel.destroy();
     let pulse = cockpit.pulse.get().unwrap();
-    let lost = Pushed {
-        delivered: 0,
-        failed: 1,
-    };
+    let lost = Pushed { delivered: 0, failed: 1 };
     assert_eq!(pulse.push_pulse(tick(1)), lost);
 }

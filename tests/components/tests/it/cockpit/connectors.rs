@@ -68,21 +68,16 @@ fn a_connector_joins_a_port_and_its_mirror() {
     let wire: WireRef = scene.container.install("wire", Wire).unwrap();
     let (left, right, wire) = (scene.seen(&left), scene.seen(&right), scene.seen(&wire));
     let join = |from: Option<avionics::PositionRef>| from.expect("a facet is never nil");
-    wire.connect_near_outward(Some(&join(left.provide_link_outward().unwrap())))
-        .unwrap();
-    left.connect_link_inward(Some(&join(wire.provide_near_inward().unwrap())))
-        .unwrap();
-    right
-        .connect_link_outward(Some(&join(wire.provide_far_outward().unwrap())))
-        .unwrap();
+    wire.connect_near_outward(Some(&join(left.provide_link_outward().unwrap()))).unwrap();
+    left.connect_link_inward(Some(&join(wire.provide_near_inward().unwrap()))).unwrap();
+    right.connect_link_outward(Some(&join(wire.provide_far_outward().unwrap()))).unwrap();
     // Half a connector forwards in one direction, and says so in the other.
     let to_left = left.get_connection_link_inward().unwrap().unwrap();
     let to_right = right.get_connection_link_outward().unwrap().unwrap();
     assert_eq!(to_right.latitude(), Ok(1.5));
     let refused = to_left.latitude().unwrap_err();
     assert_eq!(refused.minor, oxorb::minor::bad_inv_order::RECEPTACLE_EMPTY);
-    wire.connect_far_inward(Some(&join(right.provide_link_inward().unwrap())))
-        .unwrap();
+    wire.connect_far_inward(Some(&join(right.provide_link_inward().unwrap()))).unwrap();
     assert_eq!(to_left.latitude(), Ok(2.5));
     // It is a component: described, configured and removed as one.
     let facets = wire.get_all_facets().unwrap();
@@ -135,8 +130,7 @@ fn components_and_connectors_of_a_template_module_run() {
     let holder: HolderRef = scene.container.install("holder", executor).unwrap();
     let pipe: PipeRef = scene.container.install("pipe", Pipe).unwrap();
     let (holder, pipe) = (scene.seen(&holder), scene.seen(&pipe));
-    pipe.connect_outlet(holder.provide_into().unwrap().as_ref())
-        .unwrap();
+    pipe.connect_outlet(holder.provide_into().unwrap().as_ref()).unwrap();
     for component in [&*holder, &*pipe] {
         component.configuration_complete().unwrap();
     }

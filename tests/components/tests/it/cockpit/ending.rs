@@ -75,8 +75,7 @@ impl avionics::LeftExecutor for Hooked {
     }
 
     fn configuration_complete(&self, _: &left::Configured) -> Result<(), InvalidConfiguration> {
-        self.call("configuration_complete")
-            .map_err(|_| InvalidConfiguration {})
+        self.call("configuration_complete").map_err(|_| InvalidConfiguration {})
     }
 
     fn activate(&self, _: &left::Context) -> Result<(), CcmException> {
@@ -118,16 +117,13 @@ fn an_activation_that_failed_is_tried_again() {
     let scene = Scene::new();
     let fails = Mutex::new(true);
     let (executor, watched) = hooked(move |method| match method {
-        "activate" if std::mem::take(&mut *fails.lock().unwrap()) => Err(CcmException {
-            reason: CcmExceptionReason::SystemError,
-        }),
+        "activate" if std::mem::take(&mut *fails.lock().unwrap()) => {
+            Err(CcmException { reason: CcmExceptionReason::SystemError })
+        }
         _ => Ok(()),
     });
     let left: LeftRef = scene.container.install("left", executor).unwrap();
-    let (left, component) = (
-        scene.seen(&left),
-        scene.container.component("left").unwrap(),
-    );
+    let (left, component) = (scene.seen(&left), scene.container.component("left").unwrap());
     let failed = left.configuration_complete().unwrap_err().to_string();
     assert!(failed.contains("InvalidConfiguration"), "{failed}");
     assert_eq!(component.phase(), Phase::Configured);
@@ -204,12 +200,7 @@ fn an_executor_that_destroys_its_container() {
     assert!(container.components().is_empty());
     drop(component);
     // Configured, and never active: nothing is to be passivated.
-    watched.ended_after(&[
-        "set_session_context",
-        "facet",
-        "configuration_complete",
-        "remove",
-    ]);
+    watched.ended_after(&["set_session_context", "facet", "configuration_complete", "remove"]);
     orb.shutdown(true).unwrap();
 }
 

@@ -23,19 +23,10 @@ fn unknown_names() {
             navigation::ProvideFacetError::InvalidName(_)
         ));
     }
-    let error = cockpit
-        .display
-        .connect("nothing", Some(&object))
-        .unwrap_err();
+    let error = cockpit.display.connect("nothing", Some(&object)).unwrap_err();
     assert!(matches!(error, receptacles::ConnectError::InvalidName(_)));
-    let error = cockpit
-        .display
-        .disconnect("nothing", &Link::null())
-        .unwrap_err();
-    assert!(matches!(
-        error,
-        receptacles::DisconnectError::InvalidName(_)
-    ));
+    let error = cockpit.display.disconnect("nothing", &Link::null()).unwrap_err();
+    assert!(matches!(error, receptacles::DisconnectError::InvalidName(_)));
     assert!(cockpit.display.get_connections("update").is_err());
     assert!(gps.get_consumer("location").is_err());
     assert!(matches!(
@@ -63,19 +54,13 @@ fn connections_of_the_wrong_type() {
         }
     }
     let nil = cockpit.display.connect_source(None).unwrap_err();
-    assert!(matches!(
-        nil,
-        display::ConnectSourceError::InvalidConnection(_)
-    ));
+    assert!(matches!(nil, display::ConnectSourceError::InvalidConnection(_)));
     // A consumer of alarms is one of ticks, but not the other way round.
     let ticks = cockpit.display.get_consumer("update").unwrap();
     let alarms = cockpit.display.get_consumer("warning").unwrap();
     cockpit.rate.subscribe("pulse", alarms.as_ref()).unwrap();
     let error = cockpit.rate.subscribe("late", ticks.as_ref()).unwrap_err();
-    assert!(matches!(
-        error,
-        events::SubscribeError::InvalidConnection(_)
-    ));
+    assert!(matches!(error, events::SubscribeError::InvalidConnection(_)));
     let nil = cockpit.rate.subscribe_pulse(None).unwrap_err().to_string();
     assert!(nil.contains("BAD_PARAM"), "{nil}");
 }
@@ -86,20 +71,11 @@ fn a_second_connection_of_a_simplex_port() {
     let cockpit = scene.cockpit();
     let object = location(&cockpit);
     cockpit.display.connect("source", Some(&object)).unwrap();
-    let error = cockpit
-        .display
-        .connect("source", Some(&object))
-        .unwrap_err();
-    assert!(matches!(
-        error,
-        receptacles::ConnectError::AlreadyConnected(_)
-    ));
+    let error = cockpit.display.connect("source", Some(&object)).unwrap_err();
+    assert!(matches!(error, receptacles::ConnectError::AlreadyConnected(_)));
     let typed = object.unchecked_narrow();
     let error = cockpit.display.connect_source(Some(&typed)).unwrap_err();
-    assert!(matches!(
-        error,
-        display::ConnectSourceError::AlreadyConnected(_)
-    ));
+    assert!(matches!(error, display::ConnectSourceError::AlreadyConnected(_)));
     let update = cockpit.display.get_consumer_update().unwrap();
     cockpit.gps.connect_ready(update.as_ref()).unwrap();
     let error = cockpit.gps.connect_ready(update.as_ref()).unwrap_err();
@@ -110,28 +86,16 @@ fn a_second_connection_of_a_simplex_port() {
 fn nothing_to_disconnect() {
     let scene = Scene::new();
     let cockpit = scene.cockpit();
-    let error = cockpit
-        .display
-        .disconnect("source", &Link::null())
-        .unwrap_err();
-    assert!(matches!(
-        error,
-        receptacles::DisconnectError::NoConnection(_)
-    ));
+    let error = cockpit.display.disconnect("source", &Link::null()).unwrap_err();
+    assert!(matches!(error, receptacles::DisconnectError::NoConnection(_)));
     assert!(cockpit.display.disconnect_source().is_err());
     assert!(cockpit.gps.disconnect_ready().is_err());
     assert!(matches!(
         cockpit.gps.disconnect_consumer("ready").unwrap_err(),
         events::DisconnectConsumerError::NoConnection(_)
     ));
-    let error = cockpit
-        .display
-        .disconnect("others", &Link::null())
-        .unwrap_err();
-    assert!(matches!(
-        error,
-        receptacles::DisconnectError::CookieRequired(_)
-    ));
+    let error = cockpit.display.disconnect("others", &Link::null()).unwrap_err();
+    assert!(matches!(error, receptacles::DisconnectError::CookieRequired(_)));
 }
 
 #[test]
@@ -146,10 +110,7 @@ fn cookies_of_others() {
     for cookie_value in forged {
         let forged = Value::new(Cookie { cookie_value }).into();
         let error = cockpit.display.disconnect("others", &forged).unwrap_err();
-        assert!(matches!(
-            error,
-            receptacles::DisconnectError::InvalidConnection(_)
-        ));
+        assert!(matches!(error, receptacles::DisconnectError::InvalidConnection(_)));
         assert!(cockpit.display.disconnect_others(&forged).is_err());
         assert!(cockpit.rate.unsubscribe_pulse(&forged).is_err());
     }
@@ -157,10 +118,7 @@ fn cookies_of_others() {
     assert!(cockpit.rate.unsubscribe("pulse", &good).is_err());
     cockpit.display.disconnect("others", &good).unwrap();
     let twice = cockpit.display.disconnect("others", &good).unwrap_err();
-    assert!(matches!(
-        twice,
-        receptacles::DisconnectError::InvalidConnection(_)
-    ));
+    assert!(matches!(twice, receptacles::DisconnectError::InvalidConnection(_)));
 }
 
 #[test]

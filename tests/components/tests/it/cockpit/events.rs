@@ -9,16 +9,10 @@ use oxorb_component_tests::avionics::{self, Alarm, Tick, TickConsumerRef};
 
 use crate::cockpit::scene::Scene;
 
-const ONE: Pushed = Pushed {
-    delivered: 1,
-    failed: 0,
-};
+const ONE: Pushed = Pushed { delivered: 1, failed: 0 };
 
 fn alarm(text: &str) -> Value<Alarm> {
-    Value::new(Alarm {
-        base: Tick { count: 9 },
-        text: text.into(),
-    })
+    Value::new(Alarm { base: Tick { count: 9 }, text: text.into() })
 }
 
 #[test]
@@ -41,10 +35,7 @@ fn a_published_event_passes_through_two_components() {
     for count in 1..=3 {
         assert_eq!(pulse.push_pulse(Value::new(Tick { count })), ONE);
     }
-    assert_eq!(
-        cockpit.display_log.lines(),
-        ["update 1 48.5", "update 2 48.5", "update 3 48.5"]
-    );
+    assert_eq!(cockpit.display_log.lines(), ["update 1 48.5", "update 2 48.5", "update 3 48.5"]);
     // A derived event, through a source of its base.
     assert_eq!(pulse.push_pulse(alarm("late")), ONE);
     assert_eq!(cockpit.display_log.lines().last().unwrap(), "update 9 48.5");
@@ -65,10 +56,7 @@ fn a_derived_event_reaches_its_sink_typed_and_untyped() {
     base.push_tick(&alarm("as a tick").into()).unwrap();
     let any: EventConsumerBaseRef = consumer.clone().into();
     any.push_event(&alarm("as any").into()).unwrap();
-    assert_eq!(
-        cockpit.display_log.lines(),
-        ["typed [48.5]", "as a tick [48.5]", "as any [48.5]"]
-    );
+    assert_eq!(cockpit.display_log.lines(), ["typed [48.5]", "as a tick [48.5]", "as any [48.5]"]);
     // A plain tick is no alarm.
     let tick = Value::new(Tick { count: 1 });
     let wrong = any.push_event(&tick.clone().into()).unwrap_err();
@@ -130,21 +118,14 @@ fn a_slow_consumer_is_dropped_after_some_failures() {
     let cockpit = scene.cockpit();
     let busy = Arc::new(Mutex::new(()));
     let held = busy.lock().unwrap();
-    let slow: TickConsumerRef = scene
-        .client
-        .root_poa()
-        .activate(Slow(busy.clone()))
-        .unwrap();
+    let slow: TickConsumerRef = scene.client.root_poa().activate(Slow(busy.clone())).unwrap();
     cockpit.rate.subscribe_pulse(Some(&slow)).unwrap();
     let rate = scene.container.component("rate").unwrap();
     rate.configuration_complete().unwrap();
     rate.activate().unwrap();
     let pulse = cockpit.pulse.get().unwrap();
     let push = || pulse.push_pulse(Value::new(Tick { count: 1 }));
-    let failed = Pushed {
-        delivered: 0,
-        failed: 1,
-    };
+    let failed = Pushed { delivered: 0, failed: 1 };
     assert_eq!((push(), push()), (failed, failed));
     assert_eq!(push(), Pushed::default(), "nobody is left");
     drop(held);
@@ -177,10 +158,7 @@ fn a_consumer_that_is_not_active_stays_connected() {
     cockpit.display.connect_source(location.as_ref()).unwrap();
     cockpit.rate.configuration_complete().unwrap();
     let pulse = cockpit.pulse.get().unwrap();
-    let refused = Pushed {
-        delivered: 0,
-        failed: 1,
-    };
+    let refused = Pushed { delivered: 0, failed: 1 };
     for count in 1..=3 {
         assert_eq!(pulse.push_pulse(Value::new(Tick { count })), refused);
     }

@@ -53,11 +53,7 @@ pub(crate) struct Gps {
 
 impl Gps {
     pub(crate) fn at(latitude: f64) -> Gps {
-        Gps {
-            latitude,
-            log: Log::default(),
-            test: AtomicBool::new(false),
-        }
+        Gps { latitude, log: Log::default(), test: AtomicBool::new(false) }
     }
 }
 
@@ -107,12 +103,9 @@ impl avionics::GpsExecutor for Gps {
     }
 
     fn set_session_context(&self, context: &gps::Installed) -> Result<(), CcmException> {
-        self.log
-            .note(format!("set_session_context {}", context.instance_name()));
+        self.log.note(format!("set_session_context {}", context.instance_name()));
         match self.latitude.is_nan() {
-            true => Err(CcmException {
-                reason: CcmExceptionReason::SystemError,
-            }),
+            true => Err(CcmException { reason: CcmExceptionReason::SystemError }),
             false => Ok(()),
         }
     }
@@ -135,9 +128,7 @@ impl avionics::GpsExecutor for Gps {
     fn remove(&self, _: &gps::Installed) -> Result<(), CcmException> {
         self.log.note("remove");
         match self.latitude == 66.0 {
-            true => Err(CcmException {
-                reason: CcmExceptionReason::RemoveError,
-            }),
+            true => Err(CcmException { reason: CcmExceptionReason::RemoveError }),
             false => Ok(()),
         }
     }

@@ -8,9 +8,7 @@ use crate::cockpit::executors::Receivers;
 use crate::cockpit::scene::Scene;
 
 fn home(scene: &Scene) -> GpsHomeRef {
-    let home = scene
-        .container
-        .install_home("GpsHome", Receivers::default());
+    let home = scene.container.install_home("GpsHome", Receivers::default());
     scene.seen(&home.unwrap())
 }
 
@@ -47,15 +45,9 @@ fn a_factory_raises_what_it_declares() {
     let scene = Scene::with(|container| container.max_components(1));
     let home = home(&scene);
     let error = home.at(91.0).unwrap_err();
-    assert!(
-        matches!(error, gps_home_explicit::AtError::OutOfRange(_)),
-        "{error}"
-    );
+    assert!(matches!(error, gps_home_explicit::AtError::OutOfRange(_)), "{error}");
     let error = home.at(f64::NAN).unwrap_err();
-    assert!(
-        matches!(error, gps_home_explicit::AtError::CreateFailure(_)),
-        "{error}"
-    );
+    assert!(matches!(error, gps_home_explicit::AtError::CreateFailure(_)), "{error}");
     home.create().unwrap();
     assert!(home.create().is_err(), "the container is full");
 }
@@ -83,12 +75,8 @@ fn a_finder_knows_homes_by_name_and_type() {
     let finder = scene.seen(&finder);
     let found = [
         finder.find_home_by_name("GpsHome").unwrap(),
-        finder
-            .find_home_by_home_type("IDL:Avionics/GpsHome:1.0")
-            .unwrap(),
-        finder
-            .find_home_by_component_type("IDL:Avionics/Gps:1.0")
-            .unwrap(),
+        finder.find_home_by_home_type("IDL:Avionics/GpsHome:1.0").unwrap(),
+        finder.find_home_by_component_type("IDL:Avionics/Gps:1.0").unwrap(),
     ];
     for one in found {
         assert!(one.unwrap().reference().is_equivalent(home.reference()));

@@ -80,10 +80,7 @@ fn a_key_leads_to_one_component() {
     assert_eq!(antenna.latitude(), Ok(2.0));
 
     let twice = home.create(&key("north", 1)).unwrap_err();
-    assert!(
-        matches!(twice, stations_implicit::CreateError::DuplicateKeyValue(_)),
-        "{twice}"
-    );
+    assert!(matches!(twice, stations_implicit::CreateError::DuplicateKeyValue(_)), "{twice}");
     assert_eq!(made.load(Ordering::Relaxed), 2, "made for free keys alone");
 
     let of_home = home.get_primary_key(Some(&station)).unwrap();
@@ -99,13 +96,7 @@ fn a_key_leads_to_one_component() {
     home.remove(&key("north", 1)).unwrap();
     assert_eq!(station.non_existent(), Ok(true));
     let gone = home.find_by_primary_key(&key("north", 1)).unwrap_err();
-    assert!(
-        matches!(
-            gone,
-            stations_implicit::FindByPrimaryKeyError::UnknownKeyValue(_)
-        ),
-        "{gone}"
-    );
+    assert!(matches!(gone, stations_implicit::FindByPrimaryKeyError::UnknownKeyValue(_)), "{gone}");
     assert!(home.remove(&key("north", 1)).is_err());
     home.create(&key("north", 1)).unwrap();
 }
@@ -128,10 +119,7 @@ fn factories_choose_keys_and_finders_find_them() {
     let scene = Scene::new();
     let (home, _) = home(&scene);
     let spare: StationRef = home.spare("south").unwrap().unwrap();
-    let found = home
-        .find_by_primary_key(&key("south", 99))
-        .unwrap()
-        .unwrap();
+    let found = home.find_by_primary_key(&key("south", 99)).unwrap().unwrap();
     assert!(found.reference().is_equivalent(spare.reference()));
     let taken = home.spare("south").unwrap_err();
     let stations_explicit::SpareError::CreateFailure(taken) = taken else {
@@ -148,37 +136,22 @@ fn factories_choose_keys_and_finders_find_them() {
     };
     assert_eq!(none.reason, CcmExceptionReason::ObjectNotFound as u32);
     let refused = home.nearest(-1.0).unwrap_err();
-    assert!(
-        matches!(refused, stations_explicit::NearestError::OutOfRange(_)),
-        "{refused}"
-    );
+    assert!(matches!(refused, stations_explicit::NearestError::OutOfRange(_)), "{refused}");
 }
 
 #[test]
 fn keys_that_are_none() {
     let scene = Scene::new();
     let (home, made) = home(&scene);
-    let wide = WideChannel {
-        base: Channel {
-            site: "north".into(),
-            number: 1,
-        },
-        width: 5,
-    };
+    let wide = WideChannel { base: Channel { site: "north".into(), number: 1 }, width: 5 };
     let wide = Value::new(wide).into();
     let long = key(&"n".repeat(2000), 1);
     for wrong in [Link::null(), wide, long] {
         let refused = home.create(&wrong).unwrap_err();
-        assert!(
-            matches!(refused, stations_implicit::CreateError::InvalidKey(_)),
-            "{refused}"
-        );
+        assert!(matches!(refused, stations_implicit::CreateError::InvalidKey(_)), "{refused}");
         let refused = home.find_by_primary_key(&wrong).unwrap_err();
         assert!(
-            matches!(
-                refused,
-                stations_implicit::FindByPrimaryKeyError::InvalidKey(_)
-            ),
+            matches!(refused, stations_implicit::FindByPrimaryKeyError::InvalidKey(_)),
             "{refused}"
         );
         assert!(home.remove(&wrong).is_err());
@@ -203,10 +176,7 @@ fn a_full_container_keeps_no_key() {
     let (home, _) = home(&scene);
     let first = home.create(&key("north", 1)).unwrap().unwrap();
     let full = home.create(&key("north", 2)).unwrap_err();
-    assert!(
-        matches!(full, stations_implicit::CreateError::CreateFailure(_)),
-        "{full}"
-    );
+    assert!(matches!(full, stations_implicit::CreateError::CreateFailure(_)), "{full}");
     first.remove().unwrap();
     home.create(&key("north", 2)).unwrap();
 }

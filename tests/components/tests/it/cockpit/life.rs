@@ -17,13 +17,8 @@ fn a_client_runs_a_component_through_its_life() {
     assert_eq!(gps.phase(), Phase::Active);
     cockpit.gps.remove().unwrap();
     assert_eq!(gps.phase(), Phase::Removed);
-    let expected = [
-        "set_session_context gps",
-        "configuration_complete",
-        "activate",
-        "passivate",
-        "remove",
-    ];
+    let expected =
+        ["set_session_context gps", "configuration_complete", "activate", "passivate", "remove"];
     assert_eq!(cockpit.gps_log.lines(), expected);
     assert!(scene.container.component("gps").is_none());
     assert_eq!(cockpit.gps.non_existent(), Ok(true));
@@ -40,15 +35,8 @@ fn phases_come_in_order() {
     assert_eq!(gps.activate(), order(Phase::Installed, Phase::Active));
     assert_eq!(gps.passivate(), order(Phase::Installed, Phase::Passive));
     cockpit.gps.configuration_complete().unwrap();
-    assert_eq!(
-        gps.phase(),
-        Phase::Configured,
-        "only its owner activates it"
-    );
-    assert_eq!(
-        gps.configuration_complete(),
-        order(Phase::Configured, Phase::Configured)
-    );
+    assert_eq!(gps.phase(), Phase::Configured, "only its owner activates it");
+    assert_eq!(gps.configuration_complete(), order(Phase::Configured, Phase::Configured));
     assert!(cockpit.gps.configuration_complete().is_err());
     gps.activate().unwrap();
     assert_eq!(gps.activate(), order(Phase::Active, Phase::Active));
@@ -59,10 +47,7 @@ fn phases_come_in_order() {
 #[test]
 fn an_executor_refuses_its_configuration_until_it_is_connected() {
     let scene = Scene::new();
-    let display = Display {
-        strict: true,
-        ..Display::default()
-    };
+    let display = Display { strict: true, ..Display::default() };
     let log = display.log.clone();
     let display: DisplayRef = scene.container.install("display", display).unwrap();
     let display = scene.seen(&display);
@@ -74,9 +59,7 @@ fn an_executor_refuses_its_configuration_until_it_is_connected() {
         ]
     );
     let gps: GpsRef = scene.container.install("gps", Gps::at(3.0)).unwrap();
-    display
-        .connect_source(gps.provide_location().unwrap().as_ref())
-        .unwrap();
+    display.connect_source(gps.provide_location().unwrap().as_ref()).unwrap();
     display.configuration_complete().unwrap();
 }
 
@@ -95,9 +78,7 @@ fn removal_happens_even_if_the_executor_objects() {
 #[test]
 fn an_executor_that_refuses_its_context_leaves_nothing() {
     let scene = Scene::new();
-    let refused = scene
-        .container
-        .install::<GpsRef, _>("gps", Gps::at(f64::NAN));
+    let refused = scene.container.install::<GpsRef, _>("gps", Gps::at(f64::NAN));
     let refused = refused.unwrap_err().to_string();
     assert!(refused.contains("set_session_context raised"), "{refused}");
     assert!(scene.container.component("gps").is_none());

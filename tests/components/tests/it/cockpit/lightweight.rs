@@ -19,9 +19,6 @@ fn a_lightweight_component_describes_nothing_and_works() {
     let named = gps.get_named_facets(&["location".to_owned()]).unwrap_err();
     assert!(named.to_string().contains("NO_IMPLEMENT"), "{named}");
     let location = gps.provide_facet("location").unwrap();
-    cockpit
-        .display
-        .connect("source", location.as_ref())
-        .unwrap();
+    cockpit.display.connect("source", location.as_ref()).unwrap();
     cockpit.display.configuration_complete().unwrap();
 }

@@ -31,28 +31,13 @@ fn connections() {
         cockpit.display.connect_others(location.as_ref()).unwrap();
         cockpit.rate.subscribe_pulse(consumer.as_ref()).unwrap();
     }
-    let error = cockpit
-        .display
-        .connect_others(location.as_ref())
-        .unwrap_err();
-    assert!(matches!(
-        error,
-        display::ConnectOthersError::ExceededConnectionLimit(_)
-    ));
+    let error = cockpit.display.connect_others(location.as_ref()).unwrap_err();
+    assert!(matches!(error, display::ConnectOthersError::ExceededConnectionLimit(_)));
     let object = location.unwrap().unchecked_narrow();
-    let error = cockpit
-        .display
-        .connect("others", Some(&object))
-        .unwrap_err();
-    assert!(matches!(
-        error,
-        receptacles::ConnectError::ExceededConnectionLimit(_)
-    ));
+    let error = cockpit.display.connect("others", Some(&object)).unwrap_err();
+    assert!(matches!(error, receptacles::ConnectError::ExceededConnectionLimit(_)));
     let error = cockpit.rate.subscribe_pulse(consumer.as_ref()).unwrap_err();
-    assert!(matches!(
-        error,
-        rate_gen::SubscribePulseError::ExceededConnectionLimit(_)
-    ));
+    assert!(matches!(error, rate_gen::SubscribePulseError::ExceededConnectionLimit(_)));
 }
 
 #[test]

@@ -26,20 +26,13 @@ fn omniorb_navigates_connects_and_subscribes() {
     let library = here.join("../../idl/omg");
     for file in [&equivalent, &library.join("Components.idl")] {
         let mut compile = Command::new("omniidl");
-        compile
-            .arg("-bcxx")
-            .arg("-C")
-            .arg(&folder)
-            .arg("-I")
-            .arg(&library);
+        compile.arg("-bcxx").arg("-C").arg(&folder).arg("-I").arg(&library);
         output(compile.arg("-I/usr/share/idl/omniORB").arg(file));
     }
     let program = folder.join("client");
     let mut build = Command::new("g++");
     // -w: omniidl's own code is not ours to mend.
-    build
-        .args(["-std=c++17", "-w", "-pthread", "-I"])
-        .arg(&folder);
+    build.args(["-std=c++17", "-w", "-pthread", "-I"]).arg(&folder);
     build.arg("-o").arg(&program);
     build.arg(here.join("tests/peers/client.cc"));
     for file in ["equivalentSK.cc", "ComponentsSK.cc"] {
@@ -64,10 +57,7 @@ fn omniorb_navigates_connects_and_subscribes() {
 fn output(command: &mut Command) -> String {
     let run = command.stderr(Stdio::piped()).output();
     let run = run.unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let (out, told) = (
-        String::from_utf8_lossy(&run.stdout),
-        String::from_utf8_lossy(&run.stderr),
-    );
+    let (out, told) = (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{command:?}\n{out}\n{told}");
     out.into_owned()
 }

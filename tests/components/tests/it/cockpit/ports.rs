@@ -16,10 +16,7 @@ fn facets_by_type_and_by_name() {
     let named = cockpit.gps.provide_facet("location").unwrap().unwrap();
     assert!(named.reference().is_equivalent(location.reference()));
     let raw = cockpit.gps.provide_raw().unwrap().unwrap();
-    assert_eq!(
-        raw.narrow::<PositionRef>().unwrap().unwrap().latitude(),
-        Ok(48.5)
-    );
+    assert_eq!(raw.narrow::<PositionRef>().unwrap().unwrap().latitude(), Ok(48.5));
     // What it supports, and its attributes.
     cockpit.gps.set_test(true).unwrap();
     assert_eq!(cockpit.gps.test(), Ok(true));
@@ -39,21 +36,14 @@ fn a_simplex_receptacle_by_type_and_by_name() {
     assert!(connected.reference().is_equivalent(location.reference()));
     let one = cockpit.display.get_connections("source").unwrap();
     assert_eq!(one.len(), 1);
-    assert!(
-        one[0].get().unwrap().ck.is_null(),
-        "a simplex port has no cookie"
-    );
+    assert!(one[0].get().unwrap().ck.is_null(), "a simplex port has no cookie");
     assert!(cockpit.display.disconnect_source().unwrap().is_some());
 
     let object: ObjectRef = location.unchecked_narrow();
     let cookie = cockpit.display.connect("source", Some(&object)).unwrap();
     assert!(cookie.is_null());
     let gone = cockpit.display.disconnect("source", &Link::null()).unwrap();
-    assert!(
-        gone.unwrap()
-            .reference()
-            .is_equivalent(location.reference())
-    );
+    assert!(gone.unwrap().reference().is_equivalent(location.reference()));
 }
 
 #[test]
@@ -90,13 +80,7 @@ fn a_multiplex_receptacle_by_type_and_by_name() {
     let cookies: Vec<_> = all.iter().map(|one| octets(&one.ck)).collect();
     assert_eq!(cookies, [octets(&first), octets(&second)]);
     assert!(cockpit.display.disconnect_others(&first).unwrap().is_some());
-    assert!(
-        cockpit
-            .display
-            .disconnect("others", &second)
-            .unwrap()
-            .is_some()
-    );
+    assert!(cockpit.display.disconnect("others", &second).unwrap().is_some());
     assert_eq!(cockpit.display.get_connections_others().unwrap().len(), 0);
 }
 
@@ -111,32 +95,16 @@ fn ports_describe_themselves() {
     cockpit.gps.connect_ready(Some(&consumer)).unwrap();
 
     let ports = cockpit.display.get_all_ports().unwrap().get().unwrap();
-    let receptacles: Vec<_> = ports
-        .receptacles
+    let receptacles: Vec<_> = ports.receptacles.iter().map(|one| one.get().unwrap()).collect();
+    let shown = receptacles
         .iter()
-        .map(|one| one.get().unwrap())
-        .collect();
-    let shown = receptacles.iter().map(|one| {
-        (
-            &*one.base.name,
-            &*one.base.type_id,
-            one.is_multiple,
-            one.connections.len(),
-        )
-    });
+        .map(|one| (&*one.base.name, &*one.base.type_id, one.is_multiple, one.connections.len()));
     let position = "IDL:Avionics/Position:1.0";
     assert_eq!(
         shown.collect::<Vec<_>>(),
-        [
-            ("source", position, false, 0),
-            ("others", position, true, 1)
-        ]
+        [("source", position, false, 0), ("others", position, true, 1)]
     );
-    let sinks: Vec<_> = ports
-        .consumers
-        .iter()
-        .map(|one| one.get().unwrap())
-        .collect();
+    let sinks: Vec<_> = ports.consumers.iter().map(|one| one.get().unwrap()).collect();
     assert_eq!((&*sinks[0].base.name, sinks.len()), ("update", 2));
     assert_eq!(sinks[0].base.type_id, "IDL:Avionics/Tick:1.0");
 
@@ -146,10 +114,7 @@ fn ports_describe_themselves() {
     assert!(facets[0].facet_ref.is_some() && facets.len() == 2);
     let emitter = ports.emitters[0].get().unwrap();
     assert!(emitter.consumer.is_some());
-    let publishers = cockpit
-        .rate
-        .get_named_publishers(&["pulse".to_owned()])
-        .unwrap();
+    let publishers = cockpit.rate.get_named_publishers(&["pulse".to_owned()]).unwrap();
     assert_eq!(publishers[0].get().unwrap().consumer.len(), 1);
 
     let component: CcmObjectRef = cockpit.gps.clone().into();
@@ -170,13 +135,7 @@ fn consumers_by_type_and_by_name() {
     let cookie = cockpit.rate.subscribe("pulse", Some(&named)).unwrap();
     assert!(cockpit.rate.unsubscribe_pulse(&cookie).unwrap().is_some());
     let cookie = cockpit.rate.subscribe_pulse(Some(&typed)).unwrap();
-    assert!(
-        cockpit
-            .rate
-            .unsubscribe("pulse", &cookie)
-            .unwrap()
-            .is_some()
-    );
+    assert!(cockpit.rate.unsubscribe("pulse", &cookie).unwrap().is_some());
     cockpit.gps.connect_consumer("ready", Some(&named)).unwrap();
     assert!(cockpit.gps.disconnect_ready().unwrap().is_some());
     cockpit.gps.connect_ready(Some(&typed)).unwrap();
@@ -221,8 +180,7 @@ fn extended_ports_are_flat_and_mirrored() {
     let (left, right) = (scene.seen(&left), scene.seen(&right));
     let outward = left.provide_link_outward().unwrap();
     right.connect_link_outward(outward.as_ref()).unwrap();
-    left.connect_link_inward(right.provide_link_inward().unwrap().as_ref())
-        .unwrap();
+    left.connect_link_inward(right.provide_link_inward().unwrap().as_ref()).unwrap();
     let through = left.get_connection_link_inward().unwrap().unwrap();
     assert_eq!(through.latitude(), Ok(2.5));
     let through = right.get_connection_link_outward().unwrap().unwrap();

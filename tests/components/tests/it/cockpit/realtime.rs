@@ -78,15 +78,10 @@ fn facets_and_sinks_are_served_in_the_lane_of_their_container() {
     let lanes = Threadpool::with_lanes([lane(10_000), lane(20_000)]);
     let pool = scene.server.create_threadpool(lanes).unwrap();
     let container = |name: &str, server_priority| {
-        let priority_model = Some(PriorityModelPolicy {
-            model: PriorityModel::ServerDeclared,
-            server_priority,
-        });
-        let policies = RtPolicies {
-            threadpool: Some(pool),
-            priority_model,
-            ..RtPolicies::default()
-        };
+        let priority_model =
+            Some(PriorityModelPolicy { model: PriorityModel::ServerDeclared, server_priority });
+        let policies =
+            RtPolicies { threadpool: Some(pool), priority_model, ..RtPolicies::default() };
         let container = Container::builder(scene.server.root_poa(), name).realtime(policies);
         container.create().unwrap()
     };

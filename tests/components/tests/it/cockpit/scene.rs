@@ -34,11 +34,7 @@ impl Scene {
         let (server, client) = (orb(), orb());
         let container = Container::builder(server.root_poa(), "cockpit");
         let container = change(container).create().unwrap();
-        Scene {
-            container,
-            server,
-            client,
-        }
+        Scene { container, server, client }
     }
 
     /// The same object, for the client.

@@ -10,11 +10,7 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
     let scene = Scene::new(&["north", "south"]);
     let plan = plan(
         "two nodes",
-        &[
-            counter("c", "north"),
-            reader("near", "north"),
-            reader("far", "south"),
-        ],
+        &[counter("c", "north"), reader("near", "north"), reader("far", "south")],
         &[("near", "c"), ("far", "c")],
     );
     let launched = scene.plans.launch(&plan).unwrap();
@@ -34,9 +30,7 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
     wait_for_end(&pids);
     assert!(scene.plans.all().unwrap().is_empty());
     assert!(launched.manager.status().is_err(), "its object is gone");
-    let stopped = Event::Stopped {
-        plan: "two nodes".to_owned(),
-    };
+    let stopped = Event::Stopped { plan: "two nodes".to_owned() };
     assert_eq!(*scene.events.lock().unwrap(), [stopped]);
     // The name is free again.
     let again = scene.plans.launch(&plan).unwrap();
@@ -46,11 +40,7 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
 #[test]
 fn instances_without_constraints_share_a_process() {
     let scene = Scene::new(&["n"]);
-    let mut plan = plan(
-        "together",
-        &[counter("c", "n"), reader("r", "n")],
-        &[("r", "c")],
-    );
+    let mut plan = plan("together", &[counter("c", "n"), reader("r", "n")], &[("r", "c")]);
     plan.locality_constraint.clear();
     let launched = scene.plans.launch(&plan).unwrap();
     let status = launched.manager.status().unwrap();
@@ -72,15 +62,8 @@ fn a_plan_is_there_once() {
 
 #[test]
 fn what_is_beyond_a_limit_names_its_setting() {
-    let execution = ExecutionSettings {
-        max_plans: 1,
-        max_instances: 2,
-        ..execution_settings()
-    };
-    let node = NodeSettings {
-        max_processes: 1,
-        ..node_settings()
-    };
+    let execution = ExecutionSettings { max_plans: 1, max_instances: 2, ..execution_settings() };
+    let node = NodeSettings { max_processes: 1, ..node_settings() };
     let scene = Scene::with(&["n"], &node, execution);
     let refused = |instances: &[Instance], label: &str, setting: &str| {
         let plan = plan(label, instances, &[]);

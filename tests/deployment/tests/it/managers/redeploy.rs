@@ -7,12 +7,7 @@ use crate::managers::scene::*;
 fn first() -> Plan {
     plan(
         "changing",
-        &[
-            counter("a", "north"),
-            counter("b", "south"),
-            reader("r", "north"),
-            reader("s", "south"),
-        ],
+        &[counter("a", "north"), counter("b", "south"), reader("r", "north"), reader("s", "south")],
         &[("r", "a"), ("s", "b")],
     )
 }
@@ -27,12 +22,7 @@ fn another_instance_leaves_the_others_alone() {
     // `s` goes, `t` comes and reads at another node; `r` reads the counter that `s` has read.
     let second = plan(
         "changing",
-        &[
-            counter("a", "north"),
-            counter("b", "south"),
-            reader("r", "north"),
-            reader("t", "south"),
-        ],
+        &[counter("a", "north"), counter("b", "south"), reader("r", "north"), reader("t", "south")],
         &[("r", "b"), ("t", "a")],
     );
     scene.plans.redeploy(&second).unwrap();
@@ -57,11 +47,7 @@ fn an_instance_with_other_values_is_replaced_and_connected_again() {
     assert_eq!(read_at(&before, "r").unwrap(), 1);
     assert_eq!(read_at(&before, "s").unwrap(), 1);
     let mut second = first();
-    let changed = second
-        .instance
-        .iter_mut()
-        .find(|one| one.name == "a")
-        .unwrap();
+    let changed = second.instance.iter_mut().find(|one| one.name == "a").unwrap();
     changed.config_property[0].value = oxorb_deploy::value::Any::string("never:springs");
     scene.plans.redeploy(&second).unwrap();
     let after = launched.manager.status().unwrap();
@@ -76,11 +62,7 @@ fn a_plan_may_take_a_node_and_leave_one() {
     let scene = Scene::new(&["north", "south"]);
     let alone = plan("moving", &[counter("c", "north")], &[]);
     let launched = scene.plans.launch(&alone).unwrap();
-    let both = plan(
-        "moving",
-        &[counter("c", "north"), reader("r", "south")],
-        &[("r", "c")],
-    );
+    let both = plan("moving", &[counter("c", "north"), reader("r", "south")], &[("r", "c")]);
     scene.plans.redeploy(&both).unwrap();
     let status = launched.manager.status().unwrap();
     assert!(all_run(&status), "{status:#?}");
@@ -109,21 +91,14 @@ fn a_change_that_fails_puts_the_plan_back() {
     );
     let error = scene.plans.redeploy(&wrong).unwrap_err();
     assert!(error.reason.contains("node south"), "{error}");
-    assert!(
-        error.reason.contains("the plan as it was runs on"),
-        "{error}"
-    );
+    assert!(error.reason.contains("the plan as it was runs on"), "{error}");
     let after = launched.manager.status().unwrap();
     assert!(all_run(&after), "{after:#?}");
     assert_eq!(after.len(), 4);
     for stays in ["a", "b", "r"] {
         assert_eq!(process(&after, stays).pid, process(&before, stays).pid);
     }
-    assert_eq!(
-        read_at(&after, "r").unwrap(),
-        2,
-        "connected to the same counter again"
-    );
+    assert_eq!(read_at(&after, "r").unwrap(), 2, "connected to the same counter again");
 }
 
 /// Changes the first plan to one that fails, and checks that all of the first runs again.
@@ -136,10 +111,7 @@ fn fails_and_is_put_back(change: impl Fn(&mut Plan)) {
     // The second failure is as the first: nothing takes the change for done.
     for _ in 0..2 {
         let error = scene.plans.redeploy(&wrong).unwrap_err();
-        assert!(
-            error.reason.contains("the plan as it was runs on"),
-            "{error}"
-        );
+        assert!(error.reason.contains("the plan as it was runs on"), "{error}");
         let after = launched.manager.status().unwrap();
         assert_eq!(after.len(), 4, "{after:#?}");
         assert!(all_run(&after), "{after:#?}");

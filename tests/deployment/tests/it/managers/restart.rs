@@ -11,10 +11,7 @@ use crate::managers::scene::*;
 
 fn policy(limit: u32) -> ExecutionSettings {
     ExecutionSettings {
-        restart: RestartPolicy::OnFailure {
-            limit,
-            delay: Duration::from_millis(20),
-        },
+        restart: RestartPolicy::OnFailure { limit, delay: Duration::from_millis(20) },
         ..execution_settings()
     }
 }
@@ -22,11 +19,7 @@ fn policy(limit: u32) -> ExecutionSettings {
 fn chain(label: &str) -> oxorb_deploy::plan::Plan {
     plan(
         label,
-        &[
-            counter("c", "north"),
-            reader("near", "north"),
-            reader("far", "south"),
-        ],
+        &[counter("c", "north"), reader("near", "north"), reader("far", "south")],
         &[("near", "c"), ("far", "c")],
     )
 }
@@ -38,9 +31,8 @@ fn a_process_that_was_killed_runs_again_and_is_connected() {
     let before = launched.manager.status().unwrap();
     assert_eq!(read_at(&before, "far").unwrap(), 1);
     kill(process(&before, "c").pid);
-    let after = scene.wait(&launched, |status| {
-        all_run(status) && process(status, "c").restarts == 1
-    });
+    let after =
+        scene.wait(&launched, |status| all_run(status) && process(status, "c").restarts == 1);
     assert_ne!(process(&after, "c").pid, process(&before, "c").pid);
     assert_eq!(process(&after, "far").pid, process(&before, "far").pid);
     assert_eq!(process(&after, "near").pid, process(&before, "near").pid);
@@ -55,10 +47,7 @@ fn a_process_that_was_killed_runs_again_and_is_connected() {
             if node == "north" && process == "c" && instances == &["c"]),
         "{events:?}"
     );
-    assert!(
-        matches!(&events[1], Event::ProcessRestarted { .. }),
-        "{events:?}"
-    );
+    assert!(matches!(&events[1], Event::ProcessRestarted { .. }), "{events:?}");
 }
 
 #[test]
@@ -68,9 +57,8 @@ fn a_user_that_was_killed_is_connected_again() {
     let before = launched.manager.status().unwrap();
     assert_eq!(read_at(&before, "far").unwrap(), 1);
     kill(process(&before, "far").pid);
-    let after = scene.wait(&launched, |status| {
-        all_run(status) && process(status, "far").restarts == 1
-    });
+    let after =
+        scene.wait(&launched, |status| all_run(status) && process(status, "far").restarts == 1);
     assert_eq!(read_at(&after, "far").unwrap(), 2, "the counter went on");
 }
 
@@ -106,9 +94,8 @@ fn restarts_have_a_limit() {
     let plan = plan("limit", &[counter("c", "n")], &[]);
     let launched = scene.plans.launch(&plan).unwrap();
     for restarts in 0..=2 {
-        let status = scene.wait(&launched, |status| {
-            all_run(status) && process(status, "c").restarts == restarts
-        });
+        let status = scene
+            .wait(&launched, |status| all_run(status) && process(status, "c").restarts == restarts);
         kill(process(&status, "c").pid);
     }
     let given_up = |event: &Event| matches!(event, Event::ProcessLost { reason, .. } if reason.contains("2 times, the limit"));
@@ -121,21 +108,14 @@ fn restarts_have_a_limit() {
 #[test]
 fn a_process_that_is_done_is_not_started_again() {
     let scene = Scene::with(&["n"], &node_settings(), policy(3));
-    let plan = plan(
-        "done",
-        &[counter("c", "n").trapped("call:leave"), reader("r", "n")],
-        &[("r", "c")],
-    );
+    let plan =
+        plan("done", &[counter("c", "n").trapped("call:leave"), reader("r", "n")], &[("r", "c")]);
     let launched = scene.plans.launch(&plan).unwrap();
     let status = launched.manager.status().unwrap();
     read_at(&status, "r").unwrap_err();
-    let status = scene.wait(&launched, |status| {
-        process(status, "c").state == ProcessState::Stopped
-    });
-    assert!(
-        process(&status, "c").detail.contains("exit status: 0"),
-        "{status:#?}"
-    );
+    let status =
+        scene.wait(&launched, |status| process(status, "c").state == ProcessState::Stopped);
+    assert!(process(&status, "c").detail.contains("exit status: 0"), "{status:#?}");
     let told = |event: &Event| matches!(event, Event::ProcessLost { reason, .. } if reason.contains("after status 0"));
     scene.wait(&launched, |_| scene.events.lock().unwrap().iter().any(told));
 }
@@ -174,18 +154,14 @@ impl Drop for Script {
 
 #[test]
 fn a_restart_that_takes_longer_than_the_lease_keeps_the_plan() {
-    let settings = ExecutionSettings {
-        lease: Duration::from_secs(3),
-        ..policy(1)
-    };
+    let settings = ExecutionSettings { lease: Duration::from_secs(3), ..policy(1) };
     let scene = Scene::with(&["north", "south"], &node_settings(), settings);
     let script = Script::new("slow", "c", "sleep 7");
     let launched = scene.plans.launch(&script.plan(chain("slow"))).unwrap();
     let before = launched.manager.status().unwrap();
     kill(process(&before, "c").pid);
-    let after = scene.wait(&launched, |status| {
-        all_run(status) && process(status, "c").restarts == 1
-    });
+    let after =
+        scene.wait(&launched, |status| all_run(status) && process(status, "c").restarts == 1);
     for user in ["near", "far"] {
         assert_eq!(process(&after, user).pid, process(&before, user).pid);
         assert!(read_at(&after, user).is_ok());
@@ -215,10 +191,7 @@ fn pair(label: &str, nodes: [&'static str; 2]) -> oxorb_deploy::plan::Plan {
 #[test]
 fn a_user_of_two_processes_that_were_killed_is_connected_to_both_again() {
     let settings = ExecutionSettings {
-        restart: RestartPolicy::OnFailure {
-            limit: 1,
-            delay: Duration::from_secs(2),
-        },
+        restart: RestartPolicy::OnFailure { limit: 1, delay: Duration::from_secs(2) },
         ..execution_settings()
     };
     let scene = Scene::with(&["north", "east", "south"], &node_settings(), settings);
@@ -240,21 +213,14 @@ fn a_user_of_two_processes_that_were_killed_is_connected_to_both_again() {
 #[test]
 fn a_process_runs_again_though_another_does_not() {
     let settings = ExecutionSettings {
-        restart: RestartPolicy::OnFailure {
-            limit: 1,
-            delay: Duration::from_secs(2),
-        },
+        restart: RestartPolicy::OnFailure { limit: 1, delay: Duration::from_secs(2) },
         ..execution_settings()
     };
     let scene = Scene::with(&["north", "south"], &node_settings(), settings);
     let script = Script::new("partly", "c2", "exit 1");
     let plan = plan(
         "partly",
-        &[
-            counter("c1", "north"),
-            counter("c2", "north"),
-            reader("r1", "south"),
-        ],
+        &[counter("c1", "north"), counter("c2", "north"), reader("r1", "south")],
         &[("r1", "c1")],
     );
     let launched = scene.plans.launch(&script.plan(plan)).unwrap();

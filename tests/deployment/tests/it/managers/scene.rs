@@ -37,10 +37,7 @@ pub(crate) fn node_settings() -> NodeSettings {
 }
 
 pub(crate) fn execution_settings() -> ExecutionSettings {
-    ExecutionSettings {
-        lease: LONG,
-        ..ExecutionSettings::default()
-    }
+    ExecutionSettings { lease: LONG, ..ExecutionSettings::default() }
 }
 
 impl Scene {
@@ -78,13 +75,7 @@ impl Scene {
         )
         .unwrap();
         let plans = Plans::of(execution.reference().clone());
-        Scene {
-            orb,
-            execution: Some(execution),
-            nodes: managers,
-            events,
-            plans,
-        }
+        Scene { orb, execution: Some(execution), nodes: managers, events, plans }
     }
 
     /// Waits until the status of a plan is as wanted; returns it.
@@ -124,19 +115,11 @@ pub(crate) struct Instance {
 }
 
 pub(crate) fn counter(name: &'static str, node: &'static str) -> Instance {
-    Instance {
-        name,
-        component: "Counter",
-        node,
-        trap: "",
-    }
+    Instance { name, component: "Counter", node, trap: "" }
 }
 
 pub(crate) fn reader(name: &'static str, node: &'static str) -> Instance {
-    Instance {
-        component: "Reader",
-        ..counter(name, node)
-    }
+    Instance { component: "Reader", ..counter(name, node) }
 }
 
 impl Instance {
@@ -215,10 +198,7 @@ pub(crate) fn all_run(status: &[ProcessStatus]) -> bool {
 pub(crate) fn runs(process: &ProcessStatus) -> bool {
     process.state == ProcessState::Running
         && !process.instances.is_empty()
-        && process
-            .instances
-            .iter()
-            .all(|one| one.phase == InstancePhase::Active)
+        && process.instances.iter().all(|one| one.phase == InstancePhase::Active)
         && process.connections.iter().all(|one| one.connected)
 }
 
@@ -241,9 +221,7 @@ pub(crate) fn wait_for_end(pids: &[u32]) {
 
 /// Kills a process as `kill -9` does.
 pub(crate) fn kill(pid: u32) {
-    let killed = std::process::Command::new("kill")
-        .args(["-9", &pid.to_string()])
-        .status();
+    let killed = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
     assert!(killed.unwrap().success(), "process {pid} cannot be killed");
 }
 

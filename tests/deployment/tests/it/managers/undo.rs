@@ -17,11 +17,7 @@ fn children() -> Vec<u32> {
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter(|&pid: &u32| {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let mut fields = stat
-            .rsplit(')')
-            .next()
-            .unwrap_or_default()
-            .split_whitespace();
+        let mut fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
         fields.nth(1) == Some(&own.to_string()) && is_alive(pid)
     })
     .collect()
@@ -48,11 +44,7 @@ fn quick() -> NodeSettings {
 
 /// A plan whose counter on the second node is trapped.
 fn trapped(trap: &'static str) -> Plan {
-    plan(
-        "trapped",
-        &[reader("r", "north"), counter("c", "south").trapped(trap)],
-        &[("r", "c")],
-    )
+    plan("trapped", &[reader("r", "north"), counter("c", "south").trapped(trap)], &[("r", "c")])
 }
 
 #[test]
@@ -98,10 +90,7 @@ fn a_stop_that_hangs_or_dies_ends_all_the_same() {
 fn artifacts_that_do_not_run_are_named() {
     let scene = Scene::with(
         &["n"],
-        &NodeSettings {
-            start_timeout: Duration::from_secs(2),
-            ..quick()
-        },
+        &NodeSettings { start_timeout: Duration::from_secs(2), ..quick() },
         execution_settings(),
     );
     let with = |location: &str| {
@@ -109,12 +98,7 @@ fn artifacts_that_do_not_run_are_named() {
         plan.artifact[0].location = vec![location.to_owned()];
         plan
     };
-    fails(
-        &scene,
-        &with("/nonexistent/station"),
-        "c",
-        &["/nonexistent/station", "No such file"],
-    );
+    fails(&scene, &with("/nonexistent/station"), "c", &["/nonexistent/station", "No such file"]);
     let text = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     fails(&scene, &with(text), "c", &["Cargo.toml cannot be started"]);
     // A program that knows nothing of localities, and ends.
@@ -137,12 +121,7 @@ fn artifacts_that_do_not_run_are_named() {
 fn plans_that_cannot_be_right_start_nothing() {
     let scene = Scene::new(&["n"]);
     let unknown = plan("unknown", &[counter("c", "moon")], &[]);
-    fails(
-        &scene,
-        &unknown,
-        "unknown",
-        &["node moon", "no manager of node moon"],
-    );
+    fails(&scene, &unknown, "unknown", &["node moon", "no manager of node moon"]);
     let mut nameless = plan("", &[counter("c", "n")], &[]);
     nameless.label = None;
     fails(&scene, &nameless, "", &["give it a label"]);
@@ -156,10 +135,8 @@ fn plans_that_cannot_be_right_start_nothing() {
 
 #[test]
 fn a_launch_that_its_client_leaves_is_undone() {
-    let execution = ExecutionSettings {
-        client_timeout: Duration::from_secs(2),
-        ..execution_settings()
-    };
+    let execution =
+        ExecutionSettings { client_timeout: Duration::from_secs(2), ..execution_settings() };
     let scene = Scene::with(&["n"], &node_settings(), execution);
     let manager = scene.execution.as_ref().unwrap().reference().clone();
     let plan = plan("left", &[counter("c", "n")], &[]);

@@ -70,10 +70,7 @@ fn serve() {
         id_assignment: IdAssignment::User,
         ..Policies::default()
     };
-    let poa = orb
-        .root_poa()
-        .create_poa("faults", policies)
-        .expect("a POA");
+    let poa = orb.root_poa().create_poa("faults", policies).expect("a POA");
     let worker = poa
         .activate_servant_with_id(&"worker".into(), Arc::new(Worker::new(&poa)))
         .expect("an object");
@@ -113,37 +110,25 @@ impl Server {
     /// Starts a server as [`start`](Server::start) does, at a port that is still free when it starts
     /// again.
     pub(crate) fn restartable(settings: &[(&str, &str)]) -> Server {
-        let place = Place {
-            port: free_port(),
-            ..Place::default()
-        };
+        let place = Place { port: free_port(), ..Place::default() };
         Server::at(place, settings)
     }
 
     /// The same, with at most so many descriptors.
     pub(crate) fn with_descriptors(most: u32, settings: &[(&str, &str)]) -> Server {
-        let place = Place {
-            descriptors: Some(most),
-            ..Place::default()
-        };
+        let place = Place { descriptors: Some(most), ..Place::default() };
         Server::at(place, settings)
     }
 
     /// Starts a server as [`start`](Server::start) does, with at most so many kilobytes of addresses.
     pub(crate) fn with_addresses(most: u64, settings: &[(&str, &str)]) -> Server {
-        let place = Place {
-            addresses: Some(most),
-            ..Place::default()
-        };
+        let place = Place { addresses: Some(most), ..Place::default() };
         Server::at(place, settings)
     }
 
     /// The same on a host of a [`World`](world::World), at all its addresses.
     pub(crate) fn on(host: &str, settings: &[(&str, &str)]) -> Server {
-        let place = Place {
-            host: Some(host.to_owned()),
-            ..Place::default()
-        };
+        let place = Place { host: Some(host.to_owned()), ..Place::default() };
         Server::at(place, settings)
     }
 
@@ -151,21 +136,13 @@ impl Server {
         static NEXT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         // Process ids come again in other worlds.
-        let nanos = SystemTime::UNIX_EPOCH
-            .elapsed()
-            .map_or(0, |since| since.subsec_nanos());
+        let nanos = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.subsec_nanos());
         let name = format!("oxorb-faults-{}-{nanos}-{number}", std::process::id());
         let journal = std::env::temp_dir().join(name);
         let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings: Vec<_> = settings.iter().map(owned).collect();
         let (process, ior) = run(&settings, &place, place.port, &journal);
-        Server {
-            process,
-            ior,
-            settings,
-            place,
-            journal,
-        }
+        Server { process, ior, settings, place, journal }
     }
 
     /// Its object, as `client` resolves it.
@@ -176,19 +153,12 @@ impl Server {
     pub(crate) fn address(&self) -> SocketAddr {
         let orb = Orb::builder().build().expect("an ORB");
         let object = self.object(&orb);
-        let profile = object
-            .reference()
-            .ior()
-            .iiop_profiles()
-            .next()
-            .expect("an IIOP profile");
+        let profile = object.reference().ior().iiop_profiles().next().expect("an IIOP profile");
         SocketAddr::new(profile.host.parse().expect("an address"), profile.port)
     }
 
     pub(crate) fn signal(&self, signal: &str) {
-        let sent = Command::new("kill")
-            .args([signal, &self.process.id().to_string()])
-            .status();
+        let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
         assert!(sent.expect("kill runs").success());
     }
 
@@ -254,9 +224,7 @@ impl Server {
         let open = fs::read_dir(format!("/proc/{}/fd", self.process.id()));
         let links = open.expect("the server runs").flatten();
         let links = links.filter_map(|one| fs::read_link(one.path()).ok());
-        links
-            .filter(|link| link.to_string_lossy().starts_with("socket:"))
-            .count()
+        links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
     }
 
     /// Waits until it has at most so many sockets.
@@ -319,9 +287,7 @@ impl Server {
     /// The numbers that were run, in order.
     pub(crate) fn journal(&self) -> Vec<i64> {
         let text = fs::read_to_string(&self.journal).unwrap_or_default();
-        text.lines()
-            .map(|line| line.parse().expect("a number"))
-            .collect()
+        text.lines().map(|line| line.parse().expect("a number")).collect()
     }
 }
 
@@ -339,13 +305,8 @@ fn run(
 ) -> (Process, String) {
     let test = rerun(test_name(serve));
     let mut command = match place {
-        Place {
-            host: Some(host), ..
-        } => world::on(host, &test),
-        Place {
-            descriptors: Some(most),
-            ..
-        } => {
+        Place { host: Some(host), .. } => world::on(host, &test),
+        Place { descriptors: Some(most), .. } => {
             let mut shell = Command::new("sh");
             shell
                 .args(["-c", &format!("ulimit -n {most}; exec \"$0\" \"$@\"")])
@@ -353,10 +314,7 @@ fn run(
                 .args(test.get_args());
             shell
         }
-        Place {
-            addresses: Some(most),
-            ..
-        } => {
+        Place { addresses: Some(most), .. } => {
             let mut shell = Command::new("sh");
             shell
                 .args(["-c", &format!("ulimit -v {most}; exec \"$0\" \"$@\"")])
@@ -536,12 +494,7 @@ pub(crate) fn request(object: &ObjectRef, operation: &str, number: i64) -> Vec<u
 
 /// As `request`, with whatever arguments.
 pub(crate) fn request_with(object: &ObjectRef, operation: &str, arguments: &[u8]) -> Vec<u8> {
-    let profile = object
-        .reference()
-        .ior()
-        .iiop_profiles()
-        .next()
-        .expect("an IIOP profile");
+    let profile = object.reference().ior().iiop_profiles().next().expect("an IIOP profile");
     let mut body = Vec::new();
     let aligned = |body: &mut Vec<u8>, to: usize| {
         body.resize((body.len() + 12).next_multiple_of(to) - 12, 0);

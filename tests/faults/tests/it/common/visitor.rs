@@ -39,13 +39,8 @@ pub(crate) enum Step {
 }
 
 impl Step {
-    pub(crate) const ALL: [Step; 5] = [
-        Step::Connected,
-        Step::Sending,
-        Step::Sent,
-        Step::Running,
-        Step::Answering,
-    ];
+    pub(crate) const ALL: [Step; 5] =
+        [Step::Connected, Step::Sending, Step::Sent, Step::Running, Step::Answering];
 }
 
 /// A client process. Killed when dropped.
@@ -62,10 +57,7 @@ impl Visitor {
         let name = format!("oxorb-faults-go-{}-{number}", std::process::id());
         let go = std::env::temp_dir().join(name);
         let mut command = rerun(test_name(visit));
-        command
-            .env(STEP, format!("{step:?}"))
-            .env(SERVER, server.ior())
-            .env(GO, &go);
+        command.env(STEP, format!("{step:?}")).env(SERVER, server.ior()).env(GO, &go);
         let mut process = Process::spawn(command);
         process.wait_for_line("at it", LONG);
         Visitor { process, go }
@@ -85,9 +77,7 @@ impl Visitor {
     }
 
     pub(crate) fn signal(&self, signal: &str) {
-        let sent = Command::new("kill")
-            .args([signal, &self.process.id().to_string()])
-            .status();
+        let sent = Command::new("kill").args([signal, &self.process.id().to_string()]).status();
         assert!(sent.expect("kill runs").success());
     }
 

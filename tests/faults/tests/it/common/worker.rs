@@ -33,10 +33,7 @@ impl Worker {
     }
 
     fn populate(&self, adapters: i64, objects: i64) {
-        let policies = Policies {
-            id_assignment: IdAssignment::User,
-            ..Policies::default()
-        };
+        let policies = Policies { id_assignment: IdAssignment::User, ..Policies::default() };
         for adapter in 0..adapters {
             let poa = self.poa.create_poa(&adapter.to_string(), policies);
             let poa = poa.expect("a POA");
@@ -61,9 +58,7 @@ impl Worker {
     }
 
     fn object(&self, adapter: i64, object: i64) -> ObjectRef {
-        let found = self
-            .child(adapter)
-            .id_to_reference(object.to_string().as_str());
+        let found = self.child(adapter).id_to_reference(object.to_string().as_str());
         ObjectRef::from_ref(found.expect("an object"))
     }
 
@@ -81,9 +76,7 @@ impl Worker {
             .create(true)
             .open(path)
             .expect("the journal can be written");
-        journal
-            .write_all(format!("{number}\n").as_bytes())
-            .expect("the journal can be written");
+        journal.write_all(format!("{number}\n").as_bytes()).expect("the journal can be written");
     }
 }
 

@@ -25,14 +25,7 @@ impl World {
     pub(crate) fn enter(test: &str) -> Option<World> {
         World::enter_by(
             test,
-            &[
-                "--net",
-                "--mount",
-                "--pid",
-                "--fork",
-                "--kill-child",
-                "--mount-proc",
-            ],
+            &["--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"],
         )
     }
 
@@ -49,11 +42,8 @@ impl World {
             command("ip", &["link", "set", "lo", "up"]);
             return Some(World);
         }
-        let permitted = Command::new("unshare")
-            .args(apart)
-            .args(["ip", "link"])
-            .stdout(Stdio::null())
-            .output();
+        let permitted =
+            Command::new("unshare").args(apart).args(["ip", "link"]).stdout(Stdio::null()).output();
         let refused = match permitted {
             Ok(output) if output.status.success() => None,
             Ok(output) => Some(String::from_utf8_lossy(&output.stderr).into_owned()),
@@ -65,11 +55,7 @@ impl World {
         }
         let inner = rerun(test);
         let mut outer = Command::new("unshare");
-        outer
-            .args(apart)
-            .arg(inner.get_program())
-            .args(inner.get_args())
-            .env(WORLD, test);
+        outer.args(apart).arg(inner.get_program()).args(inner.get_args()).env(WORLD, test);
         let mut process = Process::spawn(outer);
         process.wait_for_line("test result: ok. 1 passed", 2 * LONG);
         assert!(process.wait(LONG).success());
@@ -118,21 +104,14 @@ impl World {
         let [(first, first_address), (second, second_address)] = ends;
         let devices = [World::device(first_address), World::device(second_address)];
         let (one, other) = (&devices[0], &devices[1]);
-        command(
-            "ip",
-            &["link", "add", one, "type", "veth", "peer", "name", other],
-        );
-        for ((host, address), device) in [(first, first_address), (second, second_address)]
-            .into_iter()
-            .zip(&devices)
+        command("ip", &["link", "add", one, "type", "veth", "peer", "name", other]);
+        for ((host, address), device) in
+            [(first, first_address), (second, second_address)].into_iter().zip(&devices)
         {
             if !host.is_empty() {
                 command("ip", &["link", "set", device, "netns", host]);
             }
-            ip(
-                host,
-                &["addr", "add", &format!("{address}/24"), "dev", device],
-            );
+            ip(host, &["addr", "add", &format!("{address}/24"), "dev", device]);
             ip(host, &["link", "set", device, "up"]);
         }
     }
@@ -150,28 +129,19 @@ impl World {
 
     /// `router` drops whatever is for `address`, without a word.
     pub(crate) fn swallow(&self, router: &str, address: &str) {
-        ip(
-            router,
-            &["route", "add", "blackhole", &format!("{address}/32")],
-        );
+        ip(router, &["route", "add", "blackhole", &format!("{address}/32")]);
     }
 
     /// And does no more.
     pub(crate) fn release(&self, router: &str, address: &str) {
-        ip(
-            router,
-            &["route", "del", "blackhole", &format!("{address}/32")],
-        );
+        ip(router, &["route", "del", "blackhole", &format!("{address}/32")]);
     }
 }
 
 /// `inner`, on that host.
 pub(super) fn on(host: &str, inner: &Command) -> Command {
     let mut outer = Command::new("ip");
-    outer
-        .args(["netns", "exec", host])
-        .arg(inner.get_program())
-        .args(inner.get_args());
+    outer.args(["netns", "exec", host]).arg(inner.get_program()).args(inner.get_args());
     outer
 }
 

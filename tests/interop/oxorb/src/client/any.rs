@@ -19,11 +19,7 @@ use crate::data::{by_short, point, record, tree, words};
 
 pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
     let any: interop_any::SuiteRef = some(some(suite.extras("any")?)?.narrow()?)?;
-    let contents = Contents {
-        object: some(any.any_tests()?)?,
-        orb,
-        build: false,
-    };
+    let contents = Contents { object: some(any.any_tests()?)?, orb, build: false };
     simple(checks, &contents);
     constructed(checks, &contents);
     objects(checks, &contents, suite);
@@ -45,11 +41,7 @@ struct Contents<'o> {
 /// Checks values as they are, and then built with DynAny.
 fn anys(checks: &mut Checks, o: &Contents<'_>, name: &str, run: impl Fn(&Contents<'_>) -> Result) {
     checks.check(&format!("any_{name}"), || run(o));
-    let built = Contents {
-        object: o.object.clone(),
-        orb: o.orb,
-        build: true,
-    };
+    let built = Contents { object: o.object.clone(), orb: o.orb, build: true };
     checks.check(&format!("dynany_{name}"), || run(&built));
 }
 
@@ -79,10 +71,7 @@ impl Contents<'_> {
         let (result, c) = self.object.rotate_any(&y, &mut b)?;
         self.holds("inout", &7, &b)?;
         for any in [result, c].into_iter().chain(self.back(&any)?) {
-            holds(
-                ty.equivalent(any.type_code()),
-                &format!("a {ty}, got a {}", any.type_code()),
-            )?;
+            holds(ty.equivalent(any.type_code()), &format!("a {ty}, got a {}", any.type_code()))?;
             same("value", &value, &any.dynamic()?)?;
         }
         Ok(())
@@ -105,10 +94,7 @@ impl Contents<'_> {
             return Ok(vec![self.object.retype(any)?]);
         }
         let built = dynany::rebuilt(any)?;
-        Ok(vec![
-            self.object.retype(&built)?,
-            self.object.rebuild(&built)?,
-        ])
+        Ok(vec![self.object.retype(&built)?, self.object.rebuild(&built)?])
     }
 
     fn holds<T>(&self, what: &str, expected: &T, any: &Any) -> Result
@@ -117,11 +103,9 @@ impl Contents<'_> {
     {
         match any.get_in::<T>(&**self.orb)? {
             Some(got) => same(what, expected, &got),
-            None => fail(format!(
-                "{what}: expected a {}, got a {}",
-                T::type_code(),
-                any.type_code()
-            )),
+            None => {
+                fail(format!("{what}: expected a {}, got a {}", T::type_code(), any.type_code()))
+            }
         }
     }
 }
@@ -156,11 +140,7 @@ fn simple(checks: &mut Checks, o: &Contents<'_>) {
         all.extend(o.back(&x87(0.25))?.into_iter().map(|any| (0.25, any)));
         for (expected, any) in all {
             let got: LongDouble = some(any.get()?)?;
-            same(
-                "value",
-                &expected,
-                &LongDouble::from_x87(got.to_bits()).to_f64(),
-            )?;
+            same("value", &expected, &LongDouble::from_x87(got.to_bits()).to_f64())?;
         }
         Ok(())
     });
@@ -178,37 +158,24 @@ fn simple(checks: &mut Checks, o: &Contents<'_>) {
     anys(checks, o, "wide", |o| {
         o.travel(&[Wchar('€'), Wchar('a')])?;
         o.travel(&[Wstring("日本".to_owned()), Wstring::default()])?;
-        o.travel(&[["one", "", "€"]
-            .map(|text| Wstring(text.to_owned()))
-            .to_vec()])?;
+        o.travel(&[["one", "", "€"].map(|text| Wstring(text.to_owned())).to_vec()])?;
         o.travel(&[vec![Wchar('a'), Wchar('€')]])?;
         o.travel(&[WideChoice::S("clef 𝄞".to_owned()), WideChoice::C('€')])
     });
-    anys(checks, o, "string_named", |o| {
-        o.travel_as(short_text::type_code(), "12345678")
-    });
+    anys(checks, o, "string_named", |o| o.travel_as(short_text::type_code(), "12345678"));
     anys(checks, o, "wide_named", |o| {
         let text = Dynamic::Wstring("12345678".to_owned());
         o.travel_as(short_wide_text::type_code(), text)
     });
-    anys(checks, o, "string_bounded", |o| {
-        o.travel_as(TypeCode::bounded_string(8), "12345678")
-    });
+    anys(checks, o, "string_bounded", |o| o.travel_as(TypeCode::bounded_string(8), "12345678"));
     anys(checks, o, "wide_bounded", |o| {
         let text = Dynamic::Wstring("12345678".to_owned());
         o.travel_as(TypeCode::bounded_wstring(8), text)
     });
     anys(checks, o, "wide_struct", |o| {
-        o.travel(&[WideRecord {
-            shift: 1,
-            letter: '€',
-            text: "odd".to_owned(),
-            after: 2,
-        }])
+        o.travel(&[WideRecord { shift: 1, letter: '€', text: "odd".to_owned(), after: 2 }])
     });
-    anys(checks, o, "enum", |o| {
-        o.travel(&[Colour::Blue, Colour::Red])
-    });
+    anys(checks, o, "enum", |o| o.travel(&[Colour::Blue, Colour::Red]));
     anys(checks, o, "typedef", |o| {
         let distance = some(Any::new_as(metres::type_code(), -5))?;
         let mut b = distance.clone();
@@ -226,18 +193,10 @@ fn simple(checks: &mut Checks, o: &Contents<'_>) {
 fn constructed(checks: &mut Checks, o: &Contents<'_>) {
     anys(checks, o, "struct", |o| {
         o.travel(&[point(1), point(2)])?;
-        o.travel(&[Words {
-            r#type: 1,
-            self_: 2,
-            class: 3,
-            string: 4,
-            r#final: 5,
-        }])?;
+        o.travel(&[Words { r#type: 1, self_: 2, class: 3, string: 4, r#final: 5 }])?;
         o.travel(&[record("in an any", 3), record("", 0)])
     });
-    anys(checks, o, "recursive", |o| {
-        o.travel(&[tree("t", 3), tree("leaf", 0)])
-    });
+    anys(checks, o, "recursive", |o| o.travel(&[tree("t", 3), tree("leaf", 0)]));
     anys(checks, o, "recursive_sequence", |o| {
         o.travel(&[tree("sequence", 3).branches, vec![]])?;
         let named = Any::new(tree("named", 2).branches).dynamic()?;
@@ -250,11 +209,7 @@ fn constructed(checks: &mut Checks, o: &Contents<'_>) {
         o.travel(&[ByULong::D(-0.5)])?;
         o.travel(&[ByChar::S("a".to_owned()), ByChar::L(26)])?;
         o.travel(&[ByBoolean::D(0.25), ByBoolean::S("yes".to_owned())])?;
-        o.travel(&[
-            ByEnum::Rec(record("green", 2)),
-            ByEnum::Outline(vec![]),
-            ByEnum::l(-4),
-        ])?;
+        o.travel(&[ByEnum::Rec(record("green", 2)), ByEnum::Outline(vec![]), ByEnum::l(-4)])?;
         o.travel(&[ByMiddle::S("middle".to_owned()), ByMiddle::L(9)])?;
         o.travel(&[Nested::Inner(by_short(0))])
     });
@@ -286,10 +241,7 @@ fn constructed(checks: &mut Checks, o: &Contents<'_>) {
         o.travel(&[vec![vec![], vec![1, 2]]])?;
         o.travel(&[vec![[0, 1, 2], [3, 4, 5]]])?;
         o.travel(&[vec![by_short(0)]])?;
-        o.travel_as(
-            few_longs::type_code(),
-            Dynamic::Sequence(vec![Dynamic::Long(7)]),
-        )
+        o.travel_as(few_longs::type_code(), Dynamic::Sequence(vec![Dynamic::Long(7)]))
     });
     anys(checks, o, "array", |o| {
         o.travel(&[[[1_i16, 2, 3], [4, 5, 6]]])?;
@@ -321,10 +273,7 @@ fn objects(checks: &mut Checks, o: &Contents<'_>, suite: &SuiteRef) {
             let object = some(some(back.get_in::<Option<ObjectRef>>(&**o.orb)?)?)?;
             same("object", &12, &some(object.narrow::<NodeRef>()?)?.value()?)?;
         }
-        let held = Holder {
-            label: "held".to_owned(),
-            inside: y.clone(),
-        };
+        let held = Holder { label: "held".to_owned(), inside: y.clone() };
         for back in o.back(&Any::new(held))? {
             let held = some(back.get_in::<Holder>(&**o.orb)?)?;
             same("label", "held", &*held.label)?;
@@ -401,12 +350,8 @@ fn within(checks: &mut Checks, o: &Contents<'_>) {
         o.holds("inout", &2.5, &b[1])
     });
     checks.check("any_in_struct", || {
-        let inner = Labelled {
-            before: 1,
-            content: Any::new(1.25),
-            after: 2,
-            label: "x".to_owned(),
-        };
+        let inner =
+            Labelled { before: 1, content: Any::new(1.25), after: 2, label: "x".to_owned() };
         let outer = Labelled {
             before: 3,
             content: Any::new(inner.clone()),
@@ -423,9 +368,8 @@ fn within(checks: &mut Checks, o: &Contents<'_>) {
     });
     checks.check("any_in_union", || {
         let mut b = Choice::Kind(Record::type_code());
-        let (result, _) = o
-            .object
-            .rotate_choice(&Choice::Content(Any::new(tree("u", 2))), &mut b)?;
+        let (result, _) =
+            o.object.rotate_choice(&Choice::Content(Any::new(tree("u", 2))), &mut b)?;
         match (result, b) {
             (Choice::Kind(kind), Choice::Content(content)) => {
                 same("type", &Record::type_code(), &kind)?;
@@ -434,13 +378,11 @@ fn within(checks: &mut Checks, o: &Contents<'_>) {
             other => fail(format!("expected the union to be rotated, got {other:?}")),
         }
     });
-    checks.check("any_in_exception", || {
-        match o.object.raise_any(&Any::new(record("raised", 3))) {
-            Err(contents::RaiseAnyError::Carrying(Carrying { content })) => {
-                o.holds("content", &record("raised", 3), &content)
-            }
-            other => fail(format!("expected Carrying, got {other:?}")),
+    checks.check("any_in_exception", || match o.object.raise_any(&Any::new(record("raised", 3))) {
+        Err(contents::RaiseAnyError::Carrying(Carrying { content })) => {
+            o.holds("content", &record("raised", 3), &content)
         }
+        other => fail(format!("expected Carrying, got {other:?}")),
     });
 }
 
@@ -497,10 +439,7 @@ fn types(checks: &mut Checks, o: &TypesRef) {
             Any::new(Any::new("s".to_owned())),
         ] {
             let got = o.type_of(&any)?;
-            holds(
-                &got == any.type_code(),
-                &format!("the type sent, got {got}"),
-            )?;
+            holds(&got == any.type_code(), &format!("the type sent, got {got}"))?;
         }
         Ok(())
     });
@@ -529,36 +468,23 @@ fn fixeds<const D: u16, const S: u8, const N: usize>(
 }
 
 fn priced(before: u8, amount: &str, after: f64) -> Result<Priced> {
-    Ok(Priced {
-        before,
-        amount: fixed(amount)?,
-        after,
-    })
+    Ok(Priced { before, amount: fixed(amount)?, after })
 }
 
 fn decimals(checks: &mut Checks, o: &DecimalsRef) {
     // (With all digits: see `fixed_zeros` in the harness.)
     checks.check("fixed", || {
-        rotate(&fixeds(["123.45", "999.99", "-999.99", "-100"])?, |a, b| {
-            o.rotate_price(*a, b)
-        })
+        rotate(&fixeds(["123.45", "999.99", "-999.99", "-100"])?, |a, b| o.rotate_price(*a, b))
     });
     checks.check("fixed_fraction", || {
-        rotate(&fixeds(["0.1234", "-0.9876", "0.5"])?, |a, b| {
-            o.rotate_fraction(*a, b)
-        })
+        rotate(&fixeds(["0.1234", "-0.9876", "0.5"])?, |a, b| o.rotate_fraction(*a, b))
     });
     checks.check("fixed_longest", || {
-        let values = [
-            "9999999999999999999999999999999",
-            "-1234567890123456789012345678901",
-        ];
+        let values = ["9999999999999999999999999999999", "-1234567890123456789012345678901"];
         rotate(&fixeds(values)?, |a, b| o.rotate_longest(*a, b))
     });
     checks.check("fixed_zeros", || {
-        rotate(&fixeds(["0", "0.01", "-1.5", "10"])?, |a, b| {
-            o.rotate_price(*a, b)
-        })?;
+        rotate(&fixeds(["0", "0.01", "-1.5", "10"])?, |a, b| o.rotate_price(*a, b))?;
         rotate(&fixeds(["0", "-0.0001"])?, |a, b| o.rotate_fraction(*a, b))?;
         rotate(&fixeds(["0", "-1"])?, |a, b| o.rotate_longest(*a, b))
     });

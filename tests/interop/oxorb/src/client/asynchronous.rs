@@ -35,20 +35,13 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
 }
 
 fn crate_() -> Parcel {
-    Parcel {
-        label: "crate".to_owned(),
-        weight: 2.5,
-    }
+    Parcel { label: "crate".to_owned(), weight: 2.5 }
 }
 
 /// What came back of a crate.
 fn is_done(value: i32, (result, what, half): &(i32, Parcel, f64)) -> Result {
     same("result", &(2 * value), result)?;
-    same(
-        "label and weight",
-        &("crate!", 3.5),
-        &(what.label.as_str(), what.weight),
-    )?;
+    same("label and weight", &("crate!", 3.5), &(what.label.as_str(), what.weight))?;
     same("half", &(f64::from(value) / 2.0), half)
 }
 
@@ -112,10 +105,7 @@ fn later(checks: &mut Checks, o: &WorkerRef) {
 fn callbacks(checks: &mut Checks, o: &WorkerRef, orb: &Orb) -> Result {
     let handler = Arc::new(Handler::default());
     let object: AmiWorkerHandlerRef = lanes::declared(orb).activate(Arc::clone(&handler))?;
-    let ways: [To; 2] = [
-        ReplyTo::Local(Arc::clone(&handler) as _),
-        ReplyTo::Object(object),
-    ];
+    let ways: [To; 2] = [ReplyTo::Local(Arc::clone(&handler) as _), ReplyTo::Object(object)];
     let mut told = |name: &str, calls: &[(&str, &dyn Fn(To))]| {
         checks.check(name, || {
             for way in &ways {
@@ -127,14 +117,8 @@ fn callbacks(checks: &mut Checks, o: &WorkerRef, orb: &Orb) -> Result {
             Ok(())
         });
     };
-    told(
-        "async_callback",
-        &[(DONE, &|to| o.sendc_work(to, 0, 42, &crate_()))],
-    );
-    told(
-        "async_callback_user_exception",
-        &[(REFUSED, &|to| o.sendc_work(to, 5, -3, &crate_()))],
-    );
+    told("async_callback", &[(DONE, &|to| o.sendc_work(to, 0, 42, &crate_()))]);
+    told("async_callback_user_exception", &[(REFUSED, &|to| o.sendc_work(to, 5, -3, &crate_()))]);
     told(
         "async_callback_system_exception",
         &[(FORBIDDEN, &|to| o.sendc_work(to, 5, 0, &crate_()))],
@@ -169,9 +153,7 @@ fn futures(checks: &mut Checks, o: &WorkerRef) {
         is_done(2, &quick.wait()?)?;
         holds(!slow.is_ready(), "the quick answer before the slow one")?;
         let polled = std::cell::RefCell::new(&mut slow);
-        eventually("the answer to be there", || {
-            Ok(polled.borrow_mut().is_ready())
-        })?;
+        eventually("the answer to be there", || Ok(polled.borrow_mut().is_ready()))?;
         is_done(1, &slow.wait()?)
     });
 }

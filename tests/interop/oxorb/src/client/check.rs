@@ -29,19 +29,11 @@ pub(crate) fn same<T: Debug + ?Sized>(what: &str, expected: &T, got: &T) -> Resu
         return Ok(());
     }
     let brief = |text: &str| text.chars().take(400).collect::<String>();
-    fail(format!(
-        "{what}: expected {}, got {}",
-        brief(&expected),
-        brief(&got)
-    ))
+    fail(format!("{what}: expected {}, got {}", brief(&expected), brief(&got)))
 }
 
 pub(crate) fn holds(condition: bool, what: &str) -> Result {
-    if condition {
-        Ok(())
-    } else {
-        fail(format!("expected {what}"))
-    }
+    if condition { Ok(()) } else { fail(format!("expected {what}")) }
 }
 
 /// The object behind a reference that must not be nil.
@@ -89,10 +81,7 @@ pub(crate) struct Checks {
 
 impl Checks {
     pub(crate) fn new(args: &Args) -> Self {
-        Self {
-            skip: args.skip.clone(),
-            failures: 0,
-        }
+        Self { skip: args.skip.clone(), failures: 0 }
     }
 
     pub(crate) fn failures(&self) -> u32 {

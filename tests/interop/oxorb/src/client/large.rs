@@ -9,13 +9,9 @@ pub(crate) fn messages(checks: &mut Checks, suite: &SuiteRef) -> Result {
     let o = some(suite.sequence_tests()?)?;
     checks.check("large_octets", || {
         for size in [8192, 65536, 65537, 1 << 20, 5 << 20] {
-            let data: Vec<u8> = (0..size as u32)
-                .map(|i| (i.wrapping_mul(7) + (i >> 8)) as u8)
-                .collect();
-            holds(
-                *o.echo_octets(&data)? == *data,
-                &format!("the same {size} octets"),
-            )?;
+            let data: Vec<u8> =
+                (0..size as u32).map(|i| (i.wrapping_mul(7) + (i >> 8)) as u8).collect();
+            holds(*o.echo_octets(&data)? == *data, &format!("the same {size} octets"))?;
         }
         Ok(())
     });
@@ -29,18 +25,12 @@ pub(crate) fn messages(checks: &mut Checks, suite: &SuiteRef) -> Result {
     });
     checks.check("large_strings", || {
         let data: Vec<String> = (0..30_000_usize)
-            .map(|i| {
-                char::from(b'a' + (i % 26) as u8)
-                    .to_string()
-                    .repeat(i % 100)
-            })
+            .map(|i| char::from(b'a' + (i % 26) as u8).to_string().repeat(i % 100))
             .collect();
         holds(o.echo_strings(&data)? == data, "the same strings")
     });
     checks.check("large_string", || {
-        let text: String = (0..1_500_000_u32)
-            .map(|i| char::from(b'a' + (i % 23) as u8))
-            .collect();
+        let text: String = (0..1_500_000_u32).map(|i| char::from(b'a' + (i % 23) as u8)).collect();
         holds(o.echo_string(&text)? == text, "the same string")
     });
     let o = some(suite.property_tests()?)?;

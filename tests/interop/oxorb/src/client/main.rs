@@ -44,9 +44,5 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         suite.shutdown()?;
     }
     orb.shutdown(true)?;
-    Ok(if checks.failures() == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if checks.failures() == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

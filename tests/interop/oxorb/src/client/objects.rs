@@ -125,9 +125,7 @@ fn one_connection(checks: &mut Checks, slow: &ReferencesRef) -> Result {
                     })
                 })
                 .collect();
-            callers
-                .into_iter()
-                .try_for_each(|caller| caller.join().expect("no panic"))
+            callers.into_iter().try_for_each(|caller| caller.join().expect("no panic"))
         })
     });
     orb.shutdown(true)?;
@@ -139,11 +137,7 @@ fn inheritance(checks: &mut Checks, o: &BottomRef, orb: &Orb) {
         same("who", "bottom", o.who()?.as_str())?;
         same("temper", &root::Mood::Tense, &o.temper()?)?;
         same("from_left", "left", o.from_left()?.as_str())?;
-        same(
-            "from_right",
-            "right, calm",
-            o.from_right(root::Mood::Calm)?.as_str(),
-        )?;
+        same("from_right", "right, calm", o.from_right(root::Mood::Calm)?.as_str())?;
         same("from_bottom", "below", o.from_bottom()?.as_str())?;
         o.set_side(12)?;
         same("side", &12, &o.side()?)
@@ -160,21 +154,14 @@ fn inheritance(checks: &mut Checks, o: &BottomRef, orb: &Orb) {
     });
     checks.check("narrow", || {
         let right = some(orb.string_to_object(&o.to_ior())?.narrow::<RightRef>()?)?;
-        same(
-            "from_right",
-            "right, tense",
-            right.from_right(root::Mood::Tense)?.as_str(),
-        )?;
+        same("from_right", "right, tense", right.from_right(root::Mood::Tense)?.as_str())?;
         let left = some(RootRef::from(right).narrow::<LeftRef>()?)?;
         same("from_left", "left", left.from_left()?.as_str())?;
         let bottom = some(left.narrow::<BottomRef>()?)?;
         same("from_bottom", "below", bottom.from_bottom()?.as_str())
     });
     checks.check("narrow_refused", || {
-        holds(
-            o.narrow::<NodeRef>()?.is_none(),
-            "nil from narrowing to an unrelated interface",
-        )
+        holds(o.narrow::<NodeRef>()?.is_none(), "nil from narrowing to an unrelated interface")
     });
 }
 
@@ -199,13 +186,7 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
             check_detailed(&e, "because", -7, "record")?;
             same(
                 "position",
-                &Point {
-                    tag: 9,
-                    x: -1.5,
-                    y: -2,
-                    height: 3,
-                    visible: true,
-                },
+                &Point { tag: 9, x: -1.5, y: -2, height: 3, visible: true },
                 &e.context_record.position,
             )?;
             same("notes", &vec!["noted".to_owned()], &e.context_record.notes)
@@ -213,9 +194,9 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
         other => fail(format!("expected Detailed, got {other:?}")),
     });
     checks.check("user_exception_union", || match o.raise_user(3) {
-        Err(faults::RaiseUserError::Chosen(Chosen {
-            choice: ByShort::L(label, value),
-        })) => same("label and value", &(7, 77), &(label.get(), value)),
+        Err(faults::RaiseUserError::Chosen(Chosen { choice: ByShort::L(label, value) })) => {
+            same("label and value", &(7, 77), &(label.get(), value))
+        }
         other => fail(format!("expected Chosen with l, got {other:?}")),
     });
     checks.check("user_exception_void", || match o.maybe(true) {
@@ -234,11 +215,7 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
     let system = |name: &str, minor: u32, completed: CompletionStatus| {
         let kind = some(SystemExceptionKind::from_name(name))?;
         match o.raise_system(name, minor, completed as u32) {
-            Err(e) => same(
-                name,
-                &(kind, minor, completed),
-                &(e.kind, e.minor, e.completed),
-            ),
+            Err(e) => same(name, &(kind, minor, completed), &(e.kind, e.minor, e.completed)),
             Ok(()) => fail(format!("expected {name}, got nothing")),
         }
     };
@@ -290,20 +267,12 @@ fn faults(checks: &mut Checks, o: &FaultsRef) {
             .try_for_each(|minor| system("NO_PERMISSION", minor, CompletionStatus::No))
     });
     checks.check("system_exception_completion", || {
-        [
-            CompletionStatus::Yes,
-            CompletionStatus::No,
-            CompletionStatus::Maybe,
-        ]
-        .into_iter()
-        .try_for_each(|completed| system("NO_RESOURCES", 5, completed))
+        [CompletionStatus::Yes, CompletionStatus::No, CompletionStatus::Maybe]
+            .into_iter()
+            .try_for_each(|completed| system("NO_RESOURCES", 5, completed))
     });
     checks.check("unknown_operation", || {
-        expect(
-            SystemExceptionKind::BadOperation,
-            o.unchecked_narrow::<NodeRef>().value(),
-        )
-        .map(drop)
+        expect(SystemExceptionKind::BadOperation, o.unchecked_narrow::<NodeRef>().value()).map(drop)
     });
 }
 
@@ -343,11 +312,7 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
         ] {
             let mut b = y.cloned();
             let (result, c) = o.rotate_node(x, &mut b)?;
-            let got = (
-                value(result.as_ref())?,
-                value(b.as_ref())?,
-                value(c.as_ref())?,
-            );
+            let got = (value(result.as_ref())?, value(b.as_ref())?, value(c.as_ref())?);
             same("result, inout, out", &(values.1, values.0, values.1), &got)?;
         }
         Ok(())
@@ -355,21 +320,15 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
     checks.check("reference_nil", || {
         holds(o.make_nil()?.is_none(), "nil back")?;
         holds(o.is_nil(None)?, "nil to arrive as nil")?;
-        holds(
-            !o.is_nil(o.make_node(1)?.as_ref())?,
-            "a reference not to arrive as nil",
-        )
+        holds(!o.is_nil(o.make_node(1)?.as_ref())?, "a reference not to arrive as nil")
     });
     checks.check("reference_object", || {
         let x: ObjectRef = some(o.make_node(5)?)?.unchecked_narrow();
         let y: ObjectRef = some(o.make_node(6)?)?.unchecked_narrow();
         let mut b = Some(y);
         let (result, c) = o.rotate_object(Some(&x), &mut b)?;
-        let got = (
-            object_value(result.as_ref())?,
-            object_value(b.as_ref())?,
-            object_value(c.as_ref())?,
-        );
+        let got =
+            (object_value(result.as_ref())?, object_value(b.as_ref())?, object_value(c.as_ref())?);
         same("result, inout, out", &(Some(6), Some(5), Some(6)), &got)?;
         let mut nil = None;
         let (result, _) = o.rotate_object(Some(&x), &mut nil)?;
@@ -392,27 +351,14 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
         let mut b = Vec::new();
         let (result, c) = o.rotate_nodes(&x, &mut b)?;
         holds(result.is_empty() && c.is_empty(), "empty sequences back")?;
-        let values = b
-            .iter()
-            .map(|node| value(node.as_ref()))
-            .collect::<Result<Vec<_>>>()?;
+        let values = b.iter().map(|node| value(node.as_ref())).collect::<Result<Vec<_>>>()?;
         same("inout", &vec![Some(1), None, Some(2)], &values)
     });
     checks.check("reference_in_struct", || {
-        let x = Holder {
-            label: "full".to_owned(),
-            inside: o.make_node(8)?,
-        };
-        let mut b = Holder {
-            label: "empty".to_owned(),
-            inside: None,
-        };
+        let x = Holder { label: "full".to_owned(), inside: o.make_node(8)? };
+        let mut b = Holder { label: "empty".to_owned(), inside: None };
         let (result, c) = o.rotate_holder(&x, &mut b)?;
-        same(
-            "inout",
-            &("full", Some(8)),
-            &(b.label.as_str(), value(b.inside.as_ref())?),
-        )?;
+        same("inout", &("full", Some(8)), &(b.label.as_str(), value(b.inside.as_ref())?))?;
         holds(result.inside.is_none() && c.inside.is_none(), "nil back")
     });
     checks.check("reference_stringified", || {
@@ -434,20 +380,11 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
         same("product", &PRODUCT, &constants.product)
     });
     checks.check("non_existent", || {
-        holds(
-            !some(o.make_node(1)?)?.non_existent()?,
-            "a live object to exist",
-        )?;
-        holds(
-            some(o.make_stale()?)?.non_existent()?,
-            "a stale reference not to exist",
-        )
+        holds(!some(o.make_node(1)?)?.non_existent()?, "a live object to exist")?;
+        holds(some(o.make_stale()?)?.non_existent()?, "a stale reference not to exist")
     });
     checks.check("object_not_exist", || {
-        let gone = expect(
-            SystemExceptionKind::ObjectNotExist,
-            some(o.make_stale()?)?.value(),
-        )?;
+        let gone = expect(SystemExceptionKind::ObjectNotExist, some(o.make_stale()?)?.value())?;
         same("completed", &CompletionStatus::No, &gone.completed)
     });
     checks.check("location_forward", || {
@@ -460,9 +397,7 @@ fn references(checks: &mut Checks, o: &ReferencesRef, orb: &Orb, corbaloc: &str)
 
 fn callbacks(checks: &mut Checks, o: &ReferencesRef, orb: &Orb) -> Result {
     let (servant, me) = Callback::activate(orb)?;
-    checks.check("callback", || {
-        same("sum", &110, &o.call_back(Some(&me), 10)?)
-    });
+    checks.check("callback", || same("sum", &110, &o.call_back(Some(&me), 10)?));
     checks.check("callback_exception", || match o.fail_back(Some(&me), 55) {
         Err(references::FailBackError::Detailed(e)) => {
             check_detailed(&e, "asked to", 55, "callback")
@@ -490,16 +425,11 @@ fn callbacks(checks: &mut Checks, o: &ReferencesRef, orb: &Orb) -> Result {
                     scope.spawn(move || {
                         let answers =
                             (0..20).map(|i| (t * 100 + i, o.slow(t as u32 % 4, t * 100 + i)));
-                        answers
-                            .filter(|(question, answer)| *answer == Ok(*question))
-                            .count()
+                        answers.filter(|(question, answer)| *answer == Ok(*question)).count()
                     })
                 })
                 .collect();
-            threads
-                .into_iter()
-                .map(|thread| thread.join().unwrap_or(0))
-                .sum::<usize>()
+            threads.into_iter().map(|thread| thread.join().unwrap_or(0)).sum::<usize>()
         });
         same("right answers", &160, &right)
     });
@@ -518,34 +448,21 @@ fn omniorb_extras(checks: &mut Checks, suite: &SuiteRef) {
         for (x, y) in [(0.0, 1.5), (-1e300, core::f64::consts::PI)] {
             let mut b = x87(y);
             let (result, c) = o.rotate_longdouble(x87(x), &mut b)?;
-            same(
-                "result, inout, out",
-                &(y, x, y),
-                &(shown(result), shown(b), shown(c)),
-            )?;
+            same("result, inout, out", &(y, x, y), &(shown(result), shown(b), shown(c)))?;
         }
         Ok(())
     });
     checks.check("union_far_labels", || {
         use interop_omniorb::{FarLabels, TopLabels};
         let o = find()?;
-        rotate(
-            &[FarLabels::S(-3), FarLabels::T("far".to_owned())],
-            |a, b| o.rotate_far(a, b),
-        )?;
-        rotate(&[TopLabels::D(1.5), TopLabels::D(-1.5)], |a, b| {
-            o.rotate_top(a, b)
-        })
+        rotate(&[FarLabels::S(-3), FarLabels::T("far".to_owned())], |a, b| o.rotate_far(a, b))?;
+        rotate(&[TopLabels::D(1.5), TopLabels::D(-1.5)], |a, b| o.rotate_top(a, b))
     });
     checks.check("context", || {
         let mut context = Context::new();
         context.set("colour", "mauve");
         context.set("smell", "not in the clause");
-        same(
-            "colour",
-            "mauve",
-            find()?.with_context(1, &context)?.as_str(),
-        )
+        same("colour", "mauve", find()?.with_context(1, &context)?.as_str())
     });
 }
 

@@ -25,11 +25,7 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
     checks.check("value_custom", || {
         let extras: ExtrasRef = some(some(suite.extras("jacorb")?)?.narrow()?)?;
         let secret = Value::new(Secret { code: 99 });
-        same(
-            "code",
-            &99,
-            &some(extras.echo_secret(&secret.into())?.get())?.code,
-        )
+        same("code", &99, &some(extras.echo_secret(&secret.into())?.get())?.code)
     });
     Ok(())
 }
@@ -37,11 +33,7 @@ pub(crate) fn all(checks: &mut Checks, suite: &SuiteRef, orb: &Orb) -> Result {
 /// Two nodes, the second of which is in both places of the first.
 fn diamond() -> Value<Node> {
     let two: Link<Node> = Value::new(node(2, Link::null())).into();
-    Value::new(Node {
-        id: 1,
-        next: two.clone(),
-        other: two,
-    })
+    Value::new(Node { id: 1, next: two.clone(), other: two })
 }
 
 fn is_diamond(one: &Value<Node>) -> Result {
@@ -55,31 +47,21 @@ fn graphs(checks: &mut Checks, o: &Values) {
         holds(o.echo_node(&Link::null())?.is_null(), "null")?;
         same("name", "null", &*o.name_of(&Link::null())?)
     });
-    checks.check("value_sharing", || {
-        is_diamond(&some(o.echo_node(&diamond().into())?.get())?)
-    });
+    checks.check("value_sharing", || is_diamond(&some(o.echo_node(&diamond().into())?.get())?));
     checks.check("value_cycle", || {
         let one = Value::cyclic(|one| {
-            let two = Value::cyclic(|two| Node {
-                id: 2,
-                next: one,
-                other: two,
-            });
+            let two = Value::cyclic(|two| Node { id: 2, next: one, other: two });
             node(1, two.into())
         });
         let back = some(o.echo_node(&one.into())?.get())?;
         let second = some(back.next.get())?;
         holds(back.id == 1 && second.id == 2, "nodes 1 and 2")?;
         holds(second.next.get() == Some(back), "the first again")?;
-        holds(
-            second.other.get() == Some(second.clone()),
-            "the second again",
-        )
+        holds(second.other.get() == Some(second.clone()), "the second again")
     });
     checks.check("value_list", || {
-        let list = (0..100).rev().fold(Link::null(), |next, id| {
-            Link::from(Value::new(node(id, next)))
-        });
+        let list =
+            (0..100).rev().fold(Link::null(), |next, id| Link::from(Value::new(node(id, next))));
         let mut at = o.echo_node(&list)?.get();
         let mut length = 0;
         while let Some(one) = at {
@@ -93,15 +75,9 @@ fn graphs(checks: &mut Checks, o: &Values) {
         let alone: Link<Node> = Value::new(node(6, Link::null())).into();
         let (back, again) = o.echo_nodes(&[shared.clone(), alone, Link::null()], &shared)?;
         same("length", &3, &back.len())?;
-        holds(
-            back[0] == again,
-            "the same node in the sequence and the parameter",
-        )?;
+        holds(back[0] == again, "the same node in the sequence and the parameter")?;
         same("id", &5, &some(again.get())?.id)?;
-        holds(
-            some(back[1].get())?.id == 6 && back[2].is_null(),
-            "another node, and null",
-        )
+        holds(some(back[1].get())?.id == 6 && back[2].is_null(), "another node, and null")
     });
 }
 
@@ -110,18 +86,11 @@ fn types(checks: &mut Checks, o: &Values) {
         same("derived", "Known 5 five", &*o.name_of(&known().into())?)?;
         let base = Value::new(Base { id: 6 });
         same("base", "Base 6", &*o.name_of(&base.into())?)?;
-        same(
-            "back",
-            "Known 5 five",
-            &*name_of(&o.echo_base(&known().into())?),
-        )
+        same("back", "Known 5 five", &*name_of(&o.echo_base(&known().into())?))
     });
-    checks.check("value_truncated_by_server", || {
-        same("name", "Base 7", &*o.name_of(&Far::value())?)
-    });
-    checks.check("value_truncated_by_client", || {
-        same("name", "Base 7", &*name_of(&o.far()?))
-    });
+    checks
+        .check("value_truncated_by_server", || same("name", "Base 7", &*o.name_of(&Far::value())?));
+    checks.check("value_truncated_by_client", || same("name", "Base 7", &*name_of(&o.far()?)));
     checks.check("value_boxed", || {
         let one: Link<Text> = Value::new(Text("shared".to_owned())).into();
         let two: Link<Text> = Value::new(Text("other".to_owned())).into();
@@ -137,16 +106,10 @@ fn types(checks: &mut Checks, o: &Values) {
             return fail(format!("expected an object, got {page:?}"));
         };
         same("called here", "page", &*object.print()?)?;
-        same(
-            "called there",
-            "page",
-            &*o.printed(&o.echo_printable(&page)?)?,
-        )
+        same("called there", "page", &*o.printed(&o.echo_printable(&page)?)?)
     });
     checks.check("abstract_value", || {
-        let form = Value::new(Form {
-            body: "A1".to_owned(),
-        });
+        let form = Value::new(Form { body: "A1".to_owned() });
         let form: Abstract<PrintableRef> = form.into();
         same("called there", "form A1", &*o.printed(&form)?)?;
         match o.echo_printable(&form)? {
@@ -189,11 +152,7 @@ fn within(checks: &mut Checks, o: &Values) {
         holds(back == c, "the same value twice")
     });
     checks.check("value_in_struct", || {
-        let mut b = Tag {
-            before: 2,
-            held: Link::null(),
-            after: 4,
-        };
+        let mut b = Tag { before: 2, held: Link::null(), after: 4 };
         let (back, _) = o.rotate_tag(&tag(1), &mut b)?;
         holds(back.held.is_null() && back.after == 4, "null")?;
         holds(is_tag(&b, 1), "node 1")
@@ -209,9 +168,7 @@ fn within(checks: &mut Checks, o: &Values) {
         }
     });
     checks.check("abstract_rotated", || {
-        let form = Form {
-            body: "A1".to_owned(),
-        };
+        let form = Form { body: "A1".to_owned() };
         let mut b: Abstract<PrintableRef> = Value::new(form).into();
         match (o.rotate_printable(&o.page()?, &mut b)?.0, b) {
             (Abstract::Value(value), Abstract::Object(page)) => {
@@ -232,26 +189,14 @@ fn in_anys(checks: &mut Checks, o: &Values, orb: &Orb) {
         let back: Link<Base> = some(retyped::<Link<Known>>(o, orb, known().into())?.get())?.into();
         same("Known", "Known 5 five", &*name_of(&back))?;
         let base: Link<Base> = known().into();
-        same(
-            "Known as Base",
-            "Known 5 five",
-            &*name_of(&retyped(o, orb, base)?),
-        )
+        same("Known as Base", "Known 5 five", &*name_of(&retyped(o, orb, base)?))
     });
     checks.check("any_value_boxed", || {
-        same(
-            "text",
-            "boxed",
-            &*some(retyped(o, orb, boxed("boxed"))?.get())?.0,
-        )?;
+        same("text", "boxed", &*some(retyped(o, orb, boxed("boxed"))?.get())?.0)?;
         let spot: Link<Spot> = Value::new(Spot(point(4))).into();
         same("struct", &point(4), &some(retyped(o, orb, spot)?.get())?.0)?;
         let numbers: Link<Tally> = Value::new(Tally(vec![5])).into();
-        same(
-            "numbers",
-            &vec![5],
-            &some(retyped(o, orb, numbers)?.get())?.0,
-        )
+        same("numbers", &vec![5], &some(retyped(o, orb, numbers)?.get())?.0)
     });
     checks.check("any_value_whole", || {
         let back = retyped(o, orb, whole(None))?;
@@ -265,10 +210,7 @@ fn in_anys(checks: &mut Checks, o: &Values, orb: &Orb) {
         }
         let shared: Link<Node> = Value::new(node(1, Link::null())).into();
         let nodes = retyped(o, orb, vec![shared.clone(), shared])?;
-        holds(
-            nodes.len() == 2 && nodes[0] == nodes[1],
-            "the same node twice",
-        )
+        holds(nodes.len() == 2 && nodes[0] == nodes[1], "the same node twice")
     });
 }
 
@@ -284,10 +226,7 @@ const AS_NODE: &str = "9 whole 7 -12345 -3 1 1 1 2 3 2 -4 shared";
 const AS_TEXT: &str = "9 whole 7 -12345 -3 1 words 1 2 3 2 -4 shared";
 
 fn known() -> Value<Known> {
-    Value::new(Known {
-        base: Base { id: 5 },
-        name: "five".to_owned(),
-    })
+    Value::new(Known { base: Base { id: 5 }, name: "five".to_owned() })
 }
 
 fn boxed(text: &str) -> Link<Text> {
@@ -295,11 +234,7 @@ fn boxed(text: &str) -> Link<Text> {
 }
 
 fn tag(id: i32) -> Tag {
-    Tag {
-        before: 1,
-        held: Value::new(node(id, Link::null())).into(),
-        after: -3,
-    }
+    Tag { before: 1, held: Value::new(node(id, Link::null())).into(), after: -3 }
 }
 
 fn is_tag(tag: &Tag, id: i32) -> bool {
@@ -319,18 +254,12 @@ fn whole(words: Option<&str>) -> Link<Whole> {
         plain: record("whole", 2),
         choice: by_short(7),
         content: Any::new(-12345),
-        tagged: Tag {
-            before: 1,
-            held: one.clone(),
-            after: -3,
-        },
+        tagged: Tag { before: 1, held: one.clone(), after: -3 },
         chosen: match words {
             Some(words) => Either::Words(boxed(words)),
             None => Either::One(one.clone()),
         },
-        pair: Twins {
-            both: [one.clone(), two.clone()],
-        },
+        pair: Twins { both: [one.clone(), two.clone()] },
         all: vec![two, Link::null(), one],
         figures: Value::new(Tally(vec![5, 5])).into(),
         place: Value::new(Spot(point(4))).into(),

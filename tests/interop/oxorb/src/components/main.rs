@@ -49,9 +49,7 @@ impl interop_components::SensorExecutor for Sensor {
     }
 
     fn push_refresh(&self, context: &sensor::Context, tick: &Value<Tick>) -> oxorb::Result<()> {
-        let next = Value::new(Tick {
-            count: tick.count + 1,
-        });
+        let next = Value::new(Tick { count: tick.count + 1 });
         context.push_ready(&next);
         context.push_pulse(&next);
         Ok(())

@@ -12,10 +12,9 @@ use super::{Checks, Failure, Result, holds, same};
 
 /// Components, as id and kind alternately.
 fn name(parts: &[&str]) -> Vec<NameComponent> {
-    let components = parts.chunks(2).map(|part| NameComponent {
-        id: part[0].to_owned(),
-        kind: part[1].to_owned(),
-    });
+    let components = parts
+        .chunks(2)
+        .map(|part| NameComponent { id: part[0].to_owned(), kind: part[1].to_owned() });
     components.collect()
 }
 
@@ -54,11 +53,7 @@ fn not_found<T, E: Into<Problem>>(
 fn ids<'b>(bindings: impl IntoIterator<Item = &'b Binding>) -> Vec<String> {
     let ids = bindings.into_iter().map(|binding| {
         let id = binding.binding_name.last().map_or("", |last| &last.id);
-        let slash = if binding.binding_type == BindingType::Ncontext {
-            "/"
-        } else {
-            ""
-        };
+        let slash = if binding.binding_type == BindingType::Ncontext { "/" } else { "" };
         format!("{id}{slash}")
     });
     let mut ids: Vec<_> = ids.collect();
@@ -70,10 +65,7 @@ const LISTED: [&str; 6] = ["k", "l", "m", "n", "o", "sub/"];
 
 fn resolves(context: &NamingContextExtRef, parts: &[&str], expected: &ObjectRef) -> Result {
     let found = some(context.resolve(&name(parts))?)?;
-    holds(
-        found == *expected,
-        &format!("{parts:?} to lead to what was bound"),
-    )
+    holds(found == *expected, &format!("{parts:?} to lead to what was bound"))
 }
 
 impl Checks {
@@ -82,19 +74,12 @@ impl Checks {
     }
 
     pub(super) fn run(&mut self) -> Result {
-        let one = self
-            .orb
-            .string_to_object("corbaloc:iiop:1.2@127.0.0.1:1/One")?;
-        let two = self
-            .orb
-            .string_to_object("corbaloc:iiop:1.2@127.0.0.1:1/Two")?;
+        let one = self.orb.string_to_object("corbaloc:iiop:1.2@127.0.0.1:1/One")?;
+        let two = self.orb.string_to_object("corbaloc:iiop:1.2@127.0.0.1:1/Two")?;
         let mine = format!("oxorb-{}", std::process::id());
         self.check("initial_reference", |checks| {
             let found = checks.orb.resolve_initial_references("NameService")?;
-            holds(
-                found.narrow::<NamingContextExtRef>()?.is_some(),
-                "a NamingContextExt",
-            )
+            holds(found.narrow::<NamingContextExtRef>()?.is_some(), "a NamingContextExt")
         });
         let root = self.context_at(&self.url)?;
         let here = some(root.bind_new_context(&name(&[&mine, "test"]))?)?;
@@ -277,26 +262,15 @@ impl Checks {
             for wrong in ["", "a//b", "/a", "a/", "a.b.c"] {
                 raises(wrong, Problem::InvalidName, here.to_name(wrong))?;
             }
-            raises(
-                "resolve_str",
-                Problem::InvalidName,
-                here.resolve_str("a//b"),
-            )?;
+            raises("resolve_str", Problem::InvalidName, here.resolve_str("a//b"))?;
             raises("to_string", Problem::InvalidName, here.to_string(&[]))
         });
-        self.check("trailing_dot", |_| {
-            raises("to_name", Problem::InvalidName, here.to_name("a."))
-        });
+        self.check("trailing_dot", |_| raises("to_name", Problem::InvalidName, here.to_name("a.")));
         self.check("resolve_str", |_| {
             let found = some(here.resolve_str("a.dir/b/deep")?)?;
             holds(found == *one, "what was bound")?;
             let missing = here.resolve_str("a.dir/x");
-            not_found(
-                "resolve_str",
-                NotFoundReason::MissingNode,
-                &["x", ""],
-                missing,
-            )
+            not_found("resolve_str", NotFoundReason::MissingNode, &["x", ""], missing)
         });
         self.check("to_url", |_| {
             let url = here.to_url(":host:2809/NameService", "a/b c")?;

@@ -116,16 +116,11 @@ impl interop_any::Contents for Contents {
     }
 
     fn raise_any(&self, content: &Any) -> core::result::Result<(), contents::RaiseAnyError> {
-        Err(Carrying {
-            content: content.clone(),
-        }
-        .into())
+        Err(Carrying { content: content.clone() }.into())
     }
 
     fn retype(&self, a: &Any) -> Result<Any> {
-        let fresh = self
-            .fresh(a)
-            .map_err(|_| SystemException::marshal(0, CompletionStatus::No))?;
+        let fresh = self.fresh(a).map_err(|_| SystemException::marshal(0, CompletionStatus::No))?;
         fresh
             .or_else(|| Self::bounded(a))
             .ok_or(SystemException::bad_param(0, CompletionStatus::No))

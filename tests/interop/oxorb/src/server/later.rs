@@ -81,10 +81,7 @@ impl AmhWorker for Worker {
     fn work(&self, milliseconds: u32, value: i32, what: &Parcel, answer: WorkAnswer) {
         let mut what = what.clone();
         later(milliseconds, move || match value {
-            ..0 => answer.raise(Refused {
-                why: "negative".to_owned(),
-                limit: value,
-            }),
+            ..0 => answer.raise(Refused { why: "negative".to_owned(), limit: value }),
             0 => answer.raise(SystemException::no_permission(7, CompletionStatus::No)),
             1.. => {
                 what.label.push('!');

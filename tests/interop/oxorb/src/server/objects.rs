@@ -107,9 +107,7 @@ pub(crate) struct Bottom {
 
 impl Default for Bottom {
     fn default() -> Self {
-        Self {
-            side: AtomicI32::new(bottom::LEVEL),
-        }
+        Self { side: AtomicI32::new(bottom::LEVEL) }
     }
 }
 
@@ -140,12 +138,7 @@ impl interop::Left for Bottom {
 
 impl interop::Right for Bottom {
     fn from_right(&self, m: root::Mood) -> Result<String> {
-        Ok(if m == root::Mood::Calm {
-            "right, calm"
-        } else {
-            "right, tense"
-        }
-        .to_owned())
+        Ok(if m == root::Mood::Calm { "right, calm" } else { "right, tense" }.to_owned())
     }
 }
 
@@ -165,13 +158,7 @@ fn detailed() -> Detailed {
         code: -7,
         context_record: Record {
             name: "record".to_owned(),
-            position: Point {
-                tag: 9,
-                x: -1.5,
-                y: -2,
-                height: 3,
-                visible: true,
-            },
+            position: Point { tag: 9, x: -1.5, y: -2, height: 3, visible: true },
             paint: Colour::Green,
             numbers: vec![1, -1],
             checksum: [5, 4, 3, 2, 1],
@@ -187,10 +174,7 @@ impl interop::Faults for Faults {
             2 => Err(detailed().into()),
             3 => {
                 let label = by_short::LLabel::new(7).expect("7 selects l");
-                Err(Chosen {
-                    choice: ByShort::L(label, 77),
-                }
-                .into())
+                Err(Chosen { choice: ByShort::L(label, 77) }.into())
             }
             _ => Ok(which),
         }
@@ -202,9 +186,8 @@ impl interop::Faults for Faults {
             1 => CompletionStatus::No,
             _ => CompletionStatus::Maybe,
         };
-        SystemExceptionKind::from_name(name).map_or(Ok(()), |kind| {
-            Err(SystemException::new(kind, minor, completed))
-        })
+        SystemExceptionKind::from_name(name)
+            .map_or(Ok(()), |kind| Err(SystemException::new(kind, minor, completed)))
     }
 
     fn maybe(&self, now: bool) -> core::result::Result<(), faults::MaybeError> {
@@ -278,12 +261,7 @@ impl interop::Node for Node {
 }
 
 fn node(orb: &Orb, value: i32) -> Result<NodeRef> {
-    lanes::declared(orb)
-        .activate(Node {
-            orb: orb.clone(),
-            value,
-        })
-        .map_err(|_| internal())
+    lanes::declared(orb).activate(Node { orb: orb.clone(), value }).map_err(|_| internal())
 }
 
 /// Forwards every request elsewhere. Written without a generated trait, as a
@@ -360,17 +338,14 @@ impl interop::References for References {
     fn make_forwarded(&self, value: i32) -> Result<Option<NodeRef>> {
         let there = node(&self.orb, value)?;
         let forwarder = Arc::new(Forwarder(there.reference().clone()));
-        let here = lanes::declared(&self.orb)
-            .activate_servant(forwarder)
-            .map_err(|_| internal())?;
+        let here =
+            lanes::declared(&self.orb).activate_servant(forwarder).map_err(|_| internal())?;
         Ok(Some(NodeRef::from_ref(here)))
     }
 
     fn make_stale(&self) -> Result<Option<NodeRef>> {
         let stale = node(&self.orb, 0)?;
-        lanes::declared(&self.orb)
-            .deactivate(&stale)
-            .map_err(|_| internal())?;
+        lanes::declared(&self.orb).deactivate(&stale).map_err(|_| internal())?;
         Ok(Some(stale))
     }
 
@@ -384,12 +359,10 @@ impl interop::References for References {
         who: Option<&CallbackRef>,
         code: i32,
     ) -> core::result::Result<(), references::FailBackError> {
-        who.ok_or(internal())?
-            .fail(code)
-            .map_err(|error| match error {
-                callback::FailError::Detailed(detailed) => detailed.into(),
-                callback::FailError::System(system) => system.into(),
-            })
+        who.ok_or(internal())?.fail(code).map_err(|error| match error {
+            callback::FailError::Detailed(detailed) => detailed.into(),
+            callback::FailError::System(system) => system.into(),
+        })
     }
 
     fn make_callback(&self) -> Result<Option<CallbackRef>> {

@@ -18,10 +18,7 @@ impl Values {
     pub(crate) fn new(orb: &Orb) -> core::result::Result<Self, oxorb::PoaError> {
         orb.values().register(Base::factories());
         orb.values().register(Node::factories());
-        Ok(Self {
-            orb: orb.clone(),
-            page: lanes::propagated(orb).activate(OnePage)?,
-        })
+        Ok(Self { orb: orb.clone(), page: lanes::propagated(orb).activate(OnePage)? })
     }
 }
 

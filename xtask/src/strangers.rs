@@ -103,6 +103,10 @@ impl Row {
             return Err(format!("{log}\n{run:?}: {}", output.status));
         };
         row.failed = nextest::failures(&log);
+        if !row.failed.is_empty() {
+            // What the failed tests wrote is part of it.
+            eprintln!("{log}");
+        }
         row.is_good = output.status.success();
         let lines = fs::read_to_string(&not_tested).unwrap_or_default();
         row.not_tested = lines.lines().map(str::to_owned).collect();

@@ -104,7 +104,8 @@ fn artifacts_that_do_not_run_are_named() {
     // A program that knows nothing of localities, and ends.
     fails(&scene, &with("/bin/false"), "c", &["before it called back"]);
     // One that stays.
-    let script = std::env::temp_dir().join(format!("oxorb-silent-{}", std::process::id()));
+    let script =
+        std::env::temp_dir().join(format!("oxorb-script-that-stays-{}", std::process::id()));
     std::fs::write(&script, "#!/bin/sh\nexec sleep 1000\n").unwrap();
     let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&script, executable).unwrap();

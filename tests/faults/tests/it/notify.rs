@@ -408,6 +408,8 @@ fn a_channel_that_is_killed_under_load_loses_nothing_that_it_accepted() {
     process.kill();
     let (_process, _) = start(port);
     let before = numbers.count.load(Ordering::SeqCst);
+    // Until the end of the connection to the killed process was read, a call may be sent over it.
+    until("a new connection", || proxy.my_type().is_ok());
     proxy.resume_connection().unwrap();
     supplier.push_structured_event(&event("steady", sent)).unwrap();
     numbers.wait("one more", before + 1);

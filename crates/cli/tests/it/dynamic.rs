@@ -194,7 +194,7 @@ impl Drop for Bank {
 }
 
 fn folder(test: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("oxorb-{test}-{}", std::process::id()));
+    let folder = std::env::temp_dir().join(format!("oxorb-dynamic-{test}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
 }

@@ -134,7 +134,8 @@ struct File(PathBuf);
 
 impl File {
     fn with(name: &str, content: &str) -> File {
-        let path = std::env::temp_dir().join(format!("oxorb-{}-{name}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("oxorb-resolve-{}-{name}", std::process::id()));
         std::fs::write(&path, content).unwrap();
         File(path)
     }

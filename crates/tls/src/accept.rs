@@ -89,6 +89,19 @@ impl TlsAcceptor {
         })
     }
 
+    /// Takes a client that waits, if any, and goes on with the handshakes that are under way until one may be done.
+    fn next(&self, work: &mut Work) -> io::Result<Option<Box<dyn Link>>> {
+        let loaded = self.files.current();
+        if let Some(why) = self.files.complaint() {
+            let peer = "certificates".to_owned();
+            return Err(Refused { peer, why }.into());
+        }
+        if let Some(evicted) = self.begin(work, &loaded)? {
+            return Err(evicted.into());
+        }
+        self.turn(work, true)
+    }
+
     /// Takes a client that waits, and begins its handshake. `None`: nobody waits.
     fn begin(&self, work: &mut Work, loaded: &Loaded) -> io::Result<Option<Refused>> {
         let tcp = match self.tcp.accept_link() {
@@ -239,16 +252,12 @@ impl Acceptor for TlsAcceptor {
             if self.closed.load(Ordering::Acquire) {
                 return self.finish(&mut work);
             }
-            let loaded = self.files.current();
-            if let Some(why) = self.files.complaint() {
-                let peer = "certificates".to_owned();
-                return Err(Refused { peer, why }.into());
-            }
-            if let Some(evicted) = self.begin(&mut work, &loaded)? {
-                return Err(evicted.into());
-            }
-            if let Some(link) = self.turn(&mut work, true)? {
-                return Ok(link);
+            match self.next(&mut work) {
+                Ok(Some(link)) => return Ok(link),
+                Ok(None) => {}
+                // It was closed meanwhile, and nobody may ask again: those under way are finished first.
+                Err(_) if self.closed.load(Ordering::Acquire) => {}
+                Err(error) => return Err(error),
             }
         }
     }

@@ -42,7 +42,7 @@ struct Task {
     name: &'static str,
     period: Duration,
     criticality: i32,
-    /// By the rate.
+    /// Priority that the rate gives.
     priority: i16,
 }
 

@@ -62,7 +62,7 @@ const PERIOD: Duration = Duration::from_millis(5);
 /// Octets that wait for the link at most where bulk waits.
 const LIMIT: u32 = 400_000;
 
-/// Who goes first at the link.
+/// Order in which packets leave at the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 enum Queueing {

@@ -178,7 +178,7 @@ fn assert_hears(heard: &Receiver<i32>, numbers: std::ops::Range<i32>) {
 }
 
 #[test]
-#[ignore = "needs omniEvents: `.ci/full interop` runs it"]
+#[ignore = "needs omniEvents: `.ci/full peers` runs it"]
 fn channels_of_both_feed_each_other() {
     let theirs_process = OmniEvents::start();
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
@@ -210,7 +210,7 @@ fn channels_of_both_feed_each_other() {
 }
 
 #[test]
-#[ignore = "needs omniEvents: `.ci/full interop` runs it"]
+#[ignore = "needs omniEvents: `.ci/full peers` runs it"]
 fn each_pulls_from_the_other() {
     let theirs_process = OmniEvents::start();
     let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();

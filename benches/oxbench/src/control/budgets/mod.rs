@@ -40,7 +40,7 @@ pub(crate) struct Options {
     output: CheckedOutput,
 }
 
-/// One of the experiments.
+/// Part of the experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum Part {
     /// (a) Admit operations one by one

@@ -102,7 +102,7 @@ fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>>
     })
 }
 
-/// From one look of the watching thread to the next (`-ORBBudgetQuantum`).
+/// Period of the thread that watches budgets (`-ORBBudgetQuantum`).
 const QUANTUM: Duration = Duration::from_millis(1);
 
 /// Returns how long each call took from its release, in nanoseconds, and the longest look of the watching thread.
@@ -190,7 +190,7 @@ fn call(orb: &Orb, urgent: &StationRef, calls: usize, period: Duration) -> Resul
     Ok(times)
 }
 
-/// The same releases, of a thread that computes as long as a call takes: what the machine does by itself.
+/// Returns the response times of a thread that only computes as long as a call takes: what the machine adds by itself.
 fn bare(releases: usize, period: Duration, work: u64) -> Vec<u64> {
     let thread = thread::spawn(move || {
         let _ = pin_this_thread(CPU);

@@ -60,7 +60,7 @@ pub(super) struct Proof {
     pub(super) period_ns: u64,
     /// Processor time of a call, as the analysis takes it.
     pub(super) worst_case_ns: u64,
-    /// The same of a look of the thread that watches budgets.
+    /// Processor time of a look of the thread that watches budgets, as the analysis takes it.
     pub(super) watcher_ns: u64,
     /// `None`: the analysis finds none.
     pub(super) bound_ns: Option<u64>,
@@ -125,7 +125,7 @@ impl Late {
         in_time(self.clients.iter())
     }
 
-    /// The same of those who were answered so.
+    /// Returns that share for the clients with this answer of the admission.
     fn in_time_of(&self, verdict: &str) -> f64 {
         in_time(self.with(verdict))
     }

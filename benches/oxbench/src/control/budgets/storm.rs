@@ -27,7 +27,7 @@ pub(super) const BUDGETS: &str = "operation control::Station::flood time=2ms/100
 /// Rounds of each, in turns.
 const ROUNDS: u32 = 3;
 
-/// Who is there, and whether there are budgets.
+/// Name of each setup, whether the storm is there, and whether there are budgets.
 const SETUPS: [(&str, bool, bool); 3] =
     [("alone", false, false), ("without budgets", true, false), ("with budgets", true, true)];
 

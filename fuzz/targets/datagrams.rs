@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_datagram::fuzz::datagrams(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_protocols::datagram::fuzz::datagrams(data));

@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_filter::fuzz::filter(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_notify::etcl::fuzz::filter(data));

@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_datagram::group::fuzz::groups(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_protocols::datagram::group::fuzz::groups(data));

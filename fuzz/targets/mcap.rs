@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_mcap::fuzz::play(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_event::recording::fuzz::play(data));

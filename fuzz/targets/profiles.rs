@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_uiop::fuzz::profiles(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_protocols::unix::fuzz::profiles(data));

@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_shm::fuzz::hostile(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_protocols::shm::fuzz::hostile(data));

@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_tls::fuzz::handshakes(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oxorb_protocols::tls::fuzz::handshakes(data));

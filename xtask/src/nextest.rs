@@ -92,15 +92,15 @@ mod tests {
     use super::*;
 
     const LOG: &str = "    Starting 3 tests across 1 binary\n        \
-        FAIL [   0.005s] (1/3) oxorb-shm::it killed::whoever_survives\n\
+        FAIL [   0.005s] (1/3) oxorb-protocols::it killed::whoever_survives\n\
         ────────────\n     Summary [   1.004s] 3 tests run: 1 passed, 1 failed, 1 timed out, 0 skipped\n        \
-        FAIL [   0.005s] (1/3) oxorb-shm::it killed::whoever_survives\n     \
+        FAIL [   0.005s] (1/3) oxorb-protocols::it killed::whoever_survives\n     \
         TIMEOUT [   1.001s] (2/3) oxorb::it calls::a_call\nerror: test run failed\n";
 
     #[test]
     fn failures_are_those_below_the_summary() {
         let names: Vec<_> = failures(LOG).into_iter().collect();
-        let expected = ["oxorb-shm::it killed::whoever_survives", "oxorb::it calls::a_call"];
+        let expected = ["oxorb-protocols::it killed::whoever_survives", "oxorb::it calls::a_call"];
         assert_eq!(names, expected);
     }
 

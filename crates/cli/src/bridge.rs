@@ -1,8 +1,8 @@
 //! `oxorb bridge`: requests of one protocol become requests of another.
 
+use oxorb::bridge::{Bridge, Interfaces, Statistics};
 use oxorb::{Interface as _, Orb};
-use oxorb_bridge::{Bridge, Interfaces, Statistics};
-use oxorb_idltypes::Types;
+use oxorb_ifr::types::Types;
 use serde_json::json;
 
 use crate::orb::{heed_signals, with_args};

@@ -6,9 +6,9 @@ use oxorb::{Interface as _, Ior, Orb};
 use oxorb_dynamic::json::{LeftOut, Names};
 use oxorb_dynamic::{Shape, TypeCode};
 use oxorb_idl::model::{DefKind, Value as Constant};
-use oxorb_idltypes::Types;
 use oxorb_ifr::client;
 use oxorb_ifr::corba::RepositoryRef;
+use oxorb_ifr::types::Types;
 use serde_json::Value;
 
 use crate::idl::Reading;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use oxorb_dispatch::{Module, StartError};
+use oxorb_rt::dispatch::{Module, StartError};
 use oxorb_sched::queue::{Taken, Timing};
 
 use crate::LanePlan;
@@ -30,7 +30,7 @@ impl<E: Clone + Send + 'static> Lane<E> {
         plan: &LanePlan,
         outlets: usize,
     ) -> Result<Lane<E>, StartError> {
-        let mut module = oxorb_dispatch::Plan::new(plan.name.clone(), plan.dispatching);
+        let mut module = oxorb_rt::dispatch::Plan::new(plan.name.clone(), plan.dispatching);
         module.threads = plan.threads;
         module.spares = plan.spares;
         module.scheduling = plan.scheduling;

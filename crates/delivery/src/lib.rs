@@ -76,7 +76,7 @@ pub use counts::{Cause, Counts};
 pub use dispatcher::Dispatcher;
 pub use handle::{Offered, Outlet, PullError};
 pub use ordinary::run_ordinary;
-pub use oxorb_dispatch::{StartError, Threads};
+pub use oxorb_rt::dispatch::{StartError, Threads};
 pub use oxorb_sched::Dispatching;
 pub use oxorb_sched::queue::Missed;
 pub use oxorb_sys::schedule::{Class, Schedule};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb_dispatch::{StartError, Threads};
+use oxorb_rt::dispatch::{StartError, Threads};
 use oxorb_sched::Dispatching;
 use oxorb_sched::queue::Missed;
 use oxorb_sys::thread::Registry;

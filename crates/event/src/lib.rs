@@ -30,6 +30,8 @@ pub mod fuzz;
 pub mod gateway;
 mod give_back;
 mod order;
+#[cfg(feature = "recording")]
+pub mod recording;
 mod scheduling;
 mod service;
 pub mod time;

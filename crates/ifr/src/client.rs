@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
+use crate::types::{Attribute, Interface};
 use oxorb::dynamic::{Direction, Signature};
 use oxorb::{Interface as _, TypeCode};
-use oxorb_idltypes::{Attribute, Interface};
 
 use crate::corba::interface_def::FullInterfaceDescription;
 use crate::corba::{

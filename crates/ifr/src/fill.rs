@@ -5,12 +5,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use crate::types::Types;
 use oxorb::{Any, TypeCode};
 use oxorb_idl::model::{
     Attribute, Component, ComponentExport, Def, DefId, DefKind, Direction, Export, Field,
     Interface, InterfaceKind, Operation, Struct, Type, Union, ValueKind, ValueType,
 };
-use oxorb_idltypes::Types;
 
 use crate::constant;
 use crate::corba::{ParameterMode, PrimitiveKind};

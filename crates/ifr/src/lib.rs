@@ -22,6 +22,7 @@ mod primitive;
 mod repository;
 mod service;
 mod store;
+pub mod types;
 mod unit;
 
 mod ir {

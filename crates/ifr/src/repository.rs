@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use crate::types::Types;
 use oxorb::{Any, TypeCode};
 use oxorb_idl::model::InterfaceKind;
-use oxorb_idltypes::Types;
 
 use crate::corba::{DefinitionKind, ParameterMode, PrimitiveKind};
 use crate::{Error, Unit, fill};

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::etcl::event_type::EventType;
+use crate::etcl::{Event as Filterable, Subject};
 use oxorb::{Any, Codec};
 use oxorb_delivery::Attributes;
-use oxorb_filter::event_type::EventType;
-use oxorb_filter::{Event as Filterable, Subject};
 
 use crate::cos_notification::{
     EventHeader, EventType as TypeName, FixedEventHeader, StructuredEvent,

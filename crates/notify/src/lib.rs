@@ -4,6 +4,7 @@
 mod admin;
 mod channel;
 mod error;
+pub mod etcl;
 mod event;
 mod filter;
 mod kind;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use oxorb_filter::Dialect;
+use crate::etcl::Dialect;
 
 use crate::Limits;
 

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
+use crate::etcl::event_type;
 use oxorb::{SystemException, minor};
-use oxorb_filter::event_type;
 
 use crate::cos_notification::EventType;
 use crate::event::{self, Event};

@@ -48,6 +48,8 @@ pub mod cdr {
 pub mod components {
     pub use oxorb_component::*;
 }
+#[cfg(feature = "bridge")]
+pub mod bridge;
 #[cfg(feature = "deployment")]
 pub mod deployment;
 /// Calls, servants and values without generated code: DII, DSI, DynAny.
@@ -56,15 +58,19 @@ pub mod dynamic {
 }
 /// Schedules: what is analysed, and what is enforced ([`RunTimeScheduler`]).
 pub mod sched {
-    pub use oxorb_dispatch::{Counts, Module, Plan, StartError, Storage, Threads};
+    pub use oxorb_rt::dispatch::{Counts, Module, Plan, StartError, Storage, Threads};
     pub use oxorb_sched::*;
 }
 mod builder;
+#[cfg(feature = "files")]
+pub mod config;
 mod orb;
 mod protocols;
 mod signals;
 
 pub use builder::Builder;
+#[cfg(feature = "files")]
+pub use config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use orb::Orb;
 pub use oxorb_cdr::{
     Any, ByteOrder, CharSet, Codec, CustomMarshal, Decimal, DecimalError, Dynamic, DynamicError,
@@ -72,8 +78,6 @@ pub use oxorb_cdr::{
     StringValue, TcKind, TypeCode, Typed, Value, ValueBase, ValueInfo, ValueRegistry, ValueState,
     Valuetype, Wchar, Wstring, WstringValue,
 };
-#[cfg(feature = "files")]
-pub use oxorb_config::{ConfigError, Configuration, PERSONALITIES, Personality};
 pub use oxorb_core::BeyondBudget;
 pub use oxorb_core::{
     Abstract, Amh, ArenaFull, Arriving, AsyncReply, Attempt, Budget, BudgetError, BudgetOf,
@@ -115,12 +119,12 @@ pub use oxorb_poa::{
     Policies, Policy, Refused, RequestProcessing, RtPolicies, ServantActivator, ServantLocator,
     ServantRetention, ThreadPolicy,
 };
+#[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]
+pub use oxorb_protocols::tls;
 pub use oxorb_rt::{
     Distribution, Histogram, NativePriority, NativeRange, OutOfRange, Priority, PriorityMapping,
     PriorityTransform,
 };
-#[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))]
-pub use oxorb_tls as tls;
 pub use oxorb_transport as transport;
 
 pub use oxorb_object::SocketIdentity;

@@ -9,11 +9,11 @@ mod lite;
 /// first is preferred.
 #[rustfmt::skip] // a row for each
 const TABLE: &[fn() -> Protocol] = &[
-    #[cfg(feature = "memory")] oxorb_shm::protocol,
-    #[cfg(feature = "unix")] oxorb_uiop::protocol,
-    #[cfg(feature = "datagrams")] oxorb_datagram::protocol,
-    #[cfg(feature = "datagrams")] oxorb_datagram::group::protocol,
-    #[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))] oxorb_tls::protocol,
+    #[cfg(feature = "memory")] oxorb_protocols::shm::protocol,
+    #[cfg(feature = "unix")] oxorb_protocols::unix::protocol,
+    #[cfg(feature = "datagrams")] oxorb_protocols::datagram::protocol,
+    #[cfg(feature = "datagrams")] oxorb_protocols::datagram::group::protocol,
+    #[cfg(any(feature = "tls", feature = "tls-aws-lc-rs"))] oxorb_protocols::tls::protocol,
     #[cfg(feature = "lite")] lite::rt_over_tcp,
     #[cfg(all(feature = "lite", feature = "unix"))] lite::rt_over_unix,
     #[cfg(all(feature = "lite", feature = "memory"))] lite::rt_over_memory,

@@ -5,6 +5,7 @@
 //! no other lane touches, so there is no lock either.
 #![forbid(unsafe_code)]
 
+pub mod dispatch;
 mod histogram;
 mod mapping;
 mod pool;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use oxorb_datagram::{Seen, Window};
+use oxorb_protocols::datagram::{Seen, Window};
 
 /// Counts the frames of one stream as they arrive. No lock, no allocation.
 ///

@@ -1,6 +1,6 @@
 //! Datagrams of DIOP.
 
-use oxorb_datagram::fuzz::datagrams;
+use oxorb_protocols::datagram::fuzz::datagrams;
 
 use crate::octets::Octets;
 use crate::{Case, case};

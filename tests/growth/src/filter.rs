@@ -1,6 +1,6 @@
 //! Constraints of filters, and events that they are evaluated over.
 
-use oxorb_filter::fuzz::filter;
+use oxorb_notify::etcl::fuzz::filter;
 
 use crate::{Case, case};
 

@@ -14,6 +14,11 @@ pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
         let file = path.strip_prefix(workspace).unwrap_or(path).display().to_string();
         let text = std::fs::read_to_string(path).unwrap_or_default();
         findings.extend(check_text(&file, &text));
+        let unbuilt = package.targets.iter().filter(|target| !target.test);
+        for target in unbuilt.filter(|target| target.is_lib() || target.is_bin()) {
+            let folder = target.src_path.parent().expect("a file is in a folder");
+            findings.extend(lost_tests(workspace, folder.as_std_path()));
+        }
     }
     for licence in ["LICENSE-MIT", "LICENSE-APACHE"] {
         if !workspace.join(licence).is_file() {
@@ -38,6 +43,24 @@ fn check_text(file: &str, text: &str) -> Vec<Finding> {
             Finding::error(file, None, what)
         })
         .collect()
+}
+
+/// Reports unit tests below the folder of a target with `test = false`: they would never run.
+fn lost_tests(workspace: &Path, folder: &Path) -> Vec<Finding> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut findings = Vec::new();
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let file = path.strip_prefix(workspace).unwrap_or(&path).display().to_string();
+        if path.is_dir() {
+            findings.extend(lost_tests(workspace, &path));
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let line = text.lines().position(|line| line.trim() == "#[test]");
+            let lost = "a test that never runs: the manifest says `test = false` for this target";
+            findings.extend(line.map(|line| Finding::error(&file, line + 1, lost)));
+        }
+    }
+    findings
 }
 
 /// Whether a line of the table `table` begins with `wanted`.
@@ -73,6 +96,20 @@ mod tests {
             assert_eq!(found.len(), 1, "without {line}");
             assert!(found[0].what.contains(what));
         }
+    }
+
+    #[test]
+    fn tests_of_an_untested_target_are_found_at_any_depth() {
+        let workspace =
+            std::env::temp_dir().join(format!("oxorb-lost-tests-{}", std::process::id()));
+        let folder = workspace.join("src/a");
+        std::fs::create_dir_all(&folder).expect("a folder for temporary files");
+        std::fs::write(folder.join("b.rs"), "fn a() {}\n\n    #[test]\n").expect("room");
+        std::fs::write(workspace.join("src/lib.rs"), "//! Not `#[test]`.\n").expect("room");
+        let found = lost_tests(&workspace, &workspace.join("src"));
+        std::fs::remove_dir_all(&workspace).expect("the folder made above");
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].file.as_str(), found[0].line), ("src/a/b.rs", Some(3)));
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use oxorb::{Interface as _, Orb, Ref, SystemException, SystemExceptionKind};
 use oxorb_dynamic::Signature;
-use oxorb_idltypes::Interface;
 use oxorb_ifr::corba::{InterfaceDefRef, RepositoryRef};
+use oxorb_ifr::types::Interface;
 use oxorb_ifr::{INITIAL_NAME, client};
 
 use super::target::{Wanted, is_answer, unreachable};

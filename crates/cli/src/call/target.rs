@@ -3,7 +3,7 @@
 use oxorb::{Interface as _, Ref, SystemException, SystemExceptionKind};
 use oxorb_dynamic::Signature;
 use oxorb_dynamic::json::Plain;
-use oxorb_idltypes::{Interface, Types};
+use oxorb_ifr::types::{Interface, Types};
 use serde_json::{Value, json};
 
 use super::answer;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use oxorb::Printable;
-use oxorb_mcap::{Error, Recorder, Topic};
+use oxorb_event::recording::{Error, Recorder, Topic};
 use serde_json::json;
 
 use super::consumer::{Arrived, Consumer, Over, Wanted};
@@ -207,7 +207,7 @@ impl Recording {
 
 #[cfg(test)]
 mod tests {
-    use oxorb_mcap::{Ending, Playback};
+    use oxorb_event::recording::{Ending, Playback};
 
     use super::super::channel::event_of;
     use super::*;

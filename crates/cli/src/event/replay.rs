@@ -7,8 +7,8 @@ use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use oxorb::Printable;
+use oxorb_event::recording::{Ending, Playback};
 use oxorb_event::rtec_event_channel_admin::ProxyPushConsumerRef;
-use oxorb_mcap::{Ending, Playback};
 use serde_json::json;
 
 use super::channel::{At, Channel, end_of_process};

@@ -206,7 +206,7 @@ mod tests {
         let files = oxorb_idl::source::Memory([("a.idl".into(), text.to_vec())].into());
         let files = oxorb_idl::source::SourceMap::new(files);
         let compiled = oxorb_idl::compile_from(files, &["a.idl"], &Default::default()).unwrap();
-        let tank = oxorb_idltypes::Types::new(compiled.model).by_name("plant::Tank").unwrap();
+        let tank = oxorb_ifr::types::Types::new(compiled.model).by_name("plant::Tank").unwrap();
         let idl = idl_of(&tank).unwrap();
         assert_eq!(idl.name, "plant::Tank");
         let files =
@@ -215,7 +215,7 @@ mod tests {
         let again = oxorb_idl::compile_from(files, &["b.idl"], &Default::default());
         let again =
             again.unwrap_or_else(|failed| panic!("{}\n{}", failed.report.text(false), idl.text));
-        let again = oxorb_idltypes::Types::new(again.model).by_name("plant::Tank").unwrap();
+        let again = oxorb_ifr::types::Types::new(again.model).by_name("plant::Tank").unwrap();
         assert_eq!(again, tank, "{}", idl.text);
     }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use oxorb::cdr::{Decode as _, Decoder, Dialect, Encode as _, Encoder};
 use oxorb::{Any, ByteOrder, TypeCode};
+use oxorb_event::recording::{CDR, Schema, Topic, cdr_header, split_cdr};
 use oxorb_event::rtec_event_comm::Event;
-use oxorb_mcap::{CDR, Schema, Topic, cdr_header, split_cdr};
 
 use super::channel::event_of;
 use super::schema::idl_of;

@@ -6,7 +6,7 @@ use oxorb_dynamic::json::{Reader, Shared};
 use oxorb_dynamic::{Dynamic, TypeCode};
 use oxorb_event::rtec_event_comm::EventData;
 use oxorb_idl::model::Model;
-use oxorb_idltypes::Types;
+use oxorb_ifr::types::Types;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 

@@ -9,8 +9,8 @@ mod template;
 use std::path::PathBuf;
 
 use oxorb::{Interface as _, ObjectRef, Orb, escape};
-use oxorb_idltypes::{Interface, Types};
 use oxorb_ifr::client;
+use oxorb_ifr::types::{Interface, Types};
 use serde_json::json;
 
 use crate::orb::{heed_signals, with_args};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use oxorb::{CompletionStatus, SystemException, SystemExceptionKind};
 use oxorb_dynamic::json::{LeftOut, Names, from_json};
 use oxorb_dynamic::{Dynamic, Shape, Signature, TcKind, TypeCode};
-use oxorb_idltypes::Interface;
+use oxorb_ifr::types::Interface;
 use serde::Deserialize;
 use serde_json::Value;
 

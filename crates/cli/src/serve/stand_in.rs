@@ -13,7 +13,7 @@ use oxorb::{
 };
 use oxorb_dynamic::json::Shared;
 use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature};
-use oxorb_idltypes::Interface;
+use oxorb_ifr::types::Interface;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 

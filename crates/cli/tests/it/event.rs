@@ -4,7 +4,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use oxorb_mcap::{Ending, Playback, Recorder, Topic};
+use oxorb_event::recording::{Ending, Playback, Recorder, Topic};
 use oxorb_testkit::process::Process;
 use serde_json::{Value, json};
 

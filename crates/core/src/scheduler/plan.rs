@@ -1,6 +1,6 @@
 //! Schedule that an ORB is to enforce.
 
-use oxorb_dispatch::Storage;
+use oxorb_rt::dispatch::Storage;
 use oxorb_sched::DispatchTable;
 use oxorb_sched::queue::Missed;
 

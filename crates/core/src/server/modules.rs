@@ -13,10 +13,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use oxorb_dispatch::{Module, Plan, Threads};
 use oxorb_giop::Request;
 use oxorb_object::{Qos, SystemException};
 use oxorb_rt::Priority;
+use oxorb_rt::dispatch::{Module, Plan, Threads};
 use oxorb_sched::queue::{Full, Taken, Timing};
 use oxorb_sys::schedule::Reservation;
 

@@ -5,6 +5,8 @@ mod far_supplier;
 mod filter;
 mod gateway;
 mod no_allocation;
+#[cfg(feature = "recording")]
+mod recording;
 mod steady;
 mod system_calls;
 

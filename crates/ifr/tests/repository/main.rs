@@ -9,6 +9,7 @@ mod reload;
 mod served;
 mod stored;
 mod text;
+mod types;
 
 use std::path::{Path, PathBuf};
 

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::etcl::Subject;
+use crate::etcl::event_type::EventType;
 use oxorb::{Any, TypeCode};
-use oxorb_filter::Subject;
-use oxorb_filter::event_type::EventType;
 
 use super::FilterObject;
 use super::object::{List, One, TYPED};

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
+use crate::etcl::{Constraint, Grammar, Limits, Options, Properties, Subject, event_type};
 use oxorb::{Any, Interface as _, SystemException, minor};
-use oxorb_filter::{Constraint, Grammar, Limits, Options, Properties, Subject, event_type};
 
 use super::Home;
 use crate::cos_notification::{EventType, Property, StructuredEvent};

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 
+use crate::etcl::Grammar;
 use oxorb::{Any, CompletionStatus, Interface as _, SystemException, minor};
-use oxorb_filter::Grammar;
 
 use super::{Kind, Service};
 use crate::channel::Channel;

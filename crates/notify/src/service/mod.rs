@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
+use crate::etcl::Grammar;
 use oxorb::{
     Any, CompletionStatus, Interface as _, ObjectRef, Poa, Ref, SystemException, ThreadPurpose,
     minor,
 };
 use oxorb_delivery::{Counts, Dispatcher, LanePlan, Plan, Timers};
-use oxorb_filter::Grammar;
 
 use crate::cos_notify_channel_admin::EventChannelRef;
 use crate::cos_notify_filter::{FilterFactoryRef, FilterRef, MappingFilterRef};

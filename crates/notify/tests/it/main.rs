@@ -1,5 +1,6 @@
 //! The notification service, by its own tests and with other implementations.
 
+mod etcl;
 mod jacorb;
 mod notify;
 mod omnievents;

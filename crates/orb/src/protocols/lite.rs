@@ -33,8 +33,9 @@ pub(super) fn over_unix() -> Protocol {
 
 #[cfg(feature = "unix")]
 fn unix(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Protocol {
-    let profile = Placed::new(tag, name, oxorb_uiop::SCHEME).with_paths();
-    let protocol = Protocol::new(name, profile, Some(messaging), Arc::new(oxorb_uiop::Unix));
+    let profile = Placed::new(tag, name, oxorb_protocols::unix::SCHEME).with_paths();
+    let protocol =
+        Protocol::new(name, profile, Some(messaging), Arc::new(oxorb_protocols::unix::Unix));
     protocol.expect("UNIX sockets are reliable streams")
 }
 
@@ -50,7 +51,8 @@ pub(super) fn over_memory() -> Protocol {
 
 #[cfg(feature = "memory")]
 fn memory(name: &'static str, messaging: &'static dyn Messaging, tag: u32) -> Protocol {
-    let profile = Placed::new(tag, name, oxorb_shm::SCHEME).with_paths();
-    let protocol = Protocol::new(name, profile, Some(messaging), Arc::new(oxorb_shm::Shm));
+    let profile = Placed::new(tag, name, oxorb_protocols::shm::SCHEME).with_paths();
+    let protocol =
+        Protocol::new(name, profile, Some(messaging), Arc::new(oxorb_protocols::shm::Shm));
     protocol.expect("shared memory is a reliable stream")
 }

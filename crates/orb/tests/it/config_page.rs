@@ -118,4 +118,4 @@ A personality is a file that comes with OxORB, a combination that was thought th
 "#;
 
 const AFTER_PERSONALITIES: &str = "\nTheir texts, with the reasons: \
-     [crates/config/personalities](../crates/config/personalities).\n";
+     [crates/orb/personalities](../crates/orb/personalities).\n";

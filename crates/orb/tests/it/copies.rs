@@ -385,7 +385,11 @@ fn octets_of_a_large_sequence_are_not_copied_by_either_side() {
             ("TCP", measure("watched://127.0.0.1:0", over(tcp::SCHEME, false), Arc::new(Tcp))),
             (
                 "UNIX",
-                measure("watched://", over(oxorb_uiop::SCHEME, true), Arc::new(oxorb_uiop::Unix)),
+                measure(
+                    "watched://",
+                    over(oxorb_protocols::unix::SCHEME, true),
+                    Arc::new(oxorb_protocols::unix::Unix),
+                ),
             ),
             ("memory", measure("watched://", over(mem::SCHEME, false), Arc::new(Memory::new()))),
         ];

@@ -17,8 +17,8 @@ use oxorb::{
     ClientConnections, CompletionStatus, Interface, ObjectRef, Orb, Outcome, Servant,
     SystemException, SystemExceptionKind, Upcall,
 };
-use oxorb_datagram::{Diop, USUAL_MOST};
 use oxorb_object::{Ior, profile_tag};
+use oxorb_protocols::datagram::{Diop, USUAL_MOST};
 use oxorb_testkit::peers::missing;
 use oxorb_testkit::watchdog;
 

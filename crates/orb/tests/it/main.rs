@@ -13,6 +13,7 @@ mod calls;
 mod cancels;
 mod classes;
 mod code_sets;
+mod config_files;
 mod config_page;
 mod configuration;
 mod copies;

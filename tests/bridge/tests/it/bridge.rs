@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use oxorb::bridge::{Bridge, Interfaces};
 use oxorb::policy::RelativeRoundtripTimeout;
 use oxorb::{
     Builder, ByteOrder, CharSet, CompletionStatus, Interface, Orb, SystemExceptionKind, Version,
     minor,
 };
-use oxorb_bridge::{Bridge, Interfaces};
 use oxorb_bridge_tests::parts::part::FailError;
 use oxorb_bridge_tests::parts::{Broken, Listener, ListenerRef, Pair, Part, PartRef};
 use oxorb_idl::source::{Memory, SourceMap};
-use oxorb_idltypes::Types;
+use oxorb_ifr::types::Types;
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::watchdog;
 

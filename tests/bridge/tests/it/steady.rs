@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use oxorb::__gen::Op;
+use oxorb::bridge::{Bridge, Interfaces};
 use oxorb::{Interface as _, ObjectRef, Orb, Outcome, Servant, Upcall};
-use oxorb_bridge::{Bridge, Interfaces};
 use oxorb_testkit::alloc::fewest_allocations;
 use oxorb_testkit::process::alone;
 

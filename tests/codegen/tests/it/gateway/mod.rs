@@ -4,7 +4,7 @@ use std::path::Path;
 
 use oxorb::Ref;
 use oxorb_dynamic::{DynamicServant, Exception, Invocation, Results, Signature, invoke, send};
-use oxorb_idltypes::{Interface, Types};
+use oxorb_ifr::types::{Interface, Types};
 
 /// Passes every request on to an object of the same interface.
 pub(crate) struct Gateway {

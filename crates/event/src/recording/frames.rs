@@ -1,0 +1,170 @@
+//! Records of a file, one after the other, those in chunks included.
+//!
+//! Framing is done here and not with the reader of the crate `mcap`, whose arithmetic overflows on chunks that contradict
+//! themselves.
+
+use std::io::{self, Read};
+
+use crate::recording::records::{Body, kind};
+use crate::recording::{Error, Limits};
+
+/// Step of reading a file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// A record of this kind is in the buffer.
+    Record(u8),
+    /// The footer was read: nothing follows.
+    Footer,
+    /// The file ends within a record or before the footer.
+    CutOff,
+}
+
+/// Reader of records.
+pub(crate) struct Frames<R> {
+    file: R,
+    limits: Limits,
+    chunk: Option<Chunk>,
+    /// Body of the record that was read last.
+    pub(crate) body: Vec<u8>,
+}
+
+/// A chunk that is being read.
+struct Chunk {
+    /// Octets of records that are left.
+    records: u64,
+    /// Octets of the chunk's record behind its records.
+    padding: u64,
+    /// 0: none was written.
+    crc: u32,
+    hasher: crc32fast::Hasher,
+}
+
+/// Why reading stops before a step is whole.
+enum Stop {
+    CutOff,
+    Error(Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Error(error.into())
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// Octets of a record's kind and length.
+const HEADER: u64 = 9;
+/// Octets of a chunk's header up to the name of its compression: times, size, checksum, length of the name.
+const CHUNK_HEADER: u64 = 32;
+/// Octets of the longest name of a compression that is read.
+const METHOD: u64 = 64;
+
+impl<R: Read> Frames<R> {
+    /// Reads records that follow the magic octets.
+    pub(crate) fn new(file: R, limits: Limits) -> Self {
+        Frames { file, limits, chunk: None, body: Vec::new() }
+    }
+
+    /// Reads the next record, or passes the start of a chunk.
+    pub(crate) fn step(&mut self) -> Result<Step, Error> {
+        loop {
+            match self.record() {
+                Ok(Some(step)) => return Ok(step),
+                Ok(None) => {}
+                Err(Stop::CutOff) => return Ok(Step::CutOff),
+                Err(Stop::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn record(&mut self) -> Result<Option<Step>, Stop> {
+        if self.chunk.as_ref().is_some_and(|chunk| chunk.records == 0) {
+            return self.end_chunk().map(|()| None);
+        }
+        self.body.clear();
+        self.read(HEADER)?;
+        let kind = self.body[0];
+        let octets = Body::new(kind, &self.body[1..]).ulonglong()?;
+        match (&self.chunk, kind) {
+            (None, kind::CHUNK) => self.begin_chunk(octets).map(|()| None),
+            (None, kind::FOOTER) => Ok(Some(Step::Footer)),
+            (Some(_), kind::SCHEMA | kind::CHANNEL | kind::MESSAGE) | (None, _) => {
+                self.limit(octets)?;
+                self.body.clear();
+                self.read(octets)?;
+                Ok(Some(Step::Record(kind)))
+            }
+            (Some(_), _) => Err(Error::ForeignInChunk(kind).into()),
+        }
+    }
+
+    fn begin_chunk(&mut self, octets: u64) -> Result<(), Stop> {
+        self.body.clear();
+        let rest = octets.checked_sub(CHUNK_HEADER).ok_or(Error::BadChunk)?;
+        self.read(CHUNK_HEADER)?;
+        let mut header = Body::new(kind::CHUNK, &self.body[16..]);
+        let (size, crc) = (header.ulonglong()?, header.ulong()?);
+        let method = u64::from(header.ulong()?);
+        let rest = rest.checked_sub(method + 8).ok_or(Error::BadChunk)?;
+        if method > METHOD {
+            return Err(Error::BadChunk.into());
+        }
+        self.body.clear();
+        self.read(method + 8)?;
+        let (name, stored) = self.body.split_at(method as usize);
+        if !name.is_empty() {
+            return Err(Error::Compressed(String::from_utf8_lossy(name).into_owned()).into());
+        }
+        let stored = Body::new(kind::CHUNK, stored).ulonglong()?;
+        let padding = rest.checked_sub(stored).ok_or(Error::BadChunk)?;
+        if stored != size {
+            return Err(Error::BadChunk.into());
+        }
+        self.chunk =
+            Some(Chunk { records: stored, padding, crc, hasher: crc32fast::Hasher::new() });
+        Ok(())
+    }
+
+    fn end_chunk(&mut self) -> Result<(), Stop> {
+        let Some(chunk) = self.chunk.take() else {
+            return Ok(());
+        };
+        if chunk.crc != 0 && chunk.crc != chunk.hasher.finalize() {
+            return Err(Error::Damaged.into());
+        }
+        let passed = io::copy(&mut (&mut self.file).take(chunk.padding), &mut io::sink())?;
+        match passed == chunk.padding {
+            true => Ok(()),
+            false => Err(Stop::CutOff),
+        }
+    }
+
+    /// Appends octets to the buffer, which grows with what is there and not with what is announced.
+    fn read(&mut self, octets: u64) -> Result<(), Stop> {
+        if let Some(chunk) = &mut self.chunk {
+            let left = chunk.records.checked_sub(octets);
+            chunk.records = left.ok_or(Error::BadChunk)?;
+        }
+        let start = self.body.len();
+        let read = (&mut self.file).take(octets).read_to_end(&mut self.body)?;
+        if (read as u64) < octets {
+            return Err(Stop::CutOff);
+        }
+        if let Some(chunk) = &mut self.chunk {
+            chunk.hasher.update(&self.body[start..]);
+        }
+        Ok(())
+    }
+
+    fn limit(&self, octets: u64) -> Result<(), Error> {
+        match octets <= self.limits.record as u64 {
+            true => Ok(()),
+            false => Err(Error::RecordTooLarge { octets, limit: self.limits.record }),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Entry point of the fuzz target of recordings: whatever the octets are, nothing may panic, hang, or exceed the limits.
+
+use crate::recording::{Limits, Playback, split_cdr};
+
+/// Reads `data` as a recording to its end.
+pub fn play(data: &[u8]) {
+    let limits = Limits { record: 4 << 10, descriptions: 4 << 10 };
+    let Ok(mut playback) = Playback::with_limits(data, limits) else {
+        return;
+    };
+    while let Ok(Some(message)) = playback.next_message() {
+        assert!(message.data.len() <= limits.record);
+        let _ = split_cdr(message.data);
+    }
+    assert!(playback.ending().is_some());
+}

@@ -1,0 +1,52 @@
+//! MCAP files: recordings of messages with their schemas, which existing viewers open (<https://mcap.dev/spec>).
+//!
+//! | to | see |
+//! |---|---|
+//! | write a recording | [`Recorder`] |
+//! | read one, whole or cut off | [`Playback`] |
+//! | mark CDR with its byte order, as viewers expect | [`cdr_header`], [`split_cdr`] |
+//!
+//! Schemas are OMG IDL (`omgidl`, named as IDL names types) and messages are CDR (`cdr`), which Foxglove and PlotJuggler
+//! read. Recordings are written by the crate `mcap` of the format's authors, without compression; they are read here, since
+//! a file may come from anywhere.
+//!
+//! ```
+//! use oxorb_event::recording::{CDR, Ending, Playback, Recorder, Schema, Topic, cdr_header};
+//!
+//! let mut recorder = Recorder::new(std::io::Cursor::new(Vec::new()))?;
+//! let idl = "struct Level { long value; };";
+//! let channel = recorder.topic(&Topic {
+//!     name: "/tank".to_owned(),
+//!     encoding: CDR.to_owned(),
+//!     schema: Some(Schema::idl("Level", idl)),
+//!     ..Topic::default()
+//! })?;
+//! let value = 7i32.to_le_bytes();
+//! recorder.write(channel, 1_000, 900, &[&cdr_header(true), &value])?;
+//! let file = recorder.finish()?.into_inner();
+//!
+//! let mut playback = Playback::new(file.as_slice())?;
+//! let message = playback.next_message()?.expect("one was written");
+//! assert_eq!(message.topic.schema.as_ref().unwrap().text(), Some(idl));
+//! assert_eq!((message.log_time, message.publish_time), (1_000, 900));
+//! assert_eq!(message.data, [0, 1, 0, 0, 7, 0, 0, 0]);
+//! assert!(playback.next_message()?.is_none());
+//! assert_eq!(playback.ending(), Some(&Ending::Complete));
+//! # Ok::<(), oxorb_event::recording::Error>(())
+//! ```
+
+mod cdr;
+mod error;
+mod frames;
+#[doc(hidden)]
+pub mod fuzz;
+mod playback;
+mod recorder;
+mod records;
+mod topic;
+
+pub use cdr::{CDR, cdr_header, split_cdr};
+pub use error::Error;
+pub use playback::{Ending, Limits, Message, Playback};
+pub use recorder::Recorder;
+pub use topic::{OMG_IDL, Schema, Topic};

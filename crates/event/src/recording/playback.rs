@@ -1,0 +1,226 @@
+//! Reading a recording, whatever wrote it and wherever it ends.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::io::{ErrorKind, Read};
+use std::sync::Arc;
+
+use crate::recording::frames::{Frames, Step};
+use crate::recording::records::{Body, Channel, MessageHeader, kind};
+use crate::recording::{Error, Schema, Topic};
+
+/// Limits of what a file may ask of its reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Octets of a record: of a message, a schema, an attachment. Memory for two of them is used at most.
+    pub record: usize,
+    /// Octets of the names, schemas and metadata of all topics together, which are kept until the end.
+    pub descriptions: usize,
+}
+
+impl Default for Limits {
+    /// 64 MiB each.
+    fn default() -> Self {
+        Limits { record: 64 << 20, descriptions: 64 << 20 }
+    }
+}
+
+/// A message of a recording. Borrows from the [`Playback`] until the next one is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message<'p> {
+    /// Stream that it belongs to.
+    pub topic: &'p Arc<Topic>,
+    /// Number of the message in its stream, as the writer counted.
+    pub sequence: u32,
+    /// Time when it was recorded, in nanoseconds since 1970 by custom.
+    pub log_time: u64,
+    /// Time when it was sent, in the unit of `log_time`.
+    pub publish_time: u64,
+    /// Octets in the encoding of the topic.
+    pub data: &'p [u8],
+}
+
+/// End of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The writer finished the file.
+    Complete,
+    /// The file ends in the middle, as after the writer was killed; the messages before that are whole.
+    CutOff,
+}
+
+/// Reader of a recording, from its first message to its last, in the order of the file.
+///
+/// Each step reads what the next record needs and keeps topics and schemas: memory is bounded by [`Limits`], time by the
+/// length of the file. Checksums of chunks are compared at the end of each chunk.
+pub struct Playback<R: Read> {
+    frames: Frames<R>,
+    limits: Limits,
+    schemas: HashMap<u16, Arc<Schema>>,
+    topics: HashMap<u16, Arc<Topic>>,
+    /// Octets of `schemas` and `topics`.
+    described: usize,
+    /// The message that was read last.
+    data: Vec<u8>,
+    ending: Option<Ending>,
+}
+
+impl<R: Read> Playback<R> {
+    /// Begins to read, with default limits.
+    ///
+    /// # Errors
+    /// [`Error::NotMcap`], also for a file shorter than its magic octets; [`Error::Io`].
+    pub fn new(file: R) -> Result<Self, Error> {
+        Self::with_limits(file, Limits::default())
+    }
+
+    /// [`new`](Self::new) with limits for files of unknown origin.
+    ///
+    /// # Errors
+    /// Those of [`new`](Self::new).
+    pub fn with_limits(mut file: R, limits: Limits) -> Result<Self, Error> {
+        let mut magic = [0; mcap::MAGIC.len()];
+        match file.read_exact(&mut magic) {
+            Ok(()) if magic == mcap::MAGIC => {}
+            Ok(()) => return Err(Error::NotMcap),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Err(Error::NotMcap),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(Playback {
+            frames: Frames::new(file, limits),
+            limits,
+            schemas: HashMap::new(),
+            topics: HashMap::new(),
+            described: 0,
+            data: Vec::new(),
+            ending: None,
+        })
+    }
+
+    /// Returns the next message, or `None` where the recording ends; [`ending`](Self::ending) says how.
+    ///
+    /// # Errors
+    /// [`Error`]: the file violates its format or a limit, or cannot be read. What follows is unknown then, and each
+    /// further call returns `None`.
+    pub fn next_message(&mut self) -> Result<Option<Message<'_>>, Error> {
+        if self.ending.is_some() {
+            return Ok(None);
+        }
+        let found = self.find_message();
+        match found {
+            Ok(Some(header)) => Ok(Some(Message {
+                topic: &self.topics[&header.channel],
+                sequence: header.sequence,
+                log_time: header.log_time,
+                publish_time: header.publish_time,
+                data: &self.data,
+            })),
+            Ok(None) => Ok(None),
+            Err(error) => {
+                self.ending = Some(Ending::CutOff);
+                Err(error)
+            }
+        }
+    }
+
+    /// Returns how the recording ended; `None` before [`next_message`](Self::next_message) has returned its last.
+    pub fn ending(&self) -> Option<&Ending> {
+        self.ending.as_ref()
+    }
+
+    /// Reads up to the next message, whose octets are in `data` then.
+    fn find_message(&mut self) -> Result<Option<MessageHeader>, Error> {
+        loop {
+            match self.frames.step()? {
+                Step::Footer => {
+                    self.ending = Some(Ending::Complete);
+                    return Ok(None);
+                }
+                Step::CutOff => {
+                    self.ending = Some(Ending::CutOff);
+                    return Ok(None);
+                }
+                Step::Record(kind) => {
+                    let body = Body::new(kind, &self.frames.body);
+                    match kind {
+                        kind::MESSAGE => {
+                            let (header, data) = body.message()?;
+                            if !self.topics.contains_key(&header.channel) {
+                                return Err(Error::UnknownTopic(header.channel));
+                            }
+                            self.data.clear();
+                            self.data.extend_from_slice(data);
+                            return Ok(Some(header));
+                        }
+                        kind::SCHEMA => {
+                            let (id, schema) = body.schema()?;
+                            self.keep(id, schema)?;
+                        }
+                        kind::CHANNEL => {
+                            let channel = body.channel()?;
+                            self.declare(channel)?;
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, id: u16, schema: Schema) -> Result<(), Error> {
+        let octets = schema.name.len() + schema.encoding.len() + schema.data.len();
+        if let Entry::Vacant(free) = self.schemas.entry(id) {
+            charge(&mut self.described, octets, &self.limits)?;
+            free.insert(Arc::new(schema));
+        }
+        Ok(())
+    }
+
+    /// Keeps a topic. Repetitions, as the summary at the end has them, change nothing.
+    fn declare(&mut self, channel: Channel) -> Result<(), Error> {
+        let Entry::Vacant(free) = self.topics.entry(channel.id) else {
+            return Ok(());
+        };
+        let schema = match channel.schema {
+            0 => None,
+            id => match self.schemas.get(&id) {
+                Some(schema) => Some(schema.clone()),
+                None => {
+                    return Err(Error::UnknownSchema { topic: channel.topic, schema: id });
+                }
+            },
+        };
+        let metadata = channel.metadata.iter();
+        let octets = metadata.map(|(name, value)| ENTRY + name.len() + value.len());
+        let octets = octets.sum::<usize>() + channel.topic.len() + channel.encoding.len();
+        charge(&mut self.described, octets, &self.limits)?;
+        free.insert(Arc::new(Topic {
+            name: channel.topic,
+            encoding: channel.encoding,
+            schema,
+            metadata: channel.metadata,
+        }));
+        Ok(())
+    }
+}
+
+impl<R: Read> fmt::Debug for Playback<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Playback")
+            .field("topics", &self.topics.len())
+            .field("ending", &self.ending)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Octets that an entry of metadata costs beside its text.
+pub(crate) const ENTRY: usize = 64;
+
+fn charge(described: &mut usize, octets: usize, limits: &Limits) -> Result<(), Error> {
+    *described = described.saturating_add(octets);
+    match *described <= limits.descriptions {
+        true => Ok(()),
+        false => Err(Error::DescriptionsTooLarge { limit: limits.descriptions }),
+    }
+}

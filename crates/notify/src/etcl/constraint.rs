@@ -1,0 +1,75 @@
+//! Constraints: what decides whether an event passes a filter.
+
+use std::fmt;
+
+use crate::etcl::evaluate::{Clock, Evaluation};
+use crate::etcl::node::Node;
+use crate::etcl::parse::parse;
+use crate::etcl::scratch::Scratch;
+use crate::etcl::value::Value;
+use crate::etcl::{Grammar, Mismatch, Options, ParseError, Subject};
+
+/// Constraint, parsed and checked: what decides whether an event passes a filter.
+///
+/// An event that lacks what the constraint names, or has it of another kind, is not matched, also under `not`; only
+/// `exist` tells whether something is there. Equal strings are equal octets; numbers are compared as integers of 64
+/// bits and more, or as doubles if one is a double.
+#[derive(Clone)]
+pub struct Constraint {
+    text: Box<str>,
+    /// `None` if there is nothing to ask: always true.
+    node: Option<Node>,
+    options: Options,
+}
+
+impl Constraint {
+    /// Parses and checks a constraint. The empty one, and one of blanks only, is true of every event.
+    pub fn parse(text: &str, grammar: Grammar) -> Result<Self, ParseError> {
+        Self::parse_with(text, grammar, Options::default())
+    }
+
+    /// Parses like [`parse`](Self::parse), by other rules and within other limits.
+    pub fn parse_with(text: &str, grammar: Grammar, options: Options) -> Result<Self, ParseError> {
+        Ok(Self { node: parse(text, grammar, &options)?, text: text.into(), options })
+    }
+
+    /// Returns the text that was parsed.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Reports whether the constraint is true of an event. One that cannot be evaluated is not matched.
+    pub fn matches(&self, event: Subject<'_>) -> bool {
+        self.evaluate(event).unwrap_or(false)
+    }
+
+    /// Evaluates like [`matches`](Self::matches), with the reason why an event cannot be evaluated.
+    pub fn evaluate(&self, event: Subject<'_>) -> Result<bool, Mismatch> {
+        self.run(event, Clock::System)
+    }
+
+    /// Evaluates like [`evaluate`](Self::evaluate), at another time than now: `$curtime` is `now`,
+    /// in 100 ns since 15 October 1582 (`TimeBase::TimeT`).
+    pub fn evaluate_at(&self, event: Subject<'_>, now: u64) -> Result<bool, Mismatch> {
+        self.run(event, Clock::At(now))
+    }
+
+    fn run(&self, event: Subject<'_>, clock: Clock) -> Result<bool, Mismatch> {
+        let Some(node) = &self.node else {
+            return Ok(true);
+        };
+        let scratch = Scratch::new(self.options.limits.work);
+        let evaluation =
+            Evaluation { subject: event, clock, scratch: &scratch, dialect: self.options.dialect };
+        match evaluation.value(node)? {
+            Value::Boolean(result) => Ok(result),
+            _ => Err(Mismatch::NotBoolean),
+        }
+    }
+}
+
+impl fmt::Debug for Constraint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Constraint").field(&self.text).finish()
+    }
+}

@@ -1,0 +1,182 @@
+//! Errors of parsing, and reasons why an event is not matched.
+
+use std::fmt;
+
+/// Constraint that is not one, with the place and the reason.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ParseError {
+    /// Octets of the text before the place.
+    pub at: usize,
+    /// Text at the place, shortened; empty at the end.
+    pub near: String,
+    /// The fault.
+    pub reason: Reason,
+}
+
+/// Fault of a constraint.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Reason {
+    /// A piece of the grammar is missing.
+    Expected {
+        /// The piece.
+        wanted: &'static str,
+        /// Instructions for the writer of the constraint; may be empty.
+        hint: &'static str,
+    },
+    /// A character that starts no word of the language.
+    UnknownCharacter(char),
+    /// A string without its closing quote.
+    OpenString,
+    /// A number beyond 64 bits, or beyond the range of a position.
+    NumberTooLarge,
+    /// A preference of the trader (`min`, `max`, `with`, `first`, `random`).
+    Preference,
+    /// A component (`$`) in the trader's own language.
+    ComponentInTcl,
+    /// An operand that an operator never accepts.
+    Operand {
+        /// The operator.
+        operator: &'static str,
+        /// Kind of operand that the operator accepts.
+        wanted: &'static str,
+        /// Kind of operand that is there.
+        found: &'static str,
+    },
+    /// A division by the literal zero.
+    DivisionByZero,
+    /// A constraint whose result is no boolean.
+    NotBoolean(&'static str),
+    /// More octets than [`Limits::length`](crate::etcl::Limits::length).
+    TooLong {
+        /// The limit, in octets.
+        limit: usize,
+    },
+    /// Deeper nesting than [`Limits::depth`](crate::etcl::Limits::depth).
+    TooDeep {
+        /// The limit, in levels.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expected { wanted, .. } => write!(f, "expected {wanted}"),
+            Self::UnknownCharacter(found) => write!(f, "{found:?} is no part of the language"),
+            Self::OpenString => f.write_str("the string has no closing quote: write \\' for a quote within it"),
+            Self::NumberTooLarge => f.write_str("the number is too large: numbers have 64 bits, positions 32"),
+            Self::Preference => f.write_str(
+                "min, max, with, first and random order a trader's offers and are no constraints: remove the word, or \
+                 write \\ before it if it is a name",
+            ),
+            Self::ComponentInTcl => f.write_str(
+                "the trader constraint language has no components: ask for the grammar EXTENDED_TCL, or name a property",
+            ),
+            Self::Operand { operator, wanted, found } => {
+                write!(f, "{operator} needs {wanted} and never accepts {found}")
+            }
+            Self::DivisionByZero => f.write_str("a division by zero is never matched"),
+            Self::NotBoolean(found) => {
+                write!(f, "the result is {found} and never a boolean: compare it with something")
+            }
+            Self::TooLong { limit } => {
+                write!(f, "the constraint is too long: the limit `length` is {limit} octets")
+            }
+            Self::TooDeep { limit } => {
+                write!(f, "the constraint is nested too deeply: the limit `depth` is {limit} levels")
+            }
+        }
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { at, near, reason } = self;
+        match near.is_empty() {
+            true => write!(f, "constraint, at octet {at} (the end): {reason}")?,
+            false => write!(f, "constraint, at octet {at} ({near:?}): {reason}")?,
+        }
+        let Reason::Expected { hint, .. } = reason else {
+            return Ok(());
+        };
+        match near.is_empty() {
+            true => f.write_str(", found the end")?,
+            false => write!(f, ", found {near:?}")?,
+        }
+        match hint.is_empty() {
+            true => Ok(()),
+            false => write!(f, ": {hint}"),
+        }
+    }
+}
+
+impl fmt::Debug for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Reason why an event cannot be evaluated, and so is not matched.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// The event has no such member, property, element or variable.
+    Missing,
+    /// A whole struct, union or sequence where a number, string or boolean is needed.
+    NotSimple,
+    /// A value that is no sequence or array where one is needed.
+    NoSequence,
+    /// A value that is no union where one is needed.
+    NoUnion,
+    /// Operands that cannot be compared or computed with each other.
+    Kinds,
+    /// A division by zero.
+    DivisionByZero,
+    /// A result beyond the range of numbers.
+    Overflow,
+    /// A result that is no boolean.
+    NotBoolean,
+    /// The event has two properties of one name (TAO refuses such events).
+    Duplicate,
+    /// Evaluation took more steps than [`Limits::work`](crate::etcl::Limits::work).
+    TooMuchWork,
+    /// The octets of the event do not fit its type.
+    Malformed(oxorb_cdr::Error),
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "the event has no such member, property, element or variable",
+            Self::NotSimple => "a whole struct, union or sequence stands where a simple value is needed",
+            Self::NoSequence => "a value that is no sequence or array stands where one is needed",
+            Self::NoUnion => "a value that is no union stands where one is needed",
+            Self::Kinds => "operands of these kinds cannot be compared or computed with each other",
+            Self::DivisionByZero => "a division by zero",
+            Self::Overflow => "a number beyond the range of numbers",
+            Self::NotBoolean => "the result is no boolean",
+            Self::Duplicate => "two properties of the event have the same name",
+            Self::TooMuchWork => {
+                "the event is too large for the constraint: raise the limit `work`, or shorten the constraint"
+            }
+            Self::Malformed(error) => return write!(f, "the event's octets do not fit its type: {error}"),
+        })
+    }
+}
+
+impl fmt::Debug for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+impl From<oxorb_cdr::Error> for Mismatch {
+    fn from(error: oxorb_cdr::Error) -> Self {
+        Self::Malformed(error)
+    }
+}

@@ -1,0 +1,70 @@
+//! Filters of the Notification Service: the extended trader constraint language (Notification Service 1.1, section 2.4).
+//!
+//! A [`Constraint`] is parsed and checked once, and then evaluated over events: structured events ([`Event`]), anys, and
+//! lists of properties ([`Properties`]). [`event_type`] holds the rules for the wildcards of event types.
+//!
+//! ```
+//! use oxorb_cdr::Any;
+//! use oxorb_notify::etcl::{Constraint, Event, Grammar, Subject};
+//!
+//! struct Alarm {
+//!     body: [(&'static str, Any); 2],
+//!     rest: Any,
+//! }
+//!
+//! impl Event for Alarm {
+//!     fn domain_name(&self) -> &str { "Telecom" }
+//!     fn type_name(&self) -> &str { "CommunicationsAlarm" }
+//!     fn event_name(&self) -> &str { "lost link" }
+//!     fn variable_header(&self, _at: usize) -> Option<(&str, &Any)> { None }
+//!     fn filterable_data(&self, at: usize) -> Option<(&str, &Any)> {
+//!         self.body.get(at).map(|(name, value)| (*name, value))
+//!     }
+//!     fn remainder_of_body(&self) -> &Any { &self.rest }
+//! }
+//!
+//! let alarm = Alarm {
+//!     body: [("severity", Any::new(4i16)), ("site", Any::new(String::from("Ulm")))],
+//!     rest: Any::default(),
+//! };
+//! let text = "$type_name == 'CommunicationsAlarm' and ($severity >= 3 or $site ~ 'UlmKöln')";
+//! let constraint = Constraint::parse(text, Grammar::Extended)?;
+//! assert!(constraint.matches(Subject::Structured(&alarm)));
+//!
+//! let error = Constraint::parse("$severity >= ", Grammar::Extended).unwrap_err();
+//! assert_eq!(
+//!     error.to_string(),
+//!     "constraint, at octet 13 (the end): expected a value, found the end: write a number, a string in '...', TRUE, \
+//!      FALSE, a name or a component such as $.header"
+//! );
+//! # Ok::<(), oxorb_notify::etcl::ParseError>(())
+//! ```
+//!
+//! Real-time cost: evaluation takes no lock and makes no system call (`$curtime` reads the clock). It allocates nothing for
+//! simple values, nor for values that lie in an any as received; it allocates for wide strings there, for anys within
+//! anys, for valuetypes, and for structs, unions and sequences that were put into an any and never sent. Time is in
+//! proportion to the length of the constraint times the octets of the event, and never more than [`Limits::work`] steps.
+
+mod arithmetic;
+mod constraint;
+mod error;
+mod evaluate;
+pub mod event_type;
+#[doc(hidden)]
+pub mod fuzz;
+mod node;
+mod octets;
+mod parse;
+mod part;
+mod path;
+mod scan;
+mod scratch;
+mod settings;
+mod subject;
+mod tree;
+mod value;
+
+pub use constraint::Constraint;
+pub use error::{Mismatch, ParseError, Reason};
+pub use settings::{Dialect, Grammar, Limits, Options};
+pub use subject::{Event, Properties, Subject};

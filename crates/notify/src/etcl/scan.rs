@@ -1,0 +1,203 @@
+//! Words of a constraint.
+
+use crate::etcl::{Dialect, ParseError, Reason};
+
+/// Word, or piece of punctuation.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Token<'t> {
+    /// A name, a keyword unless it is escaped.
+    Word {
+        text: &'t str,
+        escaped: bool,
+    },
+    Integer(u64),
+    Float(f64),
+    /// Text between the quotes, as written.
+    String(&'t str),
+    Symbol(&'static str),
+    End,
+}
+
+/// Punctuation, longest first.
+const SYMBOLS: [&str; 17] =
+    ["==", "!=", "<=", ">=", "<", ">", "(", ")", "[", "]", "+", "-", "*", "/", "~", "$", "."];
+
+/// Position in a text, and the rules for reading it.
+#[derive(Clone)]
+pub(crate) struct Scanner<'t> {
+    text: &'t str,
+    at: usize,
+    dialect: Dialect,
+}
+
+/// Meaning of a point and digits: within a component, `.0` is a position.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Within {
+    Expression,
+    Component,
+}
+
+impl<'t> Scanner<'t> {
+    pub(crate) fn new(text: &'t str, dialect: Dialect) -> Self {
+        Self { text, at: 0, dialect }
+    }
+
+    /// Returns the place of the next word.
+    pub(crate) fn place(&mut self) -> usize {
+        self.skip_blanks();
+        self.at
+    }
+
+    /// Returns an error about a place.
+    pub(crate) fn error_at(&self, at: usize, reason: Reason) -> ParseError {
+        /// Characters of the text that an error shows.
+        const SHOWN: usize = 20;
+        ParseError { at, near: self.text[at..].chars().take(SHOWN).collect(), reason }
+    }
+
+    /// Looks at the next word.
+    pub(crate) fn peek(&self, within: Within) -> Result<Token<'t>, ParseError> {
+        self.clone().next(within)
+    }
+
+    /// Takes the next word.
+    pub(crate) fn next(&mut self, within: Within) -> Result<Token<'t>, ParseError> {
+        self.skip_blanks();
+        let rest = &self.text[self.at..];
+        let Some(first) = rest.chars().next() else {
+            return Ok(Token::End);
+        };
+        match first {
+            'A'..='Z' | 'a'..='z' | '_' | '\\' => return self.word(),
+            '\'' => return self.string(),
+            '0'..='9' => return self.number(within),
+            '.' if within == Within::Expression
+                && rest[1..].starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                return self.number(within);
+            }
+            _ => {}
+        }
+        match SYMBOLS.iter().find(|symbol| rest.starts_with(**symbol)) {
+            Some(symbol) => {
+                self.at += symbol.len();
+                Ok(Token::Symbol(symbol))
+            }
+            None => Err(self.error_at(self.at, Reason::UnknownCharacter(first))),
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        let rest = &self.text[self.at..];
+        let blank =
+            |c: char| c.is_ascii_whitespace() || self.dialect == Dialect::Tao && !starts_word(c);
+        self.at += rest.find(|c| !blank(c)).unwrap_or(rest.len());
+    }
+
+    fn word(&mut self) -> Result<Token<'t>, ParseError> {
+        let start = self.at;
+        let rest = &self.text[start..];
+        let escaped = rest.starts_with('\\');
+        let name = &rest[usize::from(escaped)..];
+        let length =
+            name.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(name.len());
+        if length == 0 || escaped && !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            let hint = "after \\ stands a name that begins with a letter";
+            return Err(self.error_at(start, Reason::Expected { wanted: "a name", hint }));
+        }
+        self.at = start + usize::from(escaped) + length;
+        // TAO looks for the name with its backslash, and never finds it.
+        let text = match self.dialect {
+            Dialect::Standard => &name[..length],
+            Dialect::Tao => &self.text[start..self.at],
+        };
+        Ok(Token::Word { text, escaped })
+    }
+
+    fn string(&mut self) -> Result<Token<'t>, ParseError> {
+        let start = self.at;
+        let inside = &self.text[start + 1..];
+        let mut octets = inside.bytes().enumerate();
+        while let Some((at, octet)) = octets.next() {
+            match octet {
+                b'\'' => {
+                    self.at = start + at + 2;
+                    return Ok(Token::String(&inside[..at]));
+                }
+                b'\\' => drop(octets.next()),
+                _ => {}
+            }
+        }
+        Err(self.error_at(start, Reason::OpenString))
+    }
+
+    fn number(&mut self, within: Within) -> Result<Token<'t>, ParseError> {
+        let start = self.at;
+        let rest = &self.text[start..];
+        let whole = digits(rest);
+        let (length, is_float) = match within {
+            Within::Component => (whole, false),
+            Within::Expression => self.float(rest, whole),
+        };
+        self.at = start + length;
+        let token = match is_float {
+            false => rest[..length].parse().map(Token::Integer).ok(),
+            true => rest[..length].parse().map(Token::Float).ok(),
+        };
+        token.ok_or_else(|| self.error_at(start, Reason::NumberTooLarge))
+    }
+
+    /// Length of a number that begins with so many digits, and whether it is one with a fraction or exponent.
+    fn float(&self, rest: &str, whole: usize) -> (usize, bool) {
+        let mut length = whole;
+        let mut is_float = false;
+        if let Some(fraction) = rest[length..].strip_prefix('.') {
+            let digits = digits(fraction);
+            // `5.` is a number in the standard grammar only.
+            if digits > 0 || self.dialect == Dialect::Standard {
+                length += 1 + digits;
+                is_float = true;
+            }
+        }
+        let exponent = rest[length..].strip_prefix(['e', 'E']);
+        if let Some(exponent) = exponent
+            && (is_float || self.dialect == Dialect::Standard)
+        {
+            let sign = usize::from(exponent.starts_with(['+', '-']));
+            let digits = digits(&exponent[sign..]);
+            if digits > 0 && (sign == 1 || self.dialect == Dialect::Standard) {
+                length += 1 + sign + digits;
+                is_float = true;
+            }
+        }
+        (length, is_float)
+    }
+}
+
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
+}
+
+fn starts_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_\\'=!<>()[]+-*/~$.".contains(c)
+}
+
+/// Returns a string without its escapes.
+pub(crate) fn unescaped(written: &str) -> Box<str> {
+    let mut text = String::with_capacity(written.len());
+    let mut characters = written.chars();
+    while let Some(c) = characters.next() {
+        if c != '\\' {
+            text.push(c);
+            continue;
+        }
+        match characters.next() {
+            Some(escaped @ ('\'' | '\\')) => text.push(escaped),
+            other => {
+                text.push('\\');
+                text.extend(other);
+            }
+        }
+    }
+    text.into()
+}

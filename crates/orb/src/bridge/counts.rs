@@ -1,0 +1,49 @@
+//! Counts of the requests that a bridge passed on.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Counts of a [`Bridge`](crate::bridge::Bridge).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Two-way requests that were answered with results or a user exception.
+    pub answered: u64,
+    /// Oneway requests that were sent on.
+    pub oneways: u64,
+    /// Requests that ended with a system exception, of the target's or the bridge's own.
+    pub failed: u64,
+    /// Octets of the arguments of all of them. (Those of rewritten requests are not counted.)
+    pub octets: u64,
+    /// Requests or answers that were read and written anew: for their references, or because their octets could not stand in the
+    /// other message as they are.
+    pub rewritten: u64,
+    /// Objects that stand for references that went through.
+    pub references: u64,
+}
+
+/// Counts while they change.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) answered: AtomicU64,
+    pub(crate) oneways: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) octets: AtomicU64,
+    pub(crate) rewritten: AtomicU64,
+    pub(crate) references: AtomicU64,
+}
+
+impl Counts {
+    pub(crate) fn read(&self) -> Statistics {
+        Statistics {
+            answered: self.answered.load(Relaxed),
+            oneways: self.oneways.load(Relaxed),
+            failed: self.failed.load(Relaxed),
+            octets: self.octets.load(Relaxed),
+            rewritten: self.rewritten.load(Relaxed),
+            references: self.references.load(Relaxed),
+        }
+    }
+}
+
+pub(crate) fn add(count: &AtomicU64, number: u64) {
+    count.fetch_add(number, Relaxed);
+}

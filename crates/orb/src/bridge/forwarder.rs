@@ -1,0 +1,221 @@
+//! An object of the bridge.
+
+use std::cell::Cell;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use crate::{
+    ByteOrder, CompletionStatus, Ior, Outcome, Ref, Servant, SystemException, Upcall, minor,
+};
+use oxorb_cdr::{Encode as _, Relayed};
+use oxorb_core::{Answered, Op, Operation};
+
+use crate::bridge::bridge::Inner;
+use crate::bridge::counts::add;
+use crate::bridge::interfaces::Known;
+use crate::bridge::typed::Typed;
+
+static TWOWAY: Op = Op::twoway("");
+static ONEWAY: Op = Op::oneway("");
+
+/// Longest time that the target may take to say which interfaces it has.
+const IS_A: Duration = Duration::from_secs(10);
+
+/// Passes requests on to one target.
+pub(crate) struct Forwarder {
+    bridge: Weak<Inner>,
+    type_id: String,
+    /// References for requests in this machine's byte order, and in the other.
+    native: Ref,
+    foreign: Ref,
+    /// Serves operations with references.
+    typed: Arc<dyn Servant>,
+}
+
+impl Forwarder {
+    pub(crate) fn new(bridge: &Arc<Inner>, target: &Ior) -> Forwarder {
+        let native = Ref::new(&bridge.orb, target.clone());
+        let weak = Arc::downgrade(bridge);
+        let typed = Typed {
+            bridge: weak.clone(),
+            interfaces: bridge.interfaces.clone(),
+            type_id: target.type_id.clone(),
+            target: native.clone(),
+        };
+        Forwarder {
+            bridge: weak,
+            type_id: target.type_id.clone(),
+            native,
+            foreign: Ref::new(&bridge.foreign, target.clone()),
+            typed: oxorb_dynamic::servant(typed),
+        }
+    }
+
+    /// Passes a request on.
+    fn pass(&self, bridge: &Inner, mut upcall: Upcall<'_>, known: Option<&Known>) -> Outcome {
+        let values = match upcall.args(Relayed::rest) {
+            Ok(values) => values,
+            Err(rejected) => return upcall.reject(rejected),
+        };
+        add(&bridge.counts.octets, values.octets().len() as u64);
+        // For as long as the target runs it, so that the caller's priority goes on.
+        let _raised = match upcall.priority() {
+            Ok(priority) => priority.and_then(|it| bridge.orb.raise_thread(it).ok()),
+            Err(malformed) => return upcall.fail(malformed),
+        };
+        let target = match values.order() != ByteOrder::NATIVE {
+            false => &self.native,
+            true => &self.foreign,
+        };
+        let hurried;
+        let target = match upcall.deadline() {
+            None => target,
+            Some(end) => {
+                hurried = target.with_timeout(end.saturating_duration_since(Instant::now()));
+                &hurried
+            }
+        };
+        let passed = match upcall.expects_reply() {
+            true => call(bridge, target, upcall, &values, known),
+            false => send(bridge, target, upcall, &values),
+        };
+        match passed {
+            Ok(outcome) => outcome,
+            Err((upcall, exception)) if known.is_some() && exception == NOT_ALIKE => {
+                self.rewrite(bridge, upcall)
+            }
+            Err((upcall, exception)) => {
+                add(&bridge.counts.failed, 1);
+                upcall.fail(exception)
+            }
+        }
+    }
+
+    /// Passes a request on whose operation is known, its values read and written anew.
+    fn rewrite(&self, bridge: &Inner, upcall: Upcall<'_>) -> Outcome {
+        add(&bridge.counts.rewritten, 1);
+        self.typed.dispatch(upcall)
+    }
+}
+
+/// A request that was not passed on, and why.
+type NotPassed<'r> = (Upcall<'r>, SystemException);
+
+fn call<'r>(
+    bridge: &Inner,
+    target: &Ref,
+    upcall: Upcall<'r>,
+    values: &Relayed<'r>,
+    known: Option<&Known>,
+) -> Result<Outcome, NotPassed<'r>> {
+    let operation = Operation { name: upcall.operation(), ..Operation::from(&TWOWAY) };
+    let mut upcall = Some(upcall);
+    let called = target.invoke_dynamic(
+        operation,
+        |e| values.encode(e),
+        |answered| upcall.take().map(|upcall| answer(bridge, upcall, answered, known)),
+    );
+    match (called, upcall) {
+        (Ok(Some(outcome)), _) => Ok(outcome),
+        (Err(exception), Some(upcall)) => Err((upcall, exception)),
+        (Ok(None) | Err(_), _) => unreachable!("an answer is read once, and no exception is one"),
+    }
+}
+
+fn answer(
+    bridge: &Inner,
+    upcall: Upcall<'_>,
+    answered: Answered<'_>,
+    known: Option<&Known>,
+) -> Outcome {
+    add(&bridge.counts.answered, 1);
+    match (upcall.pass_on(answered), known) {
+        (Ok(outcome), _) => outcome,
+        (Err((upcall, answered)), Some(known)) => {
+            add(&bridge.counts.rewritten, 1);
+            oxorb_dynamic::answer(upcall, &known.signature, answered)
+        }
+        (Err((upcall, _)), None) => {
+            upcall.fail(SystemException { completed: CompletionStatus::Yes, ..NOT_ALIKE })
+        }
+    }
+}
+
+fn send<'r>(
+    bridge: &Inner,
+    target: &Ref,
+    upcall: Upcall<'r>,
+    values: &Relayed<'r>,
+) -> Result<Outcome, NotPassed<'r>> {
+    let operation = Operation { name: upcall.operation(), ..Operation::from(&ONEWAY) };
+    match target.send_dynamic(operation, |e| values.encode(e)) {
+        Ok(()) => {
+            add(&bridge.counts.oneways, 1);
+            Ok(upcall.done())
+        }
+        Err(exception) => Err((upcall, exception)),
+    }
+}
+
+impl Servant for Forwarder {
+    fn repository_id(&self) -> &str {
+        &self.type_id
+    }
+
+    fn is_a(&self, id: &str) -> bool {
+        self.native.with_timeout(IS_A).is_a(id).unwrap_or(false)
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        let Some(bridge) = self.bridge.upgrade() else {
+            return upcall.fail(GONE);
+        };
+        let Some(_within) = Within::enter() else {
+            add(&bridge.counts.failed, 1);
+            return upcall.fail(LOOP);
+        };
+        let known = bridge.interfaces.operation(&self.type_id, upcall.operation());
+        match known {
+            Some(known) if known.references => self.rewrite(&bridge, upcall),
+            known => self.pass(&bridge, upcall, known),
+        }
+    }
+}
+
+thread_local! {
+    static DEPTH: Cell<u8> = const { Cell::new(0) };
+}
+
+/// Requests that a thread may pass on within one another: a target that leads, or forwards, to the bridge itself would call on
+/// until the stack ends.
+const DEEPEST: u8 = 16;
+
+/// Guard of a request that is being passed on.
+struct Within;
+
+impl Within {
+    fn enter() -> Option<Within> {
+        let depth = DEPTH.get();
+        (depth < DEEPEST).then(|| {
+            DEPTH.set(depth + 1);
+            Within
+        })
+    }
+}
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+const LOOP: SystemException =
+    SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);
+
+/// Values cannot stand in the other message as they are, which is known before anything is sent.
+const NOT_ALIKE: SystemException =
+    SystemException::marshal(minor::marshal::NOT_ALIKE, CompletionStatus::No);
+
+/// The bridge ends.
+pub(crate) const GONE: SystemException =
+    SystemException::transient(minor::transient::CONNECTION_CLOSED, CompletionStatus::No);

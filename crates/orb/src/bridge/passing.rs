@@ -1,0 +1,119 @@
+//! References that pass through the bridge.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::{CompletionStatus, Interface as _, Ior, ObjectRef, Poa, Ref, SystemException, minor};
+use oxorb_cdr::{Dynamic, RawProfile, RawReference};
+
+use oxorb_object::TaggedProfile;
+
+use crate::bridge::bridge::{Inner, MOST_REFERENCES};
+use crate::bridge::counts::add;
+use crate::bridge::forwarder::Forwarder;
+
+/// Objects that stand for references which went through, and what they stand for.
+pub(crate) struct Passing {
+    poa: Poa,
+    known: Mutex<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    /// Reference of the bridge that stands for a reference, by the latter.
+    here: HashMap<Ior, Ior>,
+    /// The reference for which an object of the bridge stands.
+    there: HashMap<Ior, Ior>,
+}
+
+impl Passing {
+    pub(crate) fn new(poa: Poa) -> Passing {
+        Passing { poa, known: Mutex::default() }
+    }
+}
+
+impl Inner {
+    /// Changes the references in a value.
+    ///
+    /// # Errors
+    /// IMP_LIMIT: [`MOST_REFERENCES`]; what hindered an object of the bridge.
+    pub(crate) fn rewrite(
+        self: &Arc<Self>,
+        value: &mut Dynamic,
+        completed: CompletionStatus,
+    ) -> Result<(), SystemException> {
+        match value {
+            Dynamic::Reference(raw) if !raw.is_nil() => {
+                *raw = from_ior(&self.other_side(&to_ior(raw), completed)?);
+            }
+            Dynamic::Struct(fields) => {
+                for field in fields {
+                    self.rewrite(&mut field.value, completed)?;
+                }
+            }
+            Dynamic::Union(selected) => {
+                if let Some(member) = &mut selected.member {
+                    self.rewrite(&mut member.value, completed)?;
+                }
+            }
+            Dynamic::Sequence(items) | Dynamic::Array(items) => {
+                for item in items {
+                    self.rewrite(item, completed)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Returns what a reference is on the other side of the bridge.
+    fn other_side(
+        self: &Arc<Self>,
+        ior: &Ior,
+        completed: CompletionStatus,
+    ) -> Result<Ior, SystemException> {
+        let mut known = self.passing.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ior) = known.there.get(ior).or_else(|| known.here.get(ior)) {
+            return Ok(ior.clone());
+        }
+        if known.here.len() >= MOST_REFERENCES {
+            return Err(SystemException::imp_limit(minor::imp_limit::BRIDGED, completed));
+        }
+        let servant = Arc::new(Forwarder::new(self, ior));
+        let object = self.passing.poa.activate_servant(servant);
+        let object = object.map_err(|_| crate::bridge::forwarder::GONE)?;
+        let here = as_sent(&object);
+        known.here.insert(ior.clone(), here.clone());
+        known.there.insert(here.clone(), ior.clone());
+        add(&self.counts.references, 1);
+        Ok(here)
+    }
+
+    /// Remembers what an object of the bridge stands for.
+    pub(crate) fn stands_for(&self, object: &ObjectRef, target: &Ior) {
+        let mut known = self.passing.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let here = as_sent(object.reference());
+        known.here.insert(target.clone(), here.clone());
+        known.there.insert(here, target.clone());
+    }
+}
+
+fn as_sent(object: &Ref) -> Ior {
+    object.ior().clone()
+}
+
+fn to_ior(raw: &RawReference) -> Ior {
+    let profiles = raw
+        .profiles
+        .iter()
+        .map(|profile| TaggedProfile { tag: profile.tag, data: profile.data.clone() });
+    Ior { type_id: raw.type_id.clone(), profiles: profiles.collect() }
+}
+
+fn from_ior(ior: &Ior) -> RawReference {
+    let profiles = ior
+        .profiles
+        .iter()
+        .map(|profile| RawProfile { tag: profile.tag, data: profile.data.clone() });
+    RawReference { type_id: ior.type_id.clone(), profiles: profiles.collect() }
+}

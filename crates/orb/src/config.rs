@@ -1,0 +1,54 @@
+//! Configuration from TOML files, and personalities: combinations that were thought through.
+//!
+//! A file says in `[orb]` what `-ORB` arguments say, under the same names, and describes threadpools:
+//!
+//! ```toml
+//! personality = "avionics"            # what all else is put over; may be left out
+//!
+//! [orb]
+//! RoundTripTimeout = 250              # -ORBRoundTripTimeout 250
+//! ListenEndpoints = ["iiop://:5000"]  # given several times
+//! LockMemory = true                   # 1
+//!
+//! [threadpool.control]                # found by its name
+//! borrowing = false
+//! stack_size = 262144
+//! buffering = { requests = 64, octets = 65536 }
+//!
+//! [[threadpool.control.lane]]
+//! name = "50 Hz"                      # for people
+//! priority = 32000                    # CORBA's, 0 to 32767
+//! threads = 2
+//! dynamic = 4
+//! cpu = 1
+//!
+//! [schedule]                          # what the ORB enforces
+//! table = "schedule.json"             # from `oxorb sched emit --language json`; relative to this file
+//! measure = true                      # response and processor times, for `oxorb sched watch`
+//!
+//! [access]                            # who may call what; the first rule that matches decides
+//! default = "deny"                    # what no rule matches; has to be said
+//!
+//! [[access.rule]]
+//! allow = ["tls:CN=alice,O=Bank", "uid:1000", "10.0.0.0/8"]   # or deny; "all"
+//! object = "accounts/*"               # POAs below the root, and the object id
+//! interface = "IDL:bank/Account:1.0"
+//! operation = ["balance", "deposit"]
+//! protected = true                    # over TLS only
+//! ```
+//!
+//! The personalities that come with OxORB are such files: [`PERSONALITIES`].
+//!
+//! Reading is for the start of a process; nothing here is on a request's path.
+
+mod access;
+mod error;
+mod file;
+mod personality;
+mod schedule;
+mod text;
+mod threadpool;
+
+pub use error::ConfigError;
+pub use file::Configuration;
+pub use personality::{PERSONALITIES, Personality};

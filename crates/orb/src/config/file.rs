@@ -1,0 +1,271 @@
+//! Reader of configuration files: from text to settings and threadpools.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use oxorb_core::{AccessRules, Options, RunTimeScheduler, Threadpool};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::config::{ConfigError, PERSONALITIES};
+use crate::config::{access, schedule, threadpool};
+
+/// Content of a file, read and checked for its form.
+#[derive(Clone, Debug, Default)]
+pub struct Configuration {
+    /// Settings, those of the personality before those of the file.
+    settings: Vec<Setting>,
+    threadpools: Vec<(String, Threadpool)>,
+    schedule: Option<Arc<RunTimeScheduler>>,
+    access: Option<Arc<AccessRules>>,
+}
+
+/// Value of `[orb]`, as an argument would give it.
+#[derive(Clone, Debug)]
+struct Setting {
+    place: (String, usize),
+    name: String,
+    value: String,
+}
+
+impl Configuration {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is not as the [crate] says.
+    pub fn read(path: &Path) -> Result<Configuration, ConfigError> {
+        let origin = path.display().to_string();
+        let text = crate::config::text::read(path).map_err(|problem| ConfigError {
+            origin: origin.clone(),
+            line: None,
+            problem,
+        })?;
+        Configuration::parse(&text, &origin)
+    }
+
+    /// A personality by its name, or, if there is a `.` or `/` in it, the file of one's own.
+    ///
+    /// # Errors
+    /// For an unknown name, with those that there are.
+    pub fn personality(name: &str) -> Result<Configuration, ConfigError> {
+        if let Some(known) = PERSONALITIES.iter().find(|known| known.name == name) {
+            return Configuration::parse(known.text, &format!("personality {name}"));
+        }
+        if name.contains(['.', '/']) {
+            return Configuration::read(Path::new(name));
+        }
+        let names = PERSONALITIES.map(|known| known.name).join(", ");
+        Err(ConfigError {
+            origin: format!("personality {name}"),
+            line: None,
+            problem: format!(
+                "there is none of this name; there are {names}, and your own by file name"
+            ),
+        })
+    }
+
+    /// The table of an analysed schedule, as `oxorb sched emit --language json` writes it: what `[schedule]` names.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no such table.
+    pub fn schedule(path: &Path) -> Result<Configuration, ConfigError> {
+        Ok(Configuration {
+            schedule: Some(Arc::new(schedule::load(path)?)),
+            ..Configuration::default()
+        })
+    }
+
+    /// Reads the text of a file; `origin` is what errors call it.
+    ///
+    /// ```
+    /// use oxorb::config::Configuration;
+    ///
+    /// let read = Configuration::parse("[orb]\nRoundTripTimeout = 250\n", "oxorb.toml")?;
+    /// let mut options = oxorb_core::Options::default();
+    /// read.apply(&mut options)?;
+    /// assert_eq!(options.round_trip_timeout.unwrap().as_millis(), 250);
+    ///
+    /// let error = Configuration::parse("[orb\n", "oxorb.toml").unwrap_err();
+    /// assert!(error.to_string().starts_with("oxorb.toml:1: "));
+    /// # Ok::<(), oxorb::config::ConfigError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// With the line, for what is not TOML or not known here.
+    pub fn parse(text: &str, origin: &str) -> Result<Configuration, ConfigError> {
+        let source = Source { text, origin };
+        let table = DeTable::parse(text).map_err(|error| ConfigError {
+            origin: origin.to_owned(),
+            line: error.span().map(|span| source.line(span.start)),
+            problem: error.message().to_owned(),
+        })?;
+        let table = table.get_ref();
+        let mut read = match table.get("personality") {
+            None => Configuration::default(),
+            Some(name) => Configuration::personality(source.text(name)?)?,
+        };
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "personality" => {}
+                "orb" => read.take_settings(&source, source.table(value)?)?,
+                "threadpool" => {
+                    for (name, pool) in source.table(value)? {
+                        let plan =
+                            threadpool::read(&source, source.table(pool)?, key.span().start)?;
+                        let name = name.get_ref().to_string();
+                        read.threadpools.retain(|(known, _)| *known != name);
+                        read.threadpools.push((name, plan));
+                    }
+                }
+                "schedule" => {
+                    let folder = Path::new(origin).parent().unwrap_or(Path::new(""));
+                    let (table, at) = (source.table(value)?, key.span().start);
+                    let scheduler = schedule::read(&source, table, at, folder)?;
+                    read.schedule = Some(Arc::new(scheduler));
+                }
+                "access" => {
+                    let rules = access::read(&source, source.table(value)?, key.span().start)?;
+                    read.access = Some(Arc::new(rules));
+                }
+                _ => {
+                    let known = ["personality", "orb", "threadpool", "schedule", "access"];
+                    return Err(source.unknown(key, &known));
+                }
+            }
+        }
+        Ok(read)
+    }
+
+    fn take_settings(
+        &mut self,
+        source: &Source<'_>,
+        table: &DeTable<'_>,
+    ) -> Result<(), ConfigError> {
+        for (key, value) in table {
+            let values = match value.get_ref() {
+                DeValue::Array(several) => several.iter().collect(),
+                _ => vec![value],
+            };
+            for value in values {
+                self.settings.push(Setting {
+                    place: (source.origin.to_owned(), source.line(key.span().start)),
+                    name: key.get_ref().to_string(),
+                    value: source.argument(value)?,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets in `options` what the file says; what it does not say stays.
+    ///
+    /// # Errors
+    /// With file and line, for an unknown name or a value it cannot have.
+    pub fn apply(&self, options: &mut Options) -> Result<(), ConfigError> {
+        for setting in &self.settings {
+            let Setting { place: (origin, line), name, value } = setting;
+            options.set(name, value).map_err(|error| ConfigError {
+                origin: origin.clone(),
+                line: Some(*line),
+                problem: format!("{name} = {value}: {}", error.problem),
+            })?;
+        }
+        if let Some(scheduler) = &self.schedule {
+            options.realtime.scheduler = Some(Arc::clone(scheduler));
+        }
+        if let Some(access) = &self.access {
+            options.access_rules = Some(Arc::clone(access));
+        }
+        Ok(())
+    }
+
+    /// The threadpools by their names, to be created with the ORB in this order.
+    pub fn threadpools(&self) -> &[(String, Threadpool)] {
+        &self.threadpools
+    }
+
+    /// Puts `over` over this: its settings win, its threadpools replace those of the same name.
+    pub fn extend(&mut self, over: Configuration) {
+        self.settings.extend(over.settings);
+        self.schedule = over.schedule.or(self.schedule.take());
+        self.access = over.access.or(self.access.take());
+        for (name, plan) in over.threadpools {
+            self.threadpools.retain(|(known, _)| *known != name);
+            self.threadpools.push((name, plan));
+        }
+    }
+}
+
+/// The text that is read, for places.
+pub(crate) struct Source<'s> {
+    text: &'s str,
+    pub(crate) origin: &'s str,
+}
+
+impl Source<'_> {
+    pub(crate) fn line(&self, at: usize) -> usize {
+        let before = self.text.as_bytes().get(..at).unwrap_or_default();
+        1 + before.iter().filter(|&&octet| octet == b'\n').count()
+    }
+
+    pub(crate) fn error(&self, at: usize, problem: impl Into<String>) -> ConfigError {
+        ConfigError {
+            origin: self.origin.to_owned(),
+            line: Some(self.line(at)),
+            problem: problem.into(),
+        }
+    }
+
+    pub(crate) fn unknown<K: AsRef<str>>(&self, key: &Spanned<K>, known: &[&str]) -> ConfigError {
+        let name = key.get_ref().as_ref();
+        let known = known.join(", ");
+        self.error(key.span().start, format!("nothing is called `{name}` here; there are {known}"))
+    }
+
+    pub(crate) fn text<'v>(&self, value: &'v Spanned<DeValue<'_>>) -> Result<&'v str, ConfigError> {
+        let wrong = || self.error(value.span().start, "a text in quotes is wanted");
+        value.get_ref().as_str().ok_or_else(wrong)
+    }
+
+    pub(crate) fn yes_or_no(&self, value: &Spanned<DeValue<'_>>) -> Result<bool, ConfigError> {
+        let wrong = || self.error(value.span().start, "true or false is wanted");
+        value.get_ref().as_bool().ok_or_else(wrong)
+    }
+
+    pub(crate) fn table<'v, 'i>(
+        &self,
+        value: &'v Spanned<DeValue<'i>>,
+    ) -> Result<&'v DeTable<'i>, ConfigError> {
+        let wrong = || self.error(value.span().start, "a table is wanted");
+        value.get_ref().as_table().ok_or_else(wrong)
+    }
+
+    pub(crate) fn number(
+        &self,
+        value: &Spanned<DeValue<'_>>,
+        most: u64,
+    ) -> Result<u64, ConfigError> {
+        let read = value
+            .get_ref()
+            .as_integer()
+            .and_then(|integer| u64::from_str_radix(integer.as_str(), integer.radix()).ok());
+        let wrong = || {
+            let range = format!("a number from 0 to {most} is wanted");
+            self.error(value.span().start, range)
+        };
+        read.filter(|number| *number <= most).ok_or_else(wrong)
+    }
+
+    /// Returns the value as a `-ORB` argument would have it.
+    fn argument(&self, value: &Spanned<DeValue<'_>>) -> Result<String, ConfigError> {
+        match value.get_ref() {
+            DeValue::String(text) => Ok(text.to_string()),
+            DeValue::Boolean(is) => Ok(u8::from(*is).to_string()),
+            DeValue::Integer(_) => self.number(value, u64::MAX).map(|number| number.to_string()),
+            _ => Err(self.error(
+                value.span().start,
+                "a text, a number, true or false is wanted, or several in brackets",
+            )),
+        }
+    }
+}

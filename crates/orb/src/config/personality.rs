@@ -1,0 +1,45 @@
+//! The combinations that come with OxORB.
+
+/// A named configuration. The text is a file as an application could write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Personality {
+    /// Name for `-ORBPersonality`.
+    pub name: &'static str,
+    /// Purpose.
+    pub purpose: &'static str,
+    /// The whole of it, in TOML.
+    pub text: &'static str,
+}
+
+/// All of them.
+///
+/// ```
+/// use oxorb::config::{Configuration, PERSONALITIES};
+///
+/// for personality in PERSONALITIES {
+///     Configuration::personality(personality.name)?;
+/// }
+/// # Ok::<(), oxorb::config::ConfigError>(())
+/// ```
+pub const PERSONALITIES: [Personality; 4] = [
+    Personality {
+        name: "avionics",
+        purpose: "a lane for each rate, private connections, SCHED_FIFO, locked memory, UNIX sockets before TCP, perfect hashing",
+        text: include_str!("../../personalities/avionics.toml"),
+    },
+    Personality {
+        name: "imaging",
+        purpose: "a thread for each connection, large messages, throughput before latency, TCP, active demultiplexing",
+        text: include_str!("../../personalities/imaging.toml"),
+    },
+    Personality {
+        name: "general",
+        purpose: "a few workers for many clients, connections that idle are closed",
+        text: include_str!("../../personalities/general.toml"),
+    },
+    Personality {
+        name: "tao",
+        purpose: "the defaults of TAO: direct priority mapping, ISO 8859-1, shared connections, no time-outs",
+        text: include_str!("../../personalities/tao.toml"),
+    },
+];

@@ -1,0 +1,131 @@
+//! A group that is listened to.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::multicast;
+use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
+
+use super::hear::Hearer;
+use super::place::Place;
+use super::reassembly::{Limits, Reassembly};
+use crate::datagram::link::lock;
+
+/// Time between two looks whether the socket was closed by the thread that serves it; it is joined
+/// again then.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Gives one link for all sources, and another one once that is closed.
+pub(crate) struct GroupAcceptor {
+    endpoint: Endpoint,
+    place: Place,
+    group: SocketAddr,
+    interface: Option<multicast::Interface>,
+    reassembly: Arc<Mutex<Reassembly>>,
+    state: Mutex<State>,
+    changed: Condvar,
+    closed: AtomicBool,
+}
+
+struct State {
+    /// The first link, which is there before anybody accepts.
+    first: Option<Hearer>,
+    /// Whether the link that was given last is closed.
+    over: Arc<AtomicBool>,
+}
+
+impl GroupAcceptor {
+    /// Joins the group of an endpoint.
+    pub(crate) fn listen(at: &Endpoint) -> Result<Self, ListenError> {
+        let failed = |error: io::Error| ListenError {
+            endpoint: Box::new(at.clone()),
+            address: at.place.clone(),
+            advice: advice(&error),
+            error,
+        };
+        let place = Place::of(at).ok_or_else(|| failed(io::ErrorKind::InvalidInput.into()))?;
+        let named = place.interface.as_deref();
+        let interface = named.map(multicast::interface).transpose();
+        let interface = interface.map_err(|error| ListenError {
+            advice: Some("the host has no such interface: name one, or an address of one"),
+            ..failed(error)
+        })?;
+        let socket = multicast::join(place.group, interface).map_err(failed)?;
+        let group = oxorb_sys::socket::local_address(&socket).map_err(failed)?;
+        let mut endpoint = Place { group, ..place.clone() }.endpoint(at);
+        // Judged for each packet, not for the one link.
+        let access = std::mem::take(&mut endpoint.access);
+        let limits = Limits { sources: place.sources, kept: place.kept, timeout: place.timeout };
+        let reassembly = Arc::new(Mutex::new(Reassembly::new(limits)));
+        let over = Arc::new(AtomicBool::new(false));
+        let first = Hearer::new(socket, group, access, Arc::clone(&reassembly), Arc::clone(&over));
+        Ok(Self {
+            endpoint,
+            place: Place { access: at.access.clone(), ..place },
+            group,
+            interface,
+            reassembly,
+            state: Mutex::new(State { first: Some(first), over }),
+            changed: Condvar::new(),
+            closed: AtomicBool::new(false),
+        })
+    }
+}
+
+impl Acceptor for GroupAcceptor {
+    fn accept(&self) -> io::Result<Box<dyn Link>> {
+        let mut state = lock(&self.state);
+        let since = Instant::now();
+        loop {
+            if self.closed.load(Ordering::Acquire) {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
+            if let Some(first) = state.first.take() {
+                return Ok(Box::new(first));
+            }
+            // Not at once, so that whoever has it closed each time does not keep this thread busy.
+            if state.over.load(Ordering::Acquire) && since.elapsed() >= LOOK {
+                let socket = multicast::join(self.group, self.interface)?;
+                state.over = Arc::new(AtomicBool::new(false));
+                return Ok(Box::new(Hearer::new(
+                    socket,
+                    self.group,
+                    self.place.access.clone(),
+                    Arc::clone(&self.reassembly),
+                    Arc::clone(&state.over),
+                )));
+            }
+            let waited = self.changed.wait_timeout(state, LOOK);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        let _state = lock(&self.state);
+        self.changed.notify_all();
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}
+
+/// Returns what the user may do about a group that cannot be joined.
+fn advice(error: &io::Error) -> Option<&'static str> {
+    Some(match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another process took the port without sharing it: choose another port, or stop it"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need a privilege (CAP_NET_BIND_SERVICE): choose a higher port"
+        }
+        io::ErrorKind::InvalidInput => {
+            "give an address of a group, such as miop://239.255.0.1:5000"
+        }
+        _ => "no route leads to groups: name the interface to listen on by interface=",
+    })
+}

@@ -1,0 +1,124 @@
+//! The transport.
+
+use std::io;
+use std::sync::OnceLock;
+
+use oxorb_sys::multicast;
+use oxorb_transport::{
+    Acceptor, Address, Endpoint, EndpointError, Facts, ListenError, Multicast, Notation, Part,
+    Publish, Scheme, Start, Transport,
+};
+
+use super::SCHEME;
+use super::acceptor::GroupAcceptor;
+use super::place;
+use super::profile::split;
+use super::send::{MOST_MESSAGE, Sender};
+use crate::datagram::link::facts;
+
+/// UDP multicast, IPv4 and IPv6: a message is one packet or several, and only goes to groups.
+#[derive(Debug, Default)]
+pub struct Groups {
+    sending: OnceLock<Sending>,
+}
+
+/// Settings by which packets leave.
+#[derive(Clone, Debug, Default)]
+struct Sending {
+    settings: Multicast,
+    interface: Option<multicast::Interface>,
+}
+
+impl Groups {
+    fn begin(&self, to: &Address, dscp: Option<u8>) -> io::Result<Start> {
+        let (group, _) = split(to).ok_or_else(|| {
+            let problem = format!("{to} is no address of a group");
+            io::Error::new(io::ErrorKind::InvalidInput, problem)
+        })?;
+        let usual;
+        let sending = match self.sending.get() {
+            Some(sending) => sending,
+            None => {
+                usual = Sending::default();
+                &usual
+            }
+        };
+        let Sending { settings, interface } = sending;
+        let socket = multicast::sender(group, *interface, settings.ttl, settings.loopback, dscp)?;
+        let sender = Sender::new(socket, group, settings.packet)?;
+        Ok(Start::Done(Box::new(sender)))
+    }
+}
+
+impl Transport for Groups {
+    fn scheme(&self) -> Scheme {
+        SCHEME
+    }
+
+    fn facts(&self) -> Facts {
+        facts(MOST_MESSAGE)
+    }
+
+    fn endpoints(
+        &self,
+        notation: Notation,
+        text: Part<'_>,
+    ) -> Result<Vec<Endpoint>, EndpointError> {
+        match notation {
+            Notation::Url => place::url(text),
+            Notation::Colon => Err(text.error("omniORB has no groups: write miop://ADDRESS:PORT")),
+        }
+    }
+
+    fn listen(&self, at: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError> {
+        Ok(Box::new(GroupAcceptor::listen(at)?))
+    }
+
+    /// Returns no address: an object belongs to no group until it is associated with one.
+    fn published(&self, _: &Endpoint, _: &[Publish]) -> io::Result<Vec<Address>> {
+        Ok(Vec::new())
+    }
+
+    /// Returns an address without a group's name, so that no reference leads there: calls to a
+    /// group reach this process over the network, too.
+    fn own_address(&self, at: &Endpoint) -> Address {
+        Address::new(SCHEME, &at.place)
+    }
+
+    fn is_fixed(&self, at: &Endpoint) -> bool {
+        place::group(&at.place).is_some_and(|group| group.port() != 0)
+    }
+
+    fn is_local(&self, _: &Endpoint) -> bool {
+        false
+    }
+
+    fn following(&self, at: &Endpoint, number: u32) -> Option<Endpoint> {
+        let mut group = place::group(&at.place)?;
+        let port = u32::from(group.port()).checked_add(number)?;
+        group.set_port(u16::try_from(port).ok().filter(|_| group.port() != 0)?);
+        let mut next = at.clone();
+        next.place = group.to_string();
+        Some(next)
+    }
+
+    fn prepare_multicast(&self, settings: &Multicast) -> Result<(), String> {
+        let interface = settings.interface.as_deref().map(|named| {
+            multicast::interface(named).map_err(|error| {
+                format!("interface={named}: {error}: name an interface of this host, or an address of one")
+            })
+        });
+        let sending = Sending { settings: settings.clone(), interface: interface.transpose()? };
+        let _ = self.sending.set(sending);
+        Ok(())
+    }
+
+    /// Never waits: members that are there are no condition.
+    fn start(&self, to: &Address) -> io::Result<Start> {
+        self.begin(to, None)
+    }
+
+    fn start_marked(&self, to: &Address, dscp: u8) -> io::Result<Start> {
+        self.begin(to, Some(dscp))
+    }
+}

@@ -1,0 +1,22 @@
+//! Protocols beside IIOP. Each joins a transport, messages and a profile of references, and is a feature:
+//!
+//! | feature | module | endpoints | what it is |
+//! |---|---|---|---|
+//! | `unix` | [`unix`] | `uiop://` | GIOP over UNIX sockets, as TAO has it |
+//! | `memory` | [`shm`] | `shm://` | GIOP over shared memory |
+//! | `datagrams` | [`datagram`] | `diop://`, `miop://` | GIOP over UDP, as TAO has it, and over multicast to groups |
+//! | `tls`, by `ring` or `aws-lc-rs` | [`tls`] | `iiops://` | GIOP over TLS (SSLIOP) |
+//!
+//! No protocol is on the way of another's requests, and no application uses this crate: the facade `oxorb` adds what its own
+//! features name.
+#![forbid(unsafe_code)]
+#![allow(unexpected_cfgs, reason = "loom is asked for by RUSTFLAGS alone")]
+
+#[cfg(feature = "datagrams")]
+pub mod datagram;
+#[cfg(feature = "memory")]
+pub mod shm;
+#[cfg(feature = "tls")]
+pub mod tls;
+#[cfg(feature = "unix")]
+pub mod unix;

@@ -1,0 +1,152 @@
+//! Listening.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::unix::Listening;
+use oxorb_sys::{descriptor, poll, socket};
+use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
+
+use crate::shm::segment::Sizes;
+use crate::shm::{Place, SCHEME, ShmLink, greeting, refused};
+
+/// Time that a client has to greet. It does so with its next system call.
+const GREETING_LIMIT: Duration = Duration::from_secs(1);
+
+/// Clients that have connected and not greeted yet; with one more, that which has waited longest is
+/// turned away.
+const MAX_UNGREETED: usize = 64;
+
+/// A UNIX socket whose clients bring shared memory along. Its file is removed when it is closed or
+/// dropped.
+#[derive(Debug)]
+pub struct ShmAcceptor {
+    socket: Listening,
+    /// Sizes of the largest memory that clients may bring.
+    max: Sizes,
+    /// Clients that have not greeted yet, in the order they came. Whoever accepts holds it: one thread
+    /// at a time.
+    waiting: Mutex<VecDeque<(OwnedFd, Instant)>>,
+}
+
+impl ShmAcceptor {
+    /// Listens on the place of `endpoint`. A file on which nobody listens any more is removed first.
+    ///
+    /// # Errors
+    /// [`ListenError`], which says what to do.
+    pub fn listen(endpoint: &Endpoint) -> Result<Self, ListenError> {
+        let listening = Listening::new(endpoint, SCHEME)?;
+        socket::set_blocking(&listening, false).map_err(|error| ListenError {
+            endpoint: Box::new(endpoint.clone()),
+            address: listening.address().to_string(),
+            error,
+            advice: None,
+        })?;
+        Ok(Self { max: Place::of(endpoint).sizes(), socket: listening, waiting: Mutex::default() })
+    }
+
+    /// Returns what has become of a client.
+    ///
+    /// # Errors
+    /// When the system has no descriptor or memory left, and the client is lost: whoever accepts makes room for others.
+    fn greeted(&self, client: OwnedFd) -> io::Result<Client> {
+        let received = greeting::receive(&client, self.max);
+        match received {
+            Ok(received) => {
+                let server = self.socket.address().clone();
+                let link = ShmLink::accepted(client, received, server);
+                Ok(link.map_or(Client::Nobody, |link| Client::Link(Box::new(link))))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Client::Silent(client)),
+            Err(error) => {
+                refused::close(client);
+                match descriptor::is_shortage(&error) {
+                    true => Err(error),
+                    false => Ok(Client::Nobody),
+                }
+            }
+        }
+    }
+}
+
+/// Leaves the closing of clients that have not greeted to who has time for it: any of them may have sent what is slow to close.
+fn turn_away(waiting: &mut VecDeque<(OwnedFd, Instant)>) {
+    for (client, _) in waiting.drain(..) {
+        refused::close(client);
+    }
+}
+
+impl Drop for ShmAcceptor {
+    fn drop(&mut self) {
+        turn_away(self.waiting.get_mut().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// A client that has connected.
+enum Client {
+    /// The client has greeted.
+    Link(Box<ShmLink>),
+    /// The client has not greeted yet.
+    Silent(OwnedFd),
+    /// The client cannot be talked with.
+    Nobody,
+}
+
+impl Acceptor for ShmAcceptor {
+    fn accept(&self) -> io::Result<Box<dyn Link>> {
+        // Nothing panics while it is held, and no state is ever half changed.
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            for _ in 0..waiting.len() {
+                let Some((client, since)) = waiting.pop_front() else {
+                    break;
+                };
+                match self.greeted(client)? {
+                    Client::Link(link) => return Ok(link),
+                    Client::Silent(client) if since.elapsed() < GREETING_LIMIT => {
+                        waiting.push_back((client, since));
+                    }
+                    Client::Silent(client) => refused::close(client),
+                    Client::Nobody => {}
+                }
+            }
+            match self.socket.accept() {
+                Ok(client) => match self.greeted(client)? {
+                    Client::Link(link) => return Ok(link),
+                    Client::Nobody => {}
+                    Client::Silent(client) => {
+                        if waiting.len() == MAX_UNGREETED
+                            && let Some((client, _)) = waiting.pop_front()
+                        {
+                            refused::close(client);
+                        }
+                        waiting.push_back((client, Instant::now()));
+                    }
+                },
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    let clients = waiting.iter().map(|(client, _)| client.as_fd());
+                    let all = clients.chain([self.socket.as_fd()]);
+                    let limit = (!waiting.is_empty()).then_some(GREETING_LIMIT);
+                    poll::any_readable(all, limit)?;
+                }
+                Err(error) => {
+                    if error.kind() == io::ErrorKind::NotConnected {
+                        turn_away(&mut waiting);
+                    }
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn close(&self) {
+        self.socket.close();
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        self.socket.endpoint()
+    }
+}

@@ -1,0 +1,64 @@
+//! Pages of a connection's memory, as this end wants them.
+
+use std::io;
+
+use oxorb_sys::shared::HUGE_PAGE;
+use oxorb_transport::Pages;
+
+use crate::shm::ShmLink;
+
+impl ShmLink {
+    /// Sets how the pages of the connection are handled, by this end.
+    ///
+    /// # Errors
+    /// In words, with what to change, when the system refuses it.
+    pub(crate) fn set_pages(&self, pages: Pages) -> io::Result<()> {
+        match pages {
+            Pages::OnDemand => Ok(()),
+            Pages::Resident { huge, locked } => {
+                let rooms = self.rooms.as_ref();
+                let resident = self
+                    .segment
+                    .make_resident(huge, locked)
+                    .and_then(|()| rooms.map_or(Ok(()), |rooms| rooms.make_resident(locked)));
+                resident.map_err(|error| refused(&error, huge, locked, self.memory()))
+            }
+            Pages::GivenBack(after) => {
+                let at = self.outgoing.at;
+                let rest = self.gate.rest(&self.segment, &self.blocks, at, after);
+                rest.map_err(|error| {
+                    let text = format!("pages of shared memory cannot be given back: {error}");
+                    io::Error::new(error.kind(), text)
+                })
+            }
+        }
+    }
+}
+
+/// Says what was refused, and what would help.
+fn refused(error: &io::Error, huge: bool, locked: bool, octets: usize) -> io::Error {
+    let advice = match (huge, locked) {
+        (true, _) if octets < HUGE_PAGE => format!(
+            "; a huge page has {HUGE_PAGE}: larger rings or blocks (ring=, blocks=) make room for one"
+        ),
+        (true, _) => "; that takes Linux 6.1, free memory in pieces of 2 MiB, and no `deny` in \
+                      /sys/kernel/mm/transparent_hugepage/shmem_enabled; `resident` does without"
+            .to_owned(),
+        (false, true) => "; CAP_IPC_LOCK or a larger `ulimit -l` allows it, smaller rings and \
+                          blocks (ring=, blocks=) need less"
+            .to_owned(),
+        (false, false) => {
+            "; that takes Linux 5.14 and the memory, smaller rings and blocks (ring=, \
+                           blocks=) need less"
+                .to_owned()
+        }
+    };
+    let what = match (huge, locked) {
+        (true, true) => "locked in huge pages",
+        (true, false) => "put into huge pages",
+        (false, true) => "locked in RAM",
+        (false, false) => "taken at once",
+    };
+    let text = format!("{octets} octets of shared memory cannot be {what}: {error}{advice}");
+    io::Error::new(error.kind(), text)
+}

@@ -1,0 +1,218 @@
+//! Pages of connections that rest, given back to the system.
+//!
+//! Each end gives back those of the ring and the blocks that it writes: nobody but this process can
+//! then have octets there that were not read. One thread of the process looks after all its
+//! connections that want this ([`Pages::GivenBack`](oxorb_transport::Pages)), and ends with the last
+//! of them. A write only sets a flag and looks at another; [`barrier`] has the thread pay for the
+//! order of the two.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::schedule::Schedule;
+use oxorb_sys::{barrier, thread};
+
+use crate::shm::blocks::Blocks;
+use crate::shm::ring::Direction;
+use crate::shm::segment::Segment;
+
+/// Gate that writes pass beside the thread that gives pages back, once there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Gate(OnceLock<Arc<Rest>>);
+
+/// A write that is going on.
+pub(crate) struct Passing<'g>(Option<&'g Rest>);
+
+impl Gate {
+    /// Begins a write. Waits only while pages are being given back, some microseconds for each
+    /// hundred of them.
+    #[inline]
+    pub(crate) fn pass(&self) -> Passing<'_> {
+        let rest = self.0.get();
+        if let Some(rest) = rest {
+            rest.writing.store(true, Ordering::Relaxed);
+            compiler_fence(Ordering::SeqCst);
+            if rest.giving_back.load(Ordering::Acquire) {
+                rest.wait();
+            }
+        }
+        Passing(rest.map(|rest| &**rest))
+    }
+
+    /// Gives the pages of a direction back whenever nothing was written for `after`. Nothing was
+    /// written yet.
+    ///
+    /// # Errors
+    /// When the system has no thread, or no barrier for all of them.
+    pub(crate) fn rest(
+        &self,
+        segment: &Arc<Segment>,
+        blocks: &Arc<Blocks>,
+        at: Direction,
+        after: Duration,
+    ) -> io::Result<()> {
+        let rest = Arc::new(Rest {
+            segment: Arc::clone(segment),
+            blocks: Arc::clone(blocks),
+            at,
+            after,
+            writing: AtomicBool::new(false),
+            giving_back: AtomicBool::new(false),
+            turn: Mutex::new(()),
+        });
+        if self.0.set(Arc::clone(&rest)).is_err() {
+            let text = "when pages are given back has been said already";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
+        }
+        look_after(&rest)
+    }
+}
+
+impl Drop for Passing<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(rest) = self.0 {
+            rest.writing.store(false, Ordering::Release);
+        }
+    }
+}
+
+/// State that the writers of a direction share with the thread that gives its pages back.
+#[derive(Debug)]
+struct Rest {
+    segment: Arc<Segment>,
+    blocks: Arc<Blocks>,
+    at: Direction,
+    /// Time without a write.
+    after: Duration,
+    writing: AtomicBool,
+    giving_back: AtomicBool,
+    /// Held while pages are being given back.
+    turn: Mutex<()>,
+}
+
+impl Rest {
+    /// Lets the other thread finish, and writes then.
+    #[cold]
+    fn wait(&self) {
+        self.writing.store(false, Ordering::Release);
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        // With the mutex held nobody gives back, and who takes it next makes a barrier first.
+        self.writing.store(true, Ordering::Relaxed);
+        drop(turn);
+    }
+
+    /// Gives the pages back, unless a write is going on, or something was not read.
+    fn give_back(&self) -> bool {
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        self.giving_back.store(true, Ordering::Relaxed);
+        // Whoever began to write before has said so; whoever begins from now on sees the flag.
+        let given = barrier::all_threads().is_ok()
+            && !self.writing.load(Ordering::Acquire)
+            && self.at.all_read(&self.segment).is_some()
+            && self.give_all_back();
+        self.giving_back.store(false, Ordering::Release);
+        given
+    }
+
+    fn give_all_back(&self) -> bool {
+        let (segment, at) = (&self.segment, self.at);
+        let blocks = segment.blocks();
+        let area = at.in_blocks(segment, 0);
+        let mut given = segment.give_back(at.in_ring(segment), segment.ring()).is_ok();
+        given &= blocks == 0
+            || self.blocks.while_free(segment, || {
+                // Fails only where it did for the ring.
+                let _ = segment.give_back(area, blocks);
+            });
+        given
+    }
+}
+
+/// A connection, as the thread that looks after all of them knows it.
+struct Known {
+    rest: Weak<Rest>,
+    after: Duration,
+    /// Octets that were written when it was looked at last.
+    written: u32,
+    since: Instant,
+    /// Whether nothing was written since the pages were given back.
+    is_empty: bool,
+}
+
+#[derive(Default)]
+struct Keeper {
+    known: Vec<Known>,
+    runs: bool,
+}
+
+static KEEPER: Mutex<Keeper> = Mutex::new(Keeper { known: Vec::new(), runs: false });
+/// Wakes the thread for a connection that wants it sooner.
+static NEWS: Condvar = Condvar::new();
+
+/// Longest time between two looks.
+const TICK: Duration = Duration::from_millis(500);
+
+fn keeper() -> MutexGuard<'static, Keeper> {
+    KEEPER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn look_after(rest: &Arc<Rest>) -> io::Result<()> {
+    let mut keeper = keeper();
+    if !keeper.runs {
+        barrier::register()?;
+        thread::Builder::new("oxorb-shm-pages").schedule(Schedule::default()).spawn(run)?;
+        keeper.runs = true;
+    }
+    keeper.known.push(Known {
+        rest: Arc::downgrade(rest),
+        after: rest.after,
+        written: 0,
+        since: Instant::now(),
+        is_empty: true,
+    });
+    NEWS.notify_one();
+    Ok(())
+}
+
+/// Looks after all connections until there are none.
+fn run() {
+    let mut keeper = keeper();
+    loop {
+        keeper.known.retain(|known| known.rest.strong_count() > 0);
+        if keeper.known.is_empty() {
+            keeper.runs = false;
+            return;
+        }
+        let mut tick = TICK;
+        for known in &mut keeper.known {
+            known.look();
+            tick = tick.min(known.after / 2);
+        }
+        let waited = NEWS.wait_timeout(keeper, tick.max(Duration::from_millis(1)));
+        keeper = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+impl Known {
+    fn look(&mut self) {
+        let Some(rest) = self.rest.upgrade() else {
+            return;
+        };
+        match rest.at.all_read(&rest.segment) {
+            Some(written) if written == self.written => {
+                if !self.is_empty && self.since.elapsed() >= self.after {
+                    self.is_empty = rest.give_back();
+                    // A lease that is out keeps them: not asked about at each look.
+                    self.since = Instant::now();
+                }
+            }
+            written => {
+                self.written = written.unwrap_or(self.written.wrapping_add(1));
+                (self.since, self.is_empty) = (Instant::now(), false);
+            }
+        }
+    }
+}

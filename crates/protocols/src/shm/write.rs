@@ -1,0 +1,320 @@
+//! Writing: into the ring, and large payloads into blocks beside it.
+
+use std::hint;
+use std::io::{self, IoSlice};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use oxorb_sys::{poll, socket};
+use oxorb_transport::WriteError;
+
+use crate::shm::ShmLink;
+use crate::shm::blocks::Block;
+use crate::shm::link::{CLOSED, LOOKS, SLICE};
+use crate::shm::ring::Told;
+use crate::shm::splices;
+use crate::shm::time::Clock;
+
+/// Octets from which on a payload goes into a block, if one is free.
+pub(crate) const LARGE: usize = oxorb_transport::LARGE;
+
+/// Octets from which on a message may have such payloads.
+pub(crate) const MANY: usize = LARGE;
+
+/// Octets that are shown to the peer at once, where a large message goes through the ring: it reads the
+/// first while this end copies the next.
+const PIECE: u32 = 32 << 10;
+
+/// A message on its way into the ring.
+struct Message<'l> {
+    link: &'l ShmLink,
+    /// Octets of the message that the peer was shown.
+    written: usize,
+    /// Number of octets that the reader was not shown yet.
+    hidden: usize,
+    /// Octets of the ring that they take.
+    put: u32,
+    /// Some were shown, and a reader that sleeps was not woken for them.
+    quiet: bool,
+    /// The number of the first octet of the ring that was not shown.
+    from: u32,
+    /// Clock of the wait for room, once there was one.
+    clock: Option<Clock>,
+}
+
+impl<'l> Message<'l> {
+    fn new(link: &'l ShmLink) -> Self {
+        Self {
+            link,
+            written: 0,
+            hidden: 0,
+            put: 0,
+            quiet: false,
+            from: link.outgoing.tail(),
+            clock: None,
+        }
+    }
+
+    /// Shows the peer what was put in since it was last shown something, and wakes it for what it was shown while it slept.
+    fn publish(&mut self) -> io::Result<()> {
+        if self.put > 0 || self.quiet {
+            self.link.publish(self.from)?;
+            self.written += self.hidden;
+            (self.hidden, self.put, self.quiet) = (0, 0, false);
+            self.from = self.link.outgoing.tail();
+        }
+        Ok(())
+    }
+
+    /// Shows the peer what was put in, unless it sleeps.
+    fn publish_quietly(&mut self) {
+        self.link.outgoing.publish_quietly(&self.link.segment);
+        self.written += self.hidden;
+        (self.hidden, self.put, self.quiet) = (0, 0, true);
+        self.from = self.link.outgoing.tail();
+    }
+
+    /// Returns the room for at most `wanted` octets, at least one; shows the peer what it has to read, and waits, where
+    /// there is none. `left`: octets of the payload that are still to go in.
+    fn room(&mut self, wanted: u32, left: usize) -> io::Result<u32> {
+        loop {
+            let room = self.link.outgoing.room(&self.link.segment, wanted)?;
+            if room > 0 {
+                return Ok(room.min(wanted));
+            }
+            self.publish()?;
+            let timeout = &self.link.write_timeout;
+            let clock = self.clock.get_or_insert_with(|| Clock::new(timeout));
+            self.link.wait_for_room(left, clock)?;
+        }
+    }
+
+    /// Puts octets into the ring.
+    fn put(&mut self, mut octets: &[u8]) -> io::Result<()> {
+        while !octets.is_empty() {
+            let wanted = octets.len().min((PIECE - self.put) as usize);
+            let room = self.room(wanted as u32, octets.len())?;
+            let (piece, behind) = octets.split_at(room as usize);
+            self.link.outgoing.put(&self.link.segment, piece);
+            octets = behind;
+            self.hidden += piece.len();
+            self.put += room;
+            if self.put == PIECE {
+                self.publish()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts octets into a block, and the block into the ring.
+    fn splice(&mut self, octets: &[u8], block: Block) -> io::Result<()> {
+        let Self { link, .. } = *self;
+        let mut at = link.outgoing.at.in_blocks(&link.segment, block.first);
+        let (first, rest) = octets.split_at(octets.len().min(splices::PIECE as usize));
+        link.segment.copy_in(at, first);
+        let put = self.put_block(block, first.len());
+        if put.is_err() {
+            link.blocks.give_back(block);
+        }
+        put?;
+        at += first.len();
+        let pieces = rest.chunks(splices::PIECE as usize);
+        for (number, piece) in pieces.enumerate() {
+            // A reader that slept is woken for the first piece, and for the last one if it has slept again.
+            match number {
+                0 => self.publish()?,
+                _ => self.publish_quietly(),
+            }
+            link.segment.copy_in(at, piece);
+            at += piece.len();
+            self.room(1, 1)?;
+            link.outgoing.show_more();
+            self.hidden += piece.len();
+            self.put += 1;
+        }
+        Ok(())
+    }
+
+    /// Puts a block into the ring of which so many octets are filled.
+    fn put_block(&mut self, block: Block, filled: usize) -> io::Result<()> {
+        self.room(1, 1)?;
+        let ticket = self.link.blocks.send(block);
+        self.link.outgoing.splice(&self.link.segment, block, ticket);
+        self.hidden += filled;
+        self.put += 1;
+        if self.put >= PIECE {
+            self.publish()?;
+        }
+        Ok(())
+    }
+}
+
+impl ShmLink {
+    /// Shows the peer what was put into the ring, from the octet with the number `from` on, and wakes it.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::BrokenPipe`] when it died before it read any of that.
+    #[inline]
+    pub(crate) fn publish(&self, from: u32) -> io::Result<()> {
+        match self.outgoing.publish(&self.segment) {
+            Told::Looks | Told::Woken => Ok(()),
+            Told::Watched if socket::ring(&self.socket).is_ok() => Ok(()),
+            told => self.nobody_told(told, from),
+        }
+    }
+
+    /// Handles a wake-up that reached no thread: the peer may be dead, or on its way to sleep.
+    #[cold]
+    fn nobody_told(&self, told: Told, from: u32) -> io::Result<()> {
+        if self.ended_by_peer() & CLOSED != 0 {
+            // It lives, and a thread of it may be taking the octets: the read that follows finds the end.
+            return Ok(());
+        }
+        if poll::is_hung_up(&self.socket) {
+            self.gone.store(true, Ordering::Release);
+            if self.outgoing.is_unread(&self.segment, from) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+        } else if told == Told::Watched {
+            self.unheard.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// A write that is large, or does not find the room at once.
+    #[inline(never)]
+    pub(crate) fn write_on(&self, slices: &[IoSlice<'_>]) -> Result<(), WriteError> {
+        let mut message = Message::new(self);
+        let failed = |written| move |error| WriteError { written, error };
+        for octets in slices.iter().map(|slice| &**slice) {
+            let put = match self.room_of(octets) {
+                Some(block) => message.put_block(block, octets.len()),
+                None => match self.block(octets.len()) {
+                    Some(block) => message.splice(octets, block),
+                    None => message.put(octets),
+                },
+            };
+            put.map_err(failed(message.written))?;
+        }
+        message.publish().map_err(failed(message.written))
+    }
+
+    /// Returns the room that octets are the content of, if they are that of one.
+    fn room_of(&self, octets: &[u8]) -> Option<Block> {
+        self.rooms.as_ref()?.of(octets)
+    }
+
+    /// Returns a block for a payload that is large enough for it, if one is free. None where its pieces take more than half of
+    /// the ring: a reader that lends waits until all of them are there.
+    fn block(&self, octets: usize) -> Option<Block> {
+        let octets = u32::try_from(octets).ok()?;
+        if octets < LARGE as u32 || octets.div_ceil(splices::PIECE) > self.segment.ring() / 2 {
+            return None;
+        }
+        self.blocks.take(&self.segment, octets)
+    }
+
+    /// Waits until the ring has room for `octets`, or half of it is free.
+    fn wait_for_room(&self, octets: usize, clock: &mut Clock) -> io::Result<()> {
+        let half = self.segment.ring() / 2;
+        let wanted = u32::try_from(octets).map_or(half, |octets| octets.min(half));
+        let enough = || self.outgoing.room(&self.segment, wanted);
+        let spin = self.spin();
+        // Of the whole write: a peer that reads slowly cannot stretch it.
+        let until = clock.passed() + spin;
+        while !spin.is_zero() && clock.left(until).is_some() {
+            for _ in 0..LOOKS {
+                if enough()? >= wanted {
+                    return Ok(());
+                }
+                hint::spin_loop();
+            }
+        }
+        loop {
+            if self.is_refused() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let Some(left) = clock.left(Duration::MAX) else {
+                return Err(io::ErrorKind::TimedOut.into());
+            };
+            if enough()? >= wanted {
+                return Ok(());
+            }
+            let over = || self.is_refused();
+            self.outgoing.sleep(&self.segment, wanted, left.min(SLICE), over)?;
+            if enough()? < wanted && poll::is_hung_up(&self.socket) {
+                self.gone.store(true, Ordering::Release);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use std::thread;
+
+    use oxorb_transport::Link as _;
+
+    use super::*;
+    use crate::shm::MIN_RING;
+    use crate::shm::lend::pair;
+
+    const BLOCKS: u32 = 1 << 20;
+
+    /// Payloads as long as pieces fill half of the ring, all of it, and go round it.
+    #[test]
+    fn a_payload_of_more_pieces_than_the_ring_has_octets_reaches_who_would_borrow_it() {
+        let half = (MIN_RING / 2 * splices::PIECE) as usize;
+        for octets in [half, half + 1, 2 * half + 1, 4 * half + 9] {
+            let [client, server] = pair(BLOCKS, false);
+            let late = Some(Duration::from_secs(20));
+            client.set_write_timeout(late).unwrap();
+            server.set_read_timeout(late).unwrap();
+            let payload: Vec<u8> = (0..octets).map(|octet| (octet % 251) as u8).collect();
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let mut slices = [b"head", &payload[..], b"end"].map(IoSlice::new);
+                    client.write(&mut slices).unwrap();
+                });
+                let lender = server.lender().unwrap();
+                let (mut read, mut leases) = (Vec::new(), 0);
+                while read.len() < octets + 7 {
+                    let left = octets + 7 - read.len();
+                    match lender.lease(left, true).unwrap() {
+                        Some(lease) => {
+                            leases += 1;
+                            read.extend(lease.to_vec());
+                        }
+                        None => assert_ne!(server.read(&mut read, left).unwrap(), 0),
+                    }
+                }
+                assert!(read == [b"head", &payload[..], b"end"].concat(), "{octets}");
+                assert_eq!(leases, u32::from(octets == half), "{octets}");
+            });
+        }
+    }
+
+    /// A reader that has fallen asleep over pieces which it was shown quietly is woken before the writer waits for it.
+    #[test]
+    fn what_was_shown_quietly_is_told_of_before_a_wait() {
+        let [client, server] = pair(BLOCKS, true);
+        let mut message = Message::new(&client);
+        message.put(b"head").unwrap();
+        message.publish().unwrap();
+        assert_eq!(server.read_now(&mut Vec::new(), 99).unwrap(), 4);
+        let again = server.read_now(&mut Vec::new(), 99).unwrap_err();
+        assert_eq!(again.kind(), io::ErrorKind::WouldBlock);
+        let descriptor = server.poll_fd().unwrap();
+        let told = || poll::readable(descriptor, Some(Duration::ZERO)).unwrap();
+        let room = client.outgoing.room(&client.segment, MIN_RING);
+        assert_eq!(room.unwrap(), MIN_RING);
+        client.outgoing.put(&client.segment, &[1; MIN_RING as usize]);
+        message.publish_quietly();
+        assert!(!told());
+        client.set_write_timeout(Some(Duration::from_millis(1))).unwrap();
+        let late = message.room(1, 1).unwrap_err();
+        assert_eq!(late.kind(), io::ErrorKind::TimedOut);
+        assert!(told(), "both ends wait for each other");
+    }
+}

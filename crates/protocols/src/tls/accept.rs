@@ -1,0 +1,273 @@
+//! Listening.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::IpAddr;
+use std::os::fd::AsFd as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::socket;
+use oxorb_transport::tcp::{TcpAcceptor, TcpLink};
+use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Refused};
+use rustls::{Connection, ServerConnection};
+
+use crate::tls::files::{Files, Loaded};
+use crate::tls::handshake::{Half, Step};
+use crate::tls::link::Side;
+
+/// Longest time that handshakes may go on which are under way when the endpoint is closed.
+const LAST: Duration = Duration::from_secs(1);
+
+/// Longest time that a client which was refused has to read why.
+const PARTING: Duration = Duration::from_secs(1);
+
+/// Most octets of such a client that are read and dropped.
+const PARTING_OCTETS: usize = 256 << 10;
+
+/// Clients that are told why they were refused, at most, beside the handshakes under way.
+const MAX_PARTING: usize = 64;
+
+/// A listening TCP socket whose clients are links over TLS.
+///
+/// Whoever waits in [`accept`](Acceptor::accept) makes all handshakes that are under way, in steps that never wait: none of
+/// them keeps another from its end. Each may take the time and the octets that it may, and there are so many at most: for a
+/// further one the address that has most of them loses its oldest.
+pub struct TlsAcceptor {
+    tcp: TcpAcceptor,
+    endpoint: Endpoint,
+    files: Arc<Files>,
+    closed: AtomicBool,
+    work: Mutex<Work>,
+}
+
+#[derive(Default)]
+struct Work {
+    under_way: Vec<UnderWay>,
+    parting: Vec<Parting>,
+    /// Set once the endpoint is closed: when the last handshake ends.
+    ends: Option<Instant>,
+}
+
+struct UnderWay {
+    half: Half,
+    until: Instant,
+    needs: Step,
+}
+
+struct Parting {
+    tcp: TcpLink,
+    until: Instant,
+    octets: usize,
+}
+
+impl TlsAcceptor {
+    /// Listens on the place of `endpoint`.
+    ///
+    /// # Errors
+    /// [`ListenError`], which says what to do: no certificate, an address that cannot be had.
+    pub(crate) fn listen(endpoint: &Endpoint, files: Arc<Files>) -> Result<Self, ListenError> {
+        let failed = |error, advice| ListenError {
+            endpoint: Box::new(endpoint.clone()),
+            address: endpoint.place.clone(),
+            error,
+            advice,
+        };
+        if let Err(why) = files.current().server {
+            let advice = "`oxorb cert new` makes some to try with";
+            return Err(failed(io::Error::new(io::ErrorKind::NotFound, why), Some(advice)));
+        }
+        let tcp = TcpAcceptor::listen(endpoint)?;
+        socket::set_blocking(&tcp, false).map_err(|error| failed(error, None))?;
+        Ok(Self {
+            endpoint: tcp.endpoint().clone(),
+            tcp,
+            files,
+            closed: AtomicBool::new(false),
+            work: Mutex::default(),
+        })
+    }
+
+    /// Takes a client that waits, if any, and goes on with the handshakes that are under way until one may be done.
+    fn next(&self, work: &mut Work) -> io::Result<Option<Box<dyn Link>>> {
+        let loaded = self.files.current();
+        if let Some(why) = self.files.complaint() {
+            let peer = "certificates".to_owned();
+            return Err(Refused { peer, why }.into());
+        }
+        if let Some(evicted) = self.begin(work, &loaded)? {
+            return Err(evicted.into());
+        }
+        self.turn(work, true)
+    }
+
+    /// Takes a client that waits, and begins its handshake. `None`: nobody waits.
+    fn begin(&self, work: &mut Work, loaded: &Loaded) -> io::Result<Option<Refused>> {
+        let tcp = match self.tcp.accept_link() {
+            Ok(tcp) => tcp,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let security = &loaded.security;
+        let evicted = work.make_room(security.handshakes);
+        let server = loaded.server.as_ref().map_err(Clone::clone);
+        let made = server.and_then(|config| {
+            ServerConnection::new(Arc::clone(config)).map_err(|error| error.to_string())
+        });
+        match made {
+            Ok(tls) => work.under_way.push(UnderWay {
+                half: Half::new(tcp, Connection::Server(tls), Side::Server),
+                until: Instant::now() + security.handshake_time,
+                needs: Step::Input,
+            }),
+            Err(why) => return Ok(Some(refused(&tcp, why))),
+        }
+        Ok(evicted)
+    }
+
+    /// Goes on with the handshakes that are under way when the endpoint is closed, for a while. In TLS 1.3 a client is done
+    /// before its server is, and may have sent a request: as a link it is told in order that nobody has read it, where a
+    /// connection that breaks would leave it in doubt.
+    fn finish(&self, work: &mut Work) -> io::Result<Box<dyn Link>> {
+        let ends = *work.ends.get_or_insert_with(|| Instant::now() + LAST);
+        // A client that is told why it was refused has read that, or will not; one that has said nothing has sent no request.
+        work.parting.clear();
+        work.under_way.retain(|it| it.half.has_begun());
+        for one in &mut work.under_way {
+            one.until = one.until.min(ends);
+        }
+        while !work.under_way.is_empty() {
+            // Whoever fails now hears nothing but the end.
+            if let Ok(Some(link)) = self.turn(work, false) {
+                return Ok(link);
+            }
+        }
+        *work = Work::default();
+        Err(io::ErrorKind::NotConnected.into())
+    }
+
+    /// Waits until a client waits, a handshake may get on, or the time of one is over. Goes on with those. `listening`: clients
+    /// may come.
+    fn turn(&self, work: &mut Work, listening: bool) -> io::Result<Option<Box<dyn Link>>> {
+        let now = Instant::now();
+        if let Some(refused) = work.late(now) {
+            return Err(refused.into());
+        }
+        let times = work.under_way.iter().map(|it| it.until);
+        let times = times.chain(work.parting.iter().map(|it| it.until));
+        let limit = times.min().map_or(Duration::MAX, |until| until.duration_since(now));
+        let listener = listening.then(|| (self.tcp.as_fd(), true));
+        let under_way = work.under_way.iter();
+        let under_way = under_way.map(|it| (it.half.fd(), it.needs == Step::Input));
+        let parting = work.parting.iter();
+        let parting = parting.map(|it| (it.tcp.poll_fd().expect("TCP has a descriptor"), true));
+        let all = listener.into_iter().chain(under_way).chain(parting);
+        let Some(ready) = socket::all_ready(all, limit)? else {
+            return Ok(None);
+        };
+        let ready = &ready[usize::from(listening)..];
+        let (clients, parting) = ready.split_at(work.under_way.len());
+        let mut ready = parting.iter();
+        work.parting.retain_mut(|it| !*ready.next().unwrap_or(&false) || it.goes_on());
+        // From behind, as some are taken out.
+        for at in (0..clients.len()).rev().filter(|at| clients[*at]) {
+            match work.under_way[at].half.step() {
+                Ok(Step::Done) => {
+                    let done = work.under_way.remove(at);
+                    return Ok(Some(Box::new(done.half.into_link())));
+                }
+                Ok(needs) => work.under_way[at].needs = needs,
+                Err(why) => {
+                    let failed = work.under_way.remove(at);
+                    let refused = refused(failed.half.tcp(), why);
+                    work.part(failed.half, now);
+                    return Err(refused.into());
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Work {
+    /// Ends one handshake where there are as many as there may be: the oldest of the address that has most.
+    fn make_room(&mut self, most: usize) -> Option<Refused> {
+        if self.under_way.len() < most {
+            return None;
+        }
+        let of = |it: &UnderWay| it.half.tcp().peer_address().ip();
+        let mut counts: HashMap<IpAddr, usize> = HashMap::new();
+        for one in &self.under_way {
+            *counts.entry(of(one)).or_default() += 1;
+        }
+        // Of equals the one that came first.
+        let at =
+            (0..self.under_way.len()).rev().max_by_key(|at| counts[&of(&self.under_way[*at])])?;
+        let evicted = self.under_way.remove(at);
+        let why = "its handshake made room for another one: as many were under way as may be (-ORBTlsHandshakes)";
+        Some(refused(evicted.half.tcp(), why.to_owned()))
+    }
+
+    /// Ends a handshake whose time is over.
+    fn late(&mut self, now: Instant) -> Option<Refused> {
+        self.parting.retain(|it| it.until > now);
+        let at = self.under_way.iter().position(|it| it.until <= now)?;
+        let late = self.under_way.remove(at);
+        let why = "its handshake took too long (-ORBTlsHandshakeTime)";
+        Some(refused(late.half.tcp(), why.to_owned()))
+    }
+
+    fn part(&mut self, half: Half, now: Instant) {
+        if self.parting.len() == MAX_PARTING {
+            self.parting.remove(0);
+        }
+        self.parting.push(Parting { tcp: half.part(), until: now + PARTING, octets: 0 });
+    }
+}
+
+impl Parting {
+    /// Drops what came. False: the client is gone, or has been told for long enough.
+    fn goes_on(&mut self) -> bool {
+        let mut dropped = Vec::new();
+        match self.tcp.read_now(&mut dropped, 16 << 10) {
+            Ok(0) => false,
+            Ok(octets) => {
+                self.octets += octets;
+                self.octets < PARTING_OCTETS
+            }
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+fn refused(tcp: &TcpLink, why: String) -> Refused {
+    Refused { peer: tcp.peer(), why }
+}
+
+impl Acceptor for TlsAcceptor {
+    fn accept(&self) -> io::Result<Box<dyn Link>> {
+        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if self.closed.load(Ordering::Acquire) {
+                return self.finish(&mut work);
+            }
+            match self.next(&mut work) {
+                Ok(Some(link)) => return Ok(link),
+                Ok(None) => {}
+                // It was closed meanwhile, and nobody may ask again: those under way are finished first.
+                Err(_) if self.closed.load(Ordering::Acquire) => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn close(&self) {
+        self.closed.store(true, Ordering::Release);
+        self.tcp.close();
+    }
+
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+}

@@ -1,0 +1,202 @@
+//! A handshake in steps that never wait.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd as _, BorrowedFd};
+
+use oxorb_sys::socket;
+use oxorb_transport::tcp::TcpLink;
+use oxorb_transport::{Link as _, PeerId};
+use rustls::Connection;
+
+use crate::tls::certificate::subject_of;
+use crate::tls::link::{Side, TlsLink};
+use crate::tls::words;
+
+/// Most octets of a handshake that are taken from a peer: some certificates on the way to a root, and room to spare.
+const MAX_OCTETS: usize = 64 << 10;
+
+/// Octets in front of each record.
+const HEADER: usize = 5;
+
+/// Most octets of a record without its header (RFC 8446, 5.2; some more in TLS 1.2).
+const MAX_RECORD: usize = (16 << 10) + 2048;
+
+/// A connection whose ends do not know each other yet.
+pub(crate) struct Half {
+    tcp: TcpLink,
+    tls: Connection,
+    side: Side,
+    records: Records,
+    /// Octets to be sent.
+    outgoing: Vec<u8>,
+    sent: usize,
+}
+
+/// Need of the next step of a handshake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The handshake is over.
+    Done,
+    /// Octets of the peer.
+    Input,
+    /// Room for ours.
+    Output,
+}
+
+impl Half {
+    pub(crate) fn new(tcp: TcpLink, tls: Connection, side: Side) -> Self {
+        Self { tcp, tls, side, records: Records::new(side.peer()), outgoing: Vec::new(), sent: 0 }
+    }
+
+    pub(crate) fn tcp(&self) -> &TcpLink {
+        &self.tcp
+    }
+
+    /// Reports whether anything came from the peer.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.records.received > 0
+    }
+
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.tcp.poll_fd().expect("TCP has a descriptor")
+    }
+
+    /// Goes as far as it can without waiting. Records are taken one by one, so that none behind the handshake is
+    /// taken from the socket, which could not report it any more.
+    ///
+    /// # Errors
+    /// Why there will be no connection, as the rest of a sentence. What tells the peer is on its way.
+    pub(crate) fn step(&mut self) -> Result<Step, String> {
+        let peer = self.side.peer();
+        loop {
+            match self.send() {
+                Ok(true) => {}
+                Ok(false) => return Ok(Step::Output),
+                Err(error) => return Err(format!("the {peer} is gone: {error}")),
+            }
+            if !self.tls.is_handshaking() {
+                return Ok(Step::Done);
+            }
+            let missing = self.records.missing();
+            match self.tcp.read_now(&mut self.records.octets, missing) {
+                Ok(0) => {
+                    return Err(format!(
+                        "the {peer} closed the connection in the middle of the handshake"
+                    ));
+                }
+                Ok(octets) => self.records.received += octets,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Step::Input),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(format!("the {peer} is gone: {error}")),
+            }
+            if let Err(why) = self.records.give(&mut self.tls) {
+                // The alert that says why, if there is room for it.
+                let _ = self.send();
+                return Err(why);
+            }
+        }
+    }
+
+    /// Sends what there is to be sent; false when there is no room for it.
+    fn send(&mut self) -> io::Result<bool> {
+        while self.tls.wants_write() {
+            self.tls.write_tls(&mut self.outgoing)?;
+        }
+        while self.sent < self.outgoing.len() {
+            let rest = IoSlice::new(&self.outgoing[self.sent..]);
+            match socket::send_now(
+                self.tcp.poll_fd().expect("TCP has a descriptor").as_fd(),
+                &[rest],
+            ) {
+                Ok(sent) => self.sent += sent,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.outgoing.clear();
+        self.sent = 0;
+        Ok(true)
+    }
+
+    /// Makes a link of it, once it is done.
+    pub(crate) fn into_link(self) -> TlsLink {
+        let address = self.tcp.peer_address().ip();
+        let certificate = self.tls.peer_certificates().and_then(|chain| chain.first());
+        let subject = certificate.and_then(|it| subject_of(it, Some(address)));
+        let identity = match subject {
+            Some(subject) => PeerId::Subject(subject),
+            None => PeerId::Ip(address),
+        };
+        TlsLink::new(self.tcp, self.tls, self.side, identity)
+    }
+
+    /// Gives the connection up, and keeps it until the peer has read why.
+    pub(crate) fn part(self) -> TcpLink {
+        self.tcp.close_write();
+        self.tcp
+    }
+}
+
+/// Received octets of the next record of a handshake.
+pub(crate) struct Records {
+    pub(crate) octets: Vec<u8>,
+    /// Number of octets of the record that are known to be needed.
+    wanted: usize,
+    /// Octets of all records.
+    pub(crate) received: usize,
+    /// Name of the other end, in words.
+    peer: &'static str,
+}
+
+impl Records {
+    pub(crate) fn new(peer: &'static str) -> Self {
+        Self { octets: Vec::new(), wanted: HEADER, received: 0, peer }
+    }
+
+    /// Returns how many octets are to be taken next, at most.
+    pub(crate) fn missing(&self) -> usize {
+        self.wanted - self.octets.len()
+    }
+
+    /// Looks at the octets that came, and gives the record to TLS once it is whole.
+    ///
+    /// # Errors
+    /// Why the handshake fails, as the rest of a sentence.
+    pub(crate) fn give(&mut self, tls: &mut Connection) -> Result<(), String> {
+        if self.received > MAX_OCTETS {
+            let peer = self.peer;
+            return Err(format!("the handshake of the {peer} takes more than {MAX_OCTETS} octets"));
+        }
+        if let &[kind, _, _, high, low] = &self.octets[..] {
+            self.wanted = HEADER + usize::from(u16::from_be_bytes([high, low]));
+            if !(20..=23).contains(&kind) || self.wanted > HEADER + MAX_RECORD {
+                return Err(no_tls(&self.octets, self.peer));
+            }
+        }
+        if self.octets.len() < self.wanted {
+            return Ok(());
+        }
+        let mut rest = &self.octets[..];
+        while !rest.is_empty() {
+            match tls.read_tls(&mut rest) {
+                // It was closed in order.
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+            let processed = tls.process_new_packets();
+            processed.map_err(|error| words::why(&error, self.peer))?;
+        }
+        self.octets.clear();
+        self.wanted = HEADER;
+        Ok(())
+    }
+}
+
+fn no_tls(octets: &[u8], peer: &str) -> String {
+    match octets.starts_with(b"GIOP") {
+        true => format!("the {peer} speaks plain GIOP: it takes this port for one of iiop"),
+        false => format!("the {peer} sent what is no TLS"),
+    }
+}

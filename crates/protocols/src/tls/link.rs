@@ -1,0 +1,587 @@
+//! Connections.
+
+use std::io::{self, BufRead as _, IoSlice, Write as _};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use oxorb_sys::socket;
+use oxorb_transport::tcp::TcpLink;
+use oxorb_transport::{Facts, Link, PeerId, Properties, Refused, WriteError};
+use rustls::client::verify_server_name;
+use rustls::pki_types::ServerName;
+use rustls::server::ParsedCertificate;
+use rustls::{Connection, Error};
+
+use crate::tls::{SCHEME, words};
+
+/// Octets that one system call is given room for, as long as records are small: one of them and some more.
+const SMALL: usize = 4 << 10;
+
+/// Octets before the content of a record; the last two are the length of what follows.
+const HEADER: usize = 5;
+
+/// Octets of plain text in a record, at most: a longer text fills that many in each but the last.
+const FRAGMENT: usize = 16 << 10;
+
+/// Octets that one system call is given room for, where more came: the largest record there is.
+const LARGE: usize = HEADER + FRAGMENT + 256;
+
+/// Octets that are encrypted before they are written, at most: two of the largest records.
+const BATCH: usize = 2 * FRAGMENT;
+
+/// Slices of a batch.
+const BATCH_SLICES: usize = 16;
+
+/// A TCP connection over which both ends speak TLS.
+///
+/// One thread reads and another writes at the same time: a lock is held while some records are decrypted or encrypted, and
+/// never while the socket waits. A read is a system call where a message fits into what came, and so is a write of up to
+/// 32 KiB. Rustls allocates for each record, in both directions; nothing here does once buffers have grown.
+///
+/// What a write encrypted and could not send cannot be taken back: after a write that failed, the link writes no more,
+/// even where nothing went out.
+pub struct TlsLink {
+    tcp: TcpLink,
+    side: Side,
+    identity: PeerId,
+    tls: Mutex<Connection>,
+    /// State of the thread that reads. Taken before `tls`.
+    reading: Mutex<Reading>,
+    /// State of the thread that writes. Taken before `tls`.
+    writing: Mutex<Writing>,
+    closed: AtomicBool,
+    deaf: AtomicBool,
+    read_timeout: AtomicU64,
+    write_timeout: AtomicU64,
+}
+
+/// End of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Client,
+    Server,
+}
+
+impl Side {
+    /// Returns what the other end is called.
+    pub(crate) fn peer(self) -> &'static str {
+        match self {
+            Self::Client => "server",
+            Self::Server => "client",
+        }
+    }
+}
+
+struct Reading {
+    /// Came, and was not given to TLS yet.
+    octets: Vec<u8>,
+    /// Octets that the next system call is given room for.
+    piece: usize,
+    /// A record came since the handshake: the other end has let us in.
+    heard: bool,
+    ended: bool,
+}
+
+#[derive(Default)]
+struct Writing {
+    /// Encrypted, and not sent yet.
+    octets: Vec<u8>,
+    broken: bool,
+}
+
+/// Result of TLS for the octets that came.
+enum Taken {
+    Octets(usize),
+    Nothing,
+    End,
+}
+
+/// Result of [`TlsLink::look`].
+enum Seen {
+    Octets,
+    Nothing,
+    End,
+}
+
+const NO_TIMEOUT: u64 = u64::MAX;
+
+impl TlsLink {
+    pub(crate) fn new(tcp: TcpLink, tls: Connection, side: Side, identity: PeerId) -> Self {
+        Self {
+            tcp,
+            side,
+            identity,
+            tls: Mutex::new(tls),
+            reading: Mutex::new(Reading {
+                octets: Vec::new(),
+                piece: SMALL,
+                heard: false,
+                ended: false,
+            }),
+            writing: Mutex::default(),
+            closed: AtomicBool::new(false),
+            deaf: AtomicBool::new(false),
+            read_timeout: AtomicU64::new(NO_TIMEOUT),
+            write_timeout: AtomicU64::new(NO_TIMEOUT),
+        }
+    }
+
+    /// Returns version and cipher, for people: `TLSv1_3, TLS13_AES_256_GCM_SHA384`.
+    pub fn agreed(&self) -> String {
+        let tls = self.tls();
+        let version = tls.protocol_version();
+        let version = version.map_or_else(String::new, |version| format!("{version:?}"));
+        match tls.negotiated_cipher_suite() {
+            Some(suite) => format!("{version}, {:?}", suite.suite()),
+            None => version,
+        }
+    }
+
+    /// Reports whether the ends knew each other from an earlier connection, so that no certificate was shown.
+    pub fn was_resumed(&self) -> bool {
+        self.tls().handshake_kind() == Some(rustls::HandshakeKind::Resumed)
+    }
+
+    fn tls(&self) -> MutexGuard<'_, Connection> {
+        self.tls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, buffer: &mut Vec<u8>, max: usize, waits: bool) -> io::Result<usize> {
+        if max == 0 || self.deaf.load(Ordering::Relaxed) {
+            return Ok(0);
+        }
+        let mut reading = lock(&self.reading);
+        let (mut since, mut came_before) = (None, false);
+        loop {
+            match self.decrypt(&mut reading, buffer, max)? {
+                Taken::Octets(octets) => return Ok(octets),
+                Taken::End => return Ok(0),
+                Taken::Nothing => {}
+            }
+            // Reads the clock only where one system call was not enough.
+            if came_before {
+                since = since.or_else(|| Some(Instant::now()));
+            }
+            // A peer that sends a record octet by octet must not stretch the time.
+            if self.is_over(since, &self.read_timeout) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let Reading { octets, piece, .. } = &mut *reading;
+            let came = match waits {
+                true => self.tcp.read(octets, *piece)?,
+                false => self.tcp.read_now(octets, *piece)?,
+            };
+            if came == 0 {
+                // With or without a word (close_notify): messages tell themselves where they end.
+                reading.ended = true;
+                return Ok(0);
+            }
+            if came == *piece {
+                *piece = LARGE;
+            }
+            came_before = waits;
+        }
+    }
+
+    /// Reports whether a time-out has passed since some moment.
+    fn is_over(&self, since: Option<Instant>, timeout: &AtomicU64) -> bool {
+        let limit = timeout.load(Ordering::Relaxed);
+        let since = since.filter(|_| limit != NO_TIMEOUT);
+        since.is_some_and(|since| since.elapsed() >= Duration::from_nanos(limit))
+    }
+
+    /// Appends at most `max` octets of what came to `buffer`; fewer only where nothing more came.
+    fn decrypt(
+        &self,
+        reading: &mut Reading,
+        buffer: &mut Vec<u8>,
+        max: usize,
+    ) -> io::Result<Taken> {
+        let mut tls = self.tls();
+        let (mut taken, mut used) = (0, 0);
+        let end = loop {
+            match tls.reader().fill_buf() {
+                // Closed in order.
+                Ok([]) => break true,
+                Ok(octets) => {
+                    let count = octets.len().min(max - taken);
+                    buffer.extend_from_slice(&octets[..count]);
+                    tls.reader().consume(count);
+                    taken += count;
+                    if taken == max {
+                        break false;
+                    }
+                    continue;
+                }
+                Err(_) => {}
+            }
+            if used == reading.octets.len() {
+                break reading.ended;
+            }
+            match self.process(&mut tls, &reading.octets[used..]) {
+                Ok(0) => used = reading.octets.len(),
+                Ok(count) => {
+                    used += count;
+                    reading.heard = true;
+                }
+                // What came before the fault counts.
+                Err(_) if taken > 0 => break false,
+                Err(error) => {
+                    drop(tls);
+                    self.flush();
+                    return Err(self.fault(&error, reading.heard));
+                }
+            }
+        };
+        reading.octets.drain(..used);
+        let answers = tls.wants_write();
+        drop(tls);
+        if answers {
+            self.flush();
+        }
+        Ok(match (taken, end) {
+            (0, true) => Taken::End,
+            (0, false) => Taken::Nothing,
+            (octets, _) => Taken::Octets(octets),
+        })
+    }
+
+    /// Gives TLS some octets; returns how many it took, 0 after the end.
+    fn process(&self, tls: &mut Connection, octets: &[u8]) -> Result<usize, Error> {
+        let mut rest = octets;
+        let general = |error: io::Error| Error::General(error.to_string());
+        let count = tls.read_tls(&mut rest).map_err(general)?;
+        tls.process_new_packets()?;
+        Ok(count)
+    }
+
+    #[cold]
+    fn fault(&self, error: &Error, heard: bool) -> io::Error {
+        let why = words::why(error, self.side.peer());
+        match error {
+            // It did not finish the handshake: what we sent since was read by nobody.
+            Error::AlertReceived(alert)
+                if self.side == Side::Client && !heard && words::is_refusal(*alert) =>
+            {
+                let peer = self.peer();
+                Refused { peer, why }.into()
+            }
+            _ => io::Error::new(io::ErrorKind::InvalidData, why),
+        }
+    }
+
+    /// Takes what has come without waiting, as far as that tells whether a read would give something.
+    fn look(&self) -> io::Result<Seen> {
+        let mut reading = match self.reading.try_lock() {
+            Ok(reading) => reading,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            // Somebody reads, and finds it.
+            Err(TryLockError::WouldBlock) => return Ok(Seen::Nothing),
+        };
+        loop {
+            if self.deaf.load(Ordering::Relaxed) {
+                return Ok(Seen::End);
+            }
+            // A read of nothing decides what there is.
+            let mut tls = self.tls();
+            match tls.reader().fill_buf() {
+                Ok([]) => return Ok(Seen::End),
+                Ok(_) => return Ok(Seen::Octets),
+                Err(_) => {}
+            }
+            let mut used = 0;
+            while used < reading.octets.len()
+                && matches!(tls.reader().fill_buf(), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+            {
+                match self.process(&mut tls, &reading.octets[used..]) {
+                    Ok(0) => used = reading.octets.len(),
+                    Ok(count) => {
+                        used += count;
+                        reading.heard = true;
+                    }
+                    // The reader is told.
+                    Err(_) => return Ok(Seen::Octets),
+                }
+            }
+            let answers = tls.wants_write();
+            drop(tls);
+            reading.octets.drain(..used);
+            if answers {
+                self.flush();
+            }
+            if used > 0 {
+                continue;
+            }
+            if reading.ended {
+                return Ok(Seen::End);
+            }
+            let Reading { octets, piece, .. } = &mut *reading;
+            match self.tcp.read_now(octets, *piece) {
+                Ok(0) => {
+                    reading.ended = true;
+                    return Ok(Seen::End);
+                }
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Seen::Nothing);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Sends what TLS itself has to say, as far as there is room, unless somebody writes, who sends it first.
+    #[cold]
+    fn flush(&self) {
+        let mut writing = match self.writing.try_lock() {
+            Ok(writing) => writing,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        // A record that went out in part cannot be followed by another.
+        if writing.broken {
+            return;
+        }
+        let mut tls = self.tls();
+        while tls.wants_write() {
+            if tls.write_tls(&mut writing.octets).is_err() {
+                return;
+            }
+        }
+        drop(tls);
+        if let Some(fd) = self.tcp.poll_fd()
+            && let Ok(sent) = socket::send_now(fd, &[IoSlice::new(&writing.octets)])
+        {
+            writing.octets.drain(..sent);
+        }
+    }
+
+    /// Tells the peer that nothing more comes, if that can be told without waiting.
+    fn say_goodbye(&self) {
+        if let Ok(writing) = self.writing.try_lock()
+            && !writing.broken
+        {
+            drop(writing);
+            self.tls().send_close_notify();
+            self.flush();
+        }
+    }
+}
+
+/// Returns how many octets of the `batch` that ends `records` the peer can decrypt after the first `sent` octets of them.
+fn plain_octets(records: &[u8], sent: usize, batch: usize) -> usize {
+    let (mut whole, mut all, mut at) = (0, 0, 0);
+    while let Some(&[_, _, _, high, low]) = records.get(at..at + HEADER) {
+        at += HEADER + usize::from(u16::from_be_bytes([high, low]));
+        all += 1;
+        whole += usize::from(at <= sent);
+    }
+    // Before the batch stands what TLS itself had to say.
+    let before = all - batch.div_ceil(FRAGMENT).min(all);
+    batch.min(whole.saturating_sub(before) * FRAGMENT)
+}
+
+impl Link for TlsLink {
+    fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        self.take(buffer, max, true)
+    }
+
+    fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
+        self.take(buffer, max, false)
+    }
+
+    fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
+        let mut left: usize = slices.iter().map(|slice| slice.len()).sum();
+        if left == 0 {
+            return Ok(());
+        }
+        let mut writing = lock(&self.writing);
+        if writing.broken || self.closed.load(Ordering::Relaxed) {
+            return Err(WriteError { written: 0, error: io::ErrorKind::BrokenPipe.into() });
+        }
+        let (mut rest, mut written, mut since) = (slices, 0, None);
+        loop {
+            let (batch, sent) = match self.encrypt(rest, &mut writing.octets) {
+                Ok(batch) => (batch, self.tcp.write(&mut [IoSlice::new(&writing.octets)])),
+                Err(error) => (0, Err(WriteError { written: 0, error })),
+            };
+            if let Err(failed) = sent {
+                writing.broken = true;
+                written += plain_octets(&writing.octets, failed.written, batch);
+                // A record that went out in part tells the peer nothing, but is more than nothing.
+                let some = usize::from(failed.written > 0);
+                return Err(WriteError { written: written.max(some), error: failed.error });
+            }
+            writing.octets.clear();
+            written += batch;
+            left -= batch;
+            if left == 0 {
+                return Ok(());
+            }
+            IoSlice::advance_slices(&mut rest, batch);
+            let since = *since.get_or_insert_with(Instant::now);
+            if self.is_over(Some(since), &self.write_timeout) {
+                writing.broken = true;
+                return Err(WriteError { written, error: io::ErrorKind::TimedOut.into() });
+            }
+        }
+    }
+
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.read_timeout.store(nanoseconds(timeout), Ordering::Relaxed);
+        self.tcp.set_read_timeout(timeout)
+    }
+
+    fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        self.write_timeout.store(nanoseconds(timeout), Ordering::Relaxed);
+        self.tcp.set_write_timeout(timeout)
+    }
+
+    fn close(&self) {
+        self.deaf.store(true, Ordering::Relaxed);
+        if !self.closed.swap(true, Ordering::AcqRel) {
+            self.say_goodbye();
+        }
+        self.tcp.close();
+    }
+
+    fn close_read(&self) {
+        self.deaf.store(true, Ordering::Relaxed);
+        self.tcp.close_read();
+    }
+
+    fn close_write(&self) {
+        if !self.closed.swap(true, Ordering::AcqRel) {
+            self.say_goodbye();
+        }
+        self.tcp.close_write();
+    }
+
+    fn is_dead(&self) -> bool {
+        !matches!(self.look(), Ok(Seen::Octets | Seen::Nothing))
+    }
+
+    fn has_input(&self) -> io::Result<bool> {
+        Ok(!matches!(self.look()?, Seen::Nothing))
+    }
+
+    fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
+        self.tcp.poll_fd()
+    }
+
+    fn pending(&self) -> bool {
+        let Ok(reading) = self.reading.try_lock() else {
+            return false;
+        };
+        !reading.octets.is_empty() || self.tls().reader().fill_buf().is_ok()
+    }
+
+    fn is_protected(&self) -> bool {
+        true
+    }
+
+    fn is_certified(&self, host: &str) -> bool {
+        let tls = self.tls();
+        let shown = tls.peer_certificates().and_then(|all| all.first());
+        let parsed = shown.and_then(|shown| ParsedCertificate::try_from(shown).ok());
+        let host = host.split('%').next().unwrap_or(host);
+        parsed
+            .zip(ServerName::try_from(host).ok())
+            .is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::RELIABLE_STREAM
+    }
+
+    fn peer(&self) -> String {
+        format!("{SCHEME}:{}", self.tcp.peer())
+    }
+
+    fn identity(&self) -> PeerId {
+        self.identity.clone()
+    }
+
+    fn apply(&self, properties: &Properties) -> io::Result<()> {
+        self.tcp.apply(properties)
+    }
+
+    fn local(&self) -> String {
+        format!("{SCHEME}:{}", self.tcp.local())
+    }
+}
+
+impl TlsLink {
+    /// Encrypts some of the slices, behind what is there to be sent; returns how many octets.
+    fn encrypt(&self, slices: &[IoSlice<'_>], octets: &mut Vec<u8>) -> io::Result<usize> {
+        let mut batch = [IoSlice::new(&[]); BATCH_SLICES];
+        let (mut room, mut count) = (BATCH, 0);
+        for (place, slice) in batch.iter_mut().zip(slices) {
+            let part = slice.len().min(room);
+            *place = IoSlice::new(&slice[..part]);
+            count += 1;
+            room -= part;
+            if room == 0 {
+                break;
+            }
+        }
+        let mut tls = self.tls();
+        let taken = tls.writer().write_vectored(&batch[..count])?;
+        while tls.wants_write() {
+            tls.write_tls(octets)?;
+        }
+        Ok(taken)
+    }
+}
+
+/// Tells the peer, unless somebody has.
+impl Drop for TlsLink {
+    fn drop(&mut self) {
+        if !self.closed.load(Ordering::Relaxed) {
+            self.say_goodbye();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn nanoseconds(timeout: Option<Duration>) -> u64 {
+    timeout.map_or(NO_TIMEOUT, |time| u64::try_from(time.as_nanos()).unwrap_or(NO_TIMEOUT))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record with a content of `length` octets.
+    fn record(length: u16) -> Vec<u8> {
+        let mut octets = vec![0x17, 3, 3];
+        octets.extend(length.to_be_bytes());
+        octets.resize(HEADER + usize::from(length), 0);
+        octets
+    }
+
+    #[test]
+    fn whole_records_are_counted_as_what_they_hold() {
+        // An alert of TLS itself, and a batch of two records.
+        let records = [record(26), record(16_401), record(1_017)].concat();
+        let batch = FRAGMENT + 1_000;
+        let alert = HEADER + 26;
+        let first = alert + HEADER + 16_401;
+        for (sent, plain) in [
+            (0, 0),
+            (alert, 0),
+            (first - 1, 0),
+            (first, FRAGMENT),
+            (records.len() - 1, FRAGMENT),
+            (records.len(), batch),
+        ] {
+            assert_eq!(plain_octets(&records, sent, batch), plain, "{sent} sent");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The cryptography that the build chose.
+
+use std::sync::{Arc, LazyLock};
+
+use rustls::crypto::CryptoProvider;
+use rustls::server::ProducesTickets;
+
+#[cfg(feature = "aws-lc-rs")]
+use rustls::crypto::aws_lc_rs as chosen;
+#[cfg(all(feature = "ring", not(feature = "aws-lc-rs")))]
+use rustls::crypto::ring as chosen;
+
+#[cfg(not(any(feature = "ring", feature = "aws-lc-rs")))]
+compile_error!("`tls` needs one of the features ring and aws-lc-rs");
+
+/// Name of the library that does the cryptography: `ring` or `aws-lc-rs`.
+pub const PROVIDER: &str = match cfg!(feature = "aws-lc-rs") {
+    true => "aws-lc-rs",
+    false => "ring",
+};
+
+static CHOSEN: LazyLock<Arc<CryptoProvider>> =
+    LazyLock::new(|| Arc::new(chosen::default_provider()));
+
+/// Returns the cryptography, one value for the whole process.
+pub fn provider() -> &'static Arc<CryptoProvider> {
+    &CHOSEN
+}
+
+/// Returns keys for tickets by which clients resume sessions: made now, and new ones every few hours.
+pub(crate) fn tickets() -> Result<Arc<dyn ProducesTickets>, rustls::Error> {
+    chosen::Ticketer::new()
+}
+
+/// Returns SHA-256 of some octets.
+pub(crate) fn sha256(octets: &[u8]) -> [u8; 32] {
+    let suite = chosen::cipher_suite::TLS13_AES_128_GCM_SHA256;
+    let suite = suite.tls13().expect("it is one of TLS 1.3");
+    let hash = suite.common.hash_provider.hash(octets);
+    hash.as_ref().try_into().expect("SHA-256 has 32 octets")
+}

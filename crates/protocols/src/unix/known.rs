@@ -1,0 +1,242 @@
+//! Identification of the server's socket among others of the same name, by a client.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use oxorb_object::SocketIdentity;
+use oxorb_sys::unix::{self, Credentials};
+use oxorb_transport::{Address, Scheme};
+
+use crate::unix::{Name, SCHEME};
+
+/// Socket to be reached by an address, behind the `|` of its text. Transports that meet at UNIX sockets verify by it
+/// whom they have reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// Whichever has the name.
+    ByName,
+    /// Any socket of this process's user, or of root: all that is known of sockets of omniORB.
+    Trusted,
+    /// The one of this identity.
+    By(SocketIdentity),
+}
+
+/// Text of [`Known::Trusted`].
+const TRUSTED: &str = "trusted";
+
+impl Known {
+    /// Reads the name and the rest of an address.
+    ///
+    /// # Errors
+    /// A sentence, when the address is not of a UNIX socket.
+    pub(crate) fn read(address: &Address) -> Result<(Name, Known), String> {
+        if address.of(SCHEME).is_none() {
+            return Err(format!("{address} is no address of a UNIX socket"));
+        }
+        Ok((Name::read(address.name())?, Self::of(address)?))
+    }
+
+    /// Reads how an address of any transport says that the socket is known.
+    ///
+    /// # Errors
+    /// A sentence, when that cannot be read.
+    pub fn of(address: &Address) -> Result<Known, String> {
+        Ok(match address.verified() {
+            None => Known::ByName,
+            Some(TRUSTED) => Known::Trusted,
+            Some(text) => Known::By(text.parse().map_err(|error| format!("{text:?}: {error}"))?),
+        })
+    }
+
+    /// Returns how a socket of this process is known by its clients: by its identity where the system tells it.
+    pub fn own(name: &Name) -> Known {
+        own(name).map_or(Known::ByName, Known::By)
+    }
+
+    /// Returns how the socket of an identity is known, if it is one of this host.
+    ///
+    /// # Errors
+    /// The difference between the server's host and this one, as a sentence.
+    pub fn on_this_host(identity: SocketIdentity) -> Result<Known, String> {
+        same_host(&identity).map(|()| Known::By(identity))
+    }
+
+    /// Returns the address of a socket of this name that is known so.
+    pub(crate) fn address(&self, name: &Name) -> Address {
+        self.address_at(SCHEME, &name.to_string())
+    }
+
+    /// Returns the address of a place of another transport that meets at a socket which is known so.
+    pub fn address_at(&self, scheme: Scheme, place: &str) -> Address {
+        match self {
+            Known::ByName => Address::new(scheme, place),
+            Known::Trusted => Address::new(scheme, &format!("{place}|{TRUSTED}")),
+            Known::By(identity) => Address::new(scheme, &format!("{place}|{identity}")),
+        }
+    }
+
+    /// Verifies, before connecting, that the name means here what it means to the server.
+    ///
+    /// # Errors
+    /// The difference.
+    pub fn verify_name(&self, name: &Name) -> io::Result<()> {
+        let Known::By(identity) = self else {
+            return Ok(());
+        };
+        same_host(identity).map_err(io::Error::other)?;
+        let within = within(name)?;
+        if within != (identity.device, identity.inode) {
+            let text = match name {
+                Name::Abstract(_) => "this process has another network namespace than the server",
+                _ => {
+                    "the directory of this path is another one than the server's: another \
+                     container, or made anew"
+                }
+            };
+            return Err(io::Error::other(text));
+        }
+        Ok(())
+    }
+
+    /// Verifies by the connection itself that the user at its other end is the server's.
+    ///
+    /// # Errors
+    /// The difference.
+    pub fn verify_user(&self, listening: Credentials) -> io::Result<()> {
+        let uid = listening.uid;
+        let refused = |text| Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        match self {
+            Known::By(identity) if identity.uid != uid => refused(format!(
+                "user {uid} listens there, and the server is of user {}",
+                identity.uid
+            )),
+            Known::Trusted if uid != 0 && uid != unix::own_credentials().uid => refused(format!(
+                "user {uid} listens there, which is neither root nor the user of this process, and \
+                 the reference does not name the server's"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns what tells a socket of this name, of this process, from others. `None` where the system
+/// does not.
+fn own(name: &Name) -> Option<SocketIdentity> {
+    let (host, users) = (*here())?;
+    let (device, inode) = within(name).ok()?;
+    Some(SocketIdentity { host, users, uid: unix::own_credentials().uid, device, inode })
+}
+
+/// Reports whether a server is where this process is.
+///
+/// # Errors
+/// The difference, as a sentence.
+fn same_host(server: &SocketIdentity) -> Result<(), String> {
+    let Some((host, users)) = *here() else {
+        return Err("the system does not tell the identity of this host (boot_id)".to_owned());
+    };
+    if server.host != host {
+        return Err("the server is on another host, or this one was started anew since (boot_id)"
+            .to_owned());
+    }
+    match server.users == users {
+        true => Ok(()),
+        false => {
+            Err("the server is in another user namespace: its user ids mean others here".to_owned())
+        }
+    }
+}
+
+/// Returns the identity of the host since its last start, and the number of the user namespace of
+/// this process. Read once.
+fn here() -> &'static Option<([u8; 16], u64)> {
+    static HERE: OnceLock<Option<([u8; 16], u64)>> = OnceLock::new();
+    HERE.get_or_init(|| {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let digits: String = boot.trim().split('-').collect();
+        let host = u128::from_str_radix(&digits, 16).ok()?;
+        let users = fs::metadata("/proc/self/ns/user").ok()?.ino();
+        Some((host.to_be_bytes(), users))
+    })
+}
+
+/// Returns device and inode of what a name is in: a directory, or the network namespace.
+fn within(name: &Name) -> io::Result<(u64, u64)> {
+    let there = match name {
+        Name::Path(path) => {
+            let directory = crate::unix::file::directory_of(Path::new(path));
+            fs::metadata(directory).map_err(|error| {
+                let text = format!("the directory {}: {error}", directory.display());
+                io::Error::new(error.kind(), text)
+            })?
+        }
+        Name::Abstract(_) | Name::Temporary => fs::metadata("/proc/self/ns/net")?,
+    };
+    Ok((there.dev(), there.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> Name {
+        Name::read(text).unwrap()
+    }
+
+    #[test]
+    fn each_difference_is_named() {
+        let name = path("/tmp/oxorb-known");
+        let good = own(&name).unwrap();
+        Known::By(good).verify_name(&name).unwrap();
+        Known::ByName.verify_name(&path("/no/such/socket")).unwrap();
+        let said = |change: &dyn Fn(&mut SocketIdentity)| {
+            let mut other = good;
+            change(&mut other);
+            Known::By(other).verify_name(&name).unwrap_err().to_string()
+        };
+        assert!(said(&|it| it.host[3] ^= 1).contains("another host"));
+        assert!(said(&|it| it.users += 1).contains("user namespace"));
+        assert!(said(&|it| it.inode += 1).contains("another container"));
+        assert!(said(&|it| it.device += 1).contains("another container"));
+        let gone = Known::By(good).verify_name(&path("/no/such/directory/s"));
+        assert_eq!(gone.unwrap_err().kind(), io::ErrorKind::NotFound);
+
+        let name = path("@oxorb-known");
+        let mut abstracted = own(&name).unwrap();
+        Known::By(abstracted).verify_name(&name).unwrap();
+        abstracted.inode += 1;
+        let error = Known::By(abstracted).verify_name(&name).unwrap_err();
+        assert!(error.to_string().contains("network namespace"), "{error}");
+    }
+
+    #[test]
+    fn the_user_who_listens_is_held_against_the_servers() {
+        let identity = own(&path("/tmp/s")).unwrap();
+        let by = |uid| Credentials { uid, gid: 0, pid: 1 };
+        let known = Known::By(identity);
+        known.verify_user(by(identity.uid)).unwrap();
+        let error = known.verify_user(by(identity.uid + 1)).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
+        assert!(error.to_string().contains("listens there"), "{error}");
+        for fine in [0, identity.uid] {
+            Known::Trusted.verify_user(by(fine)).unwrap();
+        }
+        Known::Trusted.verify_user(by(identity.uid + 1)).unwrap_err();
+        Known::ByName.verify_user(by(identity.uid + 1)).unwrap();
+    }
+
+    #[test]
+    fn addresses_carry_it() {
+        let name = path("/run/bank");
+        for known in [Known::ByName, Known::Trusted, Known::By(own(&path("/tmp/s")).unwrap())] {
+            let address = known.address(&name);
+            assert_eq!(Known::read(&address), Ok((name.clone(), known)));
+            assert_eq!(address.for_people(), "unix:/run/bank");
+        }
+        let wrong = Address::new(SCHEME, "/run/bank|who knows");
+        Known::read(&wrong).unwrap_err();
+    }
+}

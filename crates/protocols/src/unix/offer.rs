@@ -1,0 +1,212 @@
+//! Whether a client may be called back over its connection at the address of a UNIX socket (bidirectional GIOP).
+
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use oxorb_sys::unix;
+use oxorb_transport::{Address, PeerId};
+
+use crate::unix::known::Known;
+use crate::unix::{Name, connect};
+
+/// Ways in which references name a socket that a client was found to listen at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered {
+    /// The identity alone decides.
+    ByIdentity,
+    /// The name decides, too, which means this socket here.
+    ByName,
+}
+
+impl Offered {
+    /// Returns the addresses that lead to the client: that which it named, and the one without the identity.
+    pub fn addresses(self, named: &Address) -> Vec<Address> {
+        match self {
+            Self::ByIdentity => vec![named.clone()],
+            Self::ByName => vec![named.clone(), named.bare()],
+        }
+    }
+}
+
+/// Verifies that the client at the other end of a connection listens at a socket, which it names.
+///
+/// The address has to carry the identity of the socket, as references do that have other addresses, and to be of this host
+/// and of the client's user. A client of a PID namespace that cannot be seen from here has no address: all processes there
+/// look alike (process 0). If somebody listens there now, it must be the client's process. A socket that this process
+/// cannot reach (no longer there, another container's, no right to connect) is believed to be the client's: processes of
+/// one user are trusted alike. Connects to a socket that is there, and sends nothing: the process that listens accepts a
+/// connection which has ended.
+///
+/// # Errors
+/// The reason why the address is not the client's, as a sentence.
+pub fn verify_offer(name: &Name, known: Known, client: PeerId) -> Result<Offered, String> {
+    let PeerId::User { uid, pid, .. } = client else {
+        return Err(format!("{client} is no process of this host"));
+    };
+    if pid == 0 {
+        return Err("which process the client is cannot be seen from this PID namespace".to_owned());
+    }
+    let Known::By(identity) = known else {
+        return Err("the address does not say whose socket it is".to_owned());
+    };
+    Known::on_this_host(identity)?;
+    let of_another =
+        |what, owner| Err(format!("that {what} is of user {owner}, and the client of user {uid}"));
+    if identity.uid != uid {
+        return of_another("socket", identity.uid);
+    }
+    // The name means something else here.
+    if known.verify_name(name).is_err() {
+        return Ok(Offered::ByIdentity);
+    }
+    let owner = match name {
+        Name::Path(path) => owner(Path::new(path))?,
+        _ => None,
+    };
+    if let Some(owner) = owner
+        && owner != uid
+    {
+        return of_another("file", owner);
+    }
+    let trusted = uid == 0 || uid == unix::own_credentials().uid;
+    // Nobody says whose the socket is but who listens there, and no other user has this process connect to anybody.
+    if matches!(name, Name::Abstract(_)) && !trusted {
+        return Err(
+            "abstract names are taken from root and the user of this process alone".to_owned()
+        );
+    }
+    match connect(name) {
+        Ok(None) => Err("the socket is busy: whose it is cannot be seen".to_owned()),
+        Ok(Some(socket)) => {
+            let listening = unix::peer_credentials(&socket).map_err(|error| error.to_string())?;
+            // Process 0 is any that cannot be seen from here, and so not the client.
+            match (listening.uid, listening.pid) == (uid, pid) {
+                true => Ok(Offered::ByName),
+                false => Err(format!(
+                    "process {} of user {} listens there, and the client is {client}",
+                    listening.pid, listening.uid
+                )),
+            }
+        }
+        // Anybody could name what is not there.
+        Err(error) if nobody_is_there(&error) => Ok(match owner.is_some() || trusted {
+            true => Offered::ByName,
+            false => Offered::ByIdentity,
+        }),
+        Err(error) => Err(format!("the socket cannot be looked at: {error}")),
+    }
+}
+
+/// Returns the user of a file; `None`: this process sees none.
+fn owner(path: &Path) -> Result<Option<u32>, String> {
+    match std::fs::symlink_metadata(path) {
+        Ok(file) if file.file_type().is_symlink() => {
+            Err("the path is a symbolic link: whose socket it is cannot be seen".to_owned())
+        }
+        Ok(file) => Ok(Some(file.uid())),
+        Err(error) if nobody_is_there(&error) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Whether a socket is not there, or not for this process.
+fn nobody_is_there(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionRefused, NotFound, PermissionDenied};
+    matches!(error.kind(), ConnectionRefused | NotFound | PermissionDenied)
+}
+
+#[cfg(test)]
+mod tests {
+    use oxorb_object::SocketIdentity;
+    use oxorb_sys::unix::Credentials;
+    use oxorb_transport::{Acceptor as _, Transport as _};
+
+    use super::*;
+    use crate::unix::{Unix, UnixAcceptor};
+
+    fn own() -> PeerId {
+        let Credentials { uid, gid, pid } = unix::own_credentials();
+        PeerId::User { uid, gid, pid }
+    }
+
+    fn other(change: impl FnOnce(&mut u32, &mut u32)) -> PeerId {
+        let Credentials { mut uid, gid, mut pid } = unix::own_credentials();
+        change(&mut uid, &mut pid);
+        PeerId::User { uid, gid, pid }
+    }
+
+    /// A client that names the socket of a process which lives, of its own user or of another one.
+    #[test]
+    fn the_socket_of_another_process_cannot_be_claimed() {
+        let refused = |acceptor: &UnixAcceptor, client: PeerId| {
+            let address = Unix.published(acceptor.endpoint(), &[]).unwrap().remove(0);
+            let verified = Unix.verify_offer(&address, client.clone());
+            Unix.verify_offer(&address.bare(), client).unwrap_err();
+            verified.err()
+        };
+        for text in ["", "@"] {
+            let endpoint = crate::unix::place::url(oxorb_transport::Part::new(text)).unwrap();
+            let acceptor = UnixAcceptor::listen(&endpoint[0]).unwrap();
+            assert_eq!(refused(&acceptor, own()), None, "its own");
+            let why = refused(&acceptor, other(|_, pid| *pid += 1)).unwrap();
+            assert!(why.contains("listens there"), "{why}");
+            let why = refused(&acceptor, other(|uid, _| *uid += 1)).unwrap();
+            assert!(why.contains("of user"), "{why}");
+            // Of another PID namespace: so is every other process there.
+            let why = refused(&acceptor, other(|_, pid| *pid = 0)).unwrap();
+            assert!(why.contains("PID namespace"), "{why}");
+            for stranger in [PeerId::Process, PeerId::Unknown, PeerId::Ip([127, 0, 0, 1].into())] {
+                let why = refused(&acceptor, stranger).unwrap();
+                assert!(why.contains("no process of this host"), "{why}");
+            }
+        }
+    }
+
+    /// A client cannot make this process connect to the sockets of others.
+    #[test]
+    fn an_abstract_name_of_another_user_is_not_looked_at() {
+        let endpoint = crate::unix::place::url(oxorb_transport::Part::new("@")).unwrap();
+        let acceptor = UnixAcceptor::listen(&endpoint[0]).unwrap();
+        let address = Unix.published(acceptor.endpoint(), &[]).unwrap().remove(0);
+        let name = Name::read(address.name()).unwrap();
+        let Known::By(mut identity) = Known::of(&address).unwrap() else {
+            panic!("{address}");
+        };
+        identity.uid += 1;
+        let why = verify_offer(&name, Known::By(identity), other(|uid, _| *uid += 1)).unwrap_err();
+        assert!(why.contains("abstract names"), "{why}");
+    }
+
+    /// A client that cannot be connected to: what offers are for.
+    #[test]
+    fn a_socket_that_cannot_be_reached_is_the_clients_if_the_user_is() {
+        let path =
+            oxorb_testkit::net::socket_folder().join(format!("oxorb-offer-{}", std::process::id()));
+        let name = Name::read(path.to_str().unwrap()).unwrap();
+        let known = Known::own(&name);
+        let stranger = other(|_, pid| *pid += 1);
+        assert_eq!(verify_offer(&name, known, stranger.clone()), Ok(Offered::ByName));
+        verify_offer(&name, known, other(|uid, _| *uid += 1)).unwrap_err();
+        let mut elsewhere = match known {
+            Known::By(identity) => identity,
+            known => panic!("{known:?}"),
+        };
+        // A user who is not this process's names what is not there.
+        let theirs = SocketIdentity { uid: elsewhere.uid + 1, ..elsewhere };
+        let another_user = other(|uid, _| *uid += 1);
+        let offered = verify_offer(&name, Known::By(theirs), another_user);
+        assert_eq!(offered, Ok(Offered::ByIdentity));
+        elsewhere.inode += 1;
+        let offered = verify_offer(&name, Known::By(elsewhere), stranger);
+        assert_eq!(offered, Ok(Offered::ByIdentity));
+        verify_offer(&name, Known::By(elsewhere), other(|_, pid| *pid = 0)).unwrap_err();
+        elsewhere.host[0] ^= 1;
+        verify_offer(&name, Known::By(elsewhere), own()).unwrap_err();
+        // A link in a directory of everybody's would lead to somebody else's socket.
+        std::os::unix::fs::symlink("/nowhere", &path).unwrap();
+        let why = verify_offer(&name, known, own()).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        assert!(why.contains("symbolic link"), "{why}");
+    }
+}

@@ -1,0 +1,331 @@
+//! Names of sockets, endpoints, and their grammar.
+
+use std::fmt;
+
+use oxorb_sys::unix::{MAX_ABSTRACT, MAX_PATH};
+use oxorb_transport::{Address, Endpoint, EndpointError, Part, Scheme};
+
+use crate::unix::SCHEME;
+
+/// Name of a UNIX socket, in one form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Name {
+    /// A file that the server makes in the directory for temporary ones.
+    Temporary,
+    /// The path of a file.
+    Path(String),
+    /// A name without a file (Linux), written `@NAME`; an empty one: the server makes one.
+    Abstract(String),
+}
+
+impl Name {
+    /// Reads a name as addresses and profiles have it: a path, or `@` and an abstract name.
+    ///
+    /// Repeated slashes and steps to `.` are left out of a path, so that equal paths are equal text.
+    ///
+    /// # Errors
+    /// A sentence, when the system takes no such name.
+    pub fn read(text: &str) -> Result<Self, String> {
+        if text.contains('\0') {
+            return Err("the name of a UNIX socket holds no octet 0".to_owned());
+        }
+        if text.contains('|') {
+            return Err("the name of a UNIX socket holds no |, which ends it".to_owned());
+        }
+        if let Some(name) = text.strip_prefix('@') {
+            return match name.len() {
+                0..=MAX_ABSTRACT => Ok(Self::Abstract(name.to_owned())),
+                octets => Err(format!(
+                    "the abstract name of a UNIX socket has at most {MAX_ABSTRACT} octets, and this \
+                     has {octets}"
+                )),
+            };
+        }
+        let path = canonical(text);
+        match path.len() {
+            0 => Err("the path of a UNIX socket is missing".to_owned()),
+            1..=MAX_PATH => Ok(Self::Path(path)),
+            octets => Err(format!(
+                "the path of a UNIX socket has at most {MAX_PATH} octets (sun_path), and this has \
+                 {octets}: choose a shorter one"
+            )),
+        }
+    }
+
+    /// Whether the server makes a name.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Temporary => true,
+            Self::Path(_) => false,
+            Self::Abstract(name) => name.is_empty(),
+        }
+    }
+
+    /// Returns the address of a socket with this name, in one of the schemes whose places are such
+    /// names.
+    pub fn address(&self, scheme: Scheme) -> Address {
+        Address::new(scheme, &self.to_string())
+    }
+}
+
+/// Writes what [`Name::read`] reads; nothing for a temporary one.
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Temporary => Ok(()),
+            Self::Path(path) => f.write_str(path),
+            Self::Abstract(name) => write!(f, "@{name}"),
+        }
+    }
+}
+
+/// Leaves out what changes nothing about a path. `..` stays: behind a symbolic link it does.
+fn canonical(path: &str) -> String {
+    let steps = path.split('/');
+    let steps: Vec<_> = steps.filter(|step| !matches!(*step, "" | ".")).collect();
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", steps.join("/"))
+}
+
+/// The part of an [`Endpoint`] that UNIX sockets understand.
+///
+/// # Grammar
+///
+/// TAO's notation and, in the second line, omniORB's. The words before it (`uiop://`, `giop:unix:`)
+/// are a protocol's.
+///
+/// ```text
+/// url       = [ address *( "," address ) ] [ "|" option *( "&" option ) ]
+/// colon     = [ path ]
+/// address   = [ version "@" ] [ path | "@" [ name ] ]
+/// option    = "mode=" octal | ( "allow=" | "deny=" ) who
+/// who       = "uid:" number | "gid:" number | "all"
+/// ```
+///
+/// A path is absolute; an empty one is a new file in the directory for temporary ones. `@name` is an
+/// abstract name (Linux): no file, and therefore no rights but those of `allow` and `deny`. `@` alone is
+/// an abstract name that nobody has.
+///
+/// ```
+/// use oxorb_transport::{Notation, Part, Transport};
+/// use oxorb_protocols::unix::{Name, Place, Unix};
+///
+/// let read = |text| Unix.endpoints(Notation::Url, Part::new(text));
+/// let endpoints = read("/run/bank,1.1@/run/till|mode=0660&allow=gid:100")?;
+/// assert_eq!(Place::of(&endpoints[0]).name, Name::Path("/run/bank".to_owned()));
+/// assert_eq!(Place::of(&endpoints[0]).mode, Some(0o660));
+/// assert_eq!(endpoints[1].version, Some((1, 1)));
+/// assert_eq!(Place::of(&read("@bank")?[0]).name, Name::Abstract("bank".to_owned()));
+///
+/// let error = read("run/bank").unwrap_err().to_string();
+/// assert!(error.ends_with("three slashes, as in uiop:///run/bank"), "{error}");
+/// # Ok::<(), oxorb_transport::EndpointError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Name of the socket.
+    pub name: Name,
+    /// Rights of the file; `None`: those that the umask leaves.
+    pub mode: Option<u32>,
+}
+
+const MODE: &str = "mode";
+
+impl Place {
+    /// A place with nothing special about it.
+    pub fn new(name: Name) -> Self {
+        Self { name, mode: None }
+    }
+
+    /// Reads the part of UNIX sockets out of an endpoint that they made. One that they did not make
+    /// is taken for a path, on which nobody can listen.
+    pub fn of(endpoint: &Endpoint) -> Self {
+        let name = match endpoint.place.as_str() {
+            "" => Name::Temporary,
+            text => Name::read(text).unwrap_or_else(|_| Name::Path(text.to_owned())),
+        };
+        let mode = endpoint.options.iter().find(|(name, _)| *name == MODE);
+        Self { name, mode: mode.and_then(|(_, value)| u32::from_str_radix(value, 8).ok()) }
+    }
+
+    /// Writes it as an endpoint; version, protocol, access and options of others are those of `like`.
+    pub fn endpoint(&self, like: &Endpoint) -> Endpoint {
+        let mode = self.mode.map(|mode| (MODE, format!("{mode:04o}")));
+        let others = like.options.iter().filter(|(name, _)| *name != MODE);
+        Endpoint {
+            place: self.name.to_string(),
+            options: mode.into_iter().chain(others.cloned()).collect(),
+            separator: '|',
+            ..like.clone()
+        }
+    }
+}
+
+/// An option that endpoints of another transport over UNIX sockets have.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnOption {
+    /// Name of the option.
+    pub name: &'static str,
+    /// Reads the value and returns it in its canonical form; `None`: it is the default.
+    pub read: fn(Part<'_>) -> Result<Option<String>, EndpointError>,
+}
+
+/// Reads TAO's notation, behind `uiop://`.
+pub(crate) fn url(text: Part<'_>) -> Result<Vec<Endpoint>, EndpointError> {
+    read_urls(text, SCHEME, &[], "the options are mode, allow and deny")
+}
+
+/// Reads what stands behind `PROTOCOL://` as [`Place`] says, for a transport with a scheme and options
+/// of its own. `all` names all options there are, for who uses another.
+///
+/// # Errors
+/// [`EndpointError`]: the place in the text, and what is wrong there.
+pub fn read_urls(
+    text: Part<'_>,
+    scheme: Scheme,
+    own: &[OwnOption],
+    all: &'static str,
+) -> Result<Vec<Endpoint>, EndpointError> {
+    let (addresses, options) = text.split('|');
+    let mut like = Endpoint::new(scheme, "");
+    let mut mode = None;
+    let mut rest = options.filter(|options| !options.text().is_empty());
+    while let Some(part) = rest {
+        let (one, more) = part.split('&');
+        rest = more;
+        let (name, Some(value)) = one.split('=') else {
+            return Err(one.error("an option is written name=value"));
+        };
+        if name.text() == MODE {
+            mode = Some(octal(value)?);
+        } else if let Some(option) = own.iter().find(|it| it.name == name.text()) {
+            like.options.retain(|(name, _)| *name != option.name);
+            let read = (option.read)(value)?;
+            like.options.extend(read.map(|value| (option.name, value)));
+        } else if !like.common_option(name, value)? {
+            return Err(name.error(all));
+        }
+    }
+    let mut endpoints = Vec::new();
+    let mut rest = Some(addresses);
+    while let Some(part) = rest {
+        let (one, more) = part.split(',');
+        rest = more;
+        // A path may hold an @, and an abstract name begins with one.
+        let (version, address) = match one.text().starts_with(['/', '@']) {
+            true => (None, one),
+            false => one.version()?,
+        };
+        let place = Place { name: name(address, scheme)?, mode };
+        if mode.is_some() && matches!(place.name, Name::Abstract(_)) {
+            return Err(address.error("an abstract name has no file whose mode could be set"));
+        }
+        endpoints.push(Endpoint { version, ..place.endpoint(&like) });
+    }
+    Ok(endpoints)
+}
+
+/// Reads omniORB's notation, behind `giop:unix:`.
+pub(crate) fn colon(text: Part<'_>) -> Result<Endpoint, EndpointError> {
+    if text.text().contains(',') {
+        return Err(
+            text.error("a comma stands between addresses in URLs: choose a name without one")
+        );
+    }
+    let place = Place::new(name(text, SCHEME)?);
+    Ok(place.endpoint(&Endpoint::new(SCHEME, "")))
+}
+
+fn name(text: Part<'_>, scheme: Scheme) -> Result<Name, EndpointError> {
+    if text.text().is_empty() {
+        return Ok(Name::Temporary);
+    }
+    match Name::read(text.text()) {
+        Ok(Name::Path(path)) if !path.starts_with('/') => {
+            // TAO's word for the protocol, which is not that of the addresses.
+            let word = if scheme == SCHEME { "uiop" } else { scheme.as_str() };
+            Err(text.error(format!(
+                "the path is absolute and therefore written with three slashes, as in {word}:///{path}"
+            )))
+        }
+        Ok(name) => Ok(name),
+        Err(problem) => Err(text.error(problem)),
+    }
+}
+
+fn octal(value: Part<'_>) -> Result<u32, EndpointError> {
+    let digits = value.text().bytes().all(|it| (b'0'..=b'7').contains(&it));
+    let mode = u32::from_str_radix(value.text(), 8).ok();
+    let mode = mode.filter(|mode| digits && *mode <= 0o777);
+    mode.ok_or_else(|| value.error("the mode of a file is an octal number from 0 to 777"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Vec<Endpoint>, String> {
+        url(Part::new(text)).map_err(|error| error.problem.into_owned())
+    }
+
+    #[test]
+    fn every_form_reads_back() {
+        for (text, written) in [
+            ("", "unix://"),
+            ("/a", "unix:///a"),
+            ("1.1@/a@b", "unix://1.1@/a@b"),
+            ("@", "unix://@"),
+            ("@bank", "unix://@bank"),
+            ("1.2@@bank", "unix://1.2@@bank"),
+            ("/a//b/./c/", "unix:///a/b/c"),
+            ("/a|mode=660", "unix:///a|mode=0660"),
+            ("/a|", "unix:///a"),
+            ("|mode=600&deny=uid:7&allow=all", "unix://|mode=0600&deny=uid:7&allow=all"),
+        ] {
+            let endpoints = read(text).unwrap();
+            assert_eq!(endpoints.len(), 1, "{text}");
+            assert_eq!(endpoints[0].to_string(), written);
+            let again = read(written.strip_prefix("unix://").unwrap()).unwrap();
+            assert_eq!(again, endpoints, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_list_shares_its_options() {
+        let endpoints = read("1.1@/a,1.2@/b|mode=0600").unwrap();
+        let text: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
+        assert_eq!(text, ["unix://1.1@/a|mode=0600", "unix://1.2@/b|mode=0600"]);
+        assert_eq!(endpoints[0].version, Some((1, 1)));
+    }
+
+    #[test]
+    fn what_cannot_be_is_explained() {
+        let long = format!("/{}", "x".repeat(MAX_PATH));
+        for (text, part) in [
+            (long.as_str(), "at most 107 octets (sun_path), and this has 108"),
+            (&long.replace('/', "@x"), "at most 107 octets, and this has 108"),
+            ("tmp/sock", "uiop:///tmp/sock"),
+            ("x@/a", "MAJOR.MINOR"),
+            ("/a|mode=999", "octal"),
+            ("/a|mode=1777", "octal"),
+            ("/a|mode=+7", "octal"),
+            ("/a|portspan=2", "mode, allow and deny"),
+            ("/a|mode", "name=value"),
+            ("@a|mode=600", "no file"),
+            ("/a|allow=bob", "uid:NUMBER"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(read(&long[..MAX_PATH]).is_ok());
+    }
+
+    #[test]
+    fn names_of_addresses_are_canonical() {
+        for (text, name) in [("/run//x", "/run/x"), ("x/./y", "x/y"), ("@x//y", "@x//y")] {
+            assert_eq!(Name::read(text).unwrap().to_string(), name);
+        }
+        assert!(Name::read("").is_err());
+        assert!(Name::read("/a\0").is_err());
+    }
+}

@@ -1,0 +1,3 @@
+//! Datagrams as a transport.
+
+mod fuzz_entry_points;

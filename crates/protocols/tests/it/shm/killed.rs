@@ -1,0 +1,379 @@
+//! kill -9 of either side in each state: the other one is told, and nothing is left.
+
+use std::fs;
+use std::io::{IoSlice, Write as _};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixStream};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use oxorb_protocols::shm::{MAX_SPIN, Shm};
+use oxorb_sys::poll::{Poller, Token};
+use oxorb_testkit::process::{Process, alone, rerun, test_name};
+use oxorb_testkit::watchdog;
+use oxorb_transport::{
+    Acceptor, Endpoint, Lease, Link, Notation, Part, Properties, Transport, connect,
+};
+
+/// Processes killed in each state, on each side, unless `OXORB_SHM_KILLED` says how many.
+const KILLED: u64 = 40;
+
+/// Time within which a survivor knows, at the outside: a thousand times what it sleeps on a word. No
+/// machine, however loaded, takes that long; what it does take is printed.
+const OUTSIDE: Duration = Duration::from_secs(5);
+
+/// What the process that is killed does, in its environment, before a space the address of a server.
+const TASK: &str = "OXORB_SHM_TASK";
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// What the survivor does meanwhile.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Reads; the other one is silent.
+    Reads,
+    /// Spins, and reads.
+    Spins,
+    /// Waits at a descriptor.
+    Watches,
+    /// Looks whether the other one is there.
+    Looks,
+    /// Writes; the other one reads nothing.
+    Writes,
+    /// Reads what the other one writes all the time.
+    Drinks,
+    /// Sends to and fro.
+    Talks,
+    /// Reads messages that lie in blocks beside the ring, as the other one writes them all the time.
+    Receives,
+    /// Writes such messages; the other one reads nothing.
+    Sends,
+    /// Reads such a message where the other one wrote it, and keeps it until the end.
+    Borrows,
+    /// Writes such messages; the other one keeps the first of them where it lies.
+    Lends,
+    /// Fills memory of the connection, or waits for what the other one fills.
+    Fills,
+    /// Accepts, or reads what nobody will write: the other one has not greeted, or has not been accepted.
+    Greets,
+}
+
+const STATES: [State; 13] = [
+    State::Looks,
+    State::Reads,
+    State::Spins,
+    State::Watches,
+    State::Writes,
+    State::Drinks,
+    State::Talks,
+    State::Receives,
+    State::Sends,
+    State::Borrows,
+    State::Lends,
+    State::Fills,
+    State::Greets,
+];
+
+fn listen() -> Box<dyn Acceptor> {
+    let read = Shm.endpoints(Notation::Url, Part::new("@|ring=4K&blocks=256K"));
+    let endpoint: &Endpoint = &read.unwrap()[0];
+    Shm.listen(endpoint).unwrap()
+}
+
+/// The process that is killed.
+#[test]
+fn victim() {
+    let Ok(task) = std::env::var(TASK) else {
+        return;
+    };
+    let (task, address) = task.split_once(' ').unwrap();
+    let link = if address.is_empty() {
+        let acceptor = listen();
+        println!("at {}", Shm.own_address(acceptor.endpoint()));
+        if task == "mute" {
+            println!("ready");
+            thread::sleep(LONG);
+        }
+        acceptor.accept().unwrap()
+    } else if task == "mute" {
+        greet_in_part(address);
+        return;
+    } else {
+        connect(&Shm, &address.parse().unwrap(), LONG).unwrap()
+    };
+    println!("ready");
+    std::io::stdout().flush().unwrap();
+    let mut buffer = Vec::new();
+    loop {
+        match task {
+            "sends" => link.write(&mut [IoSlice::new(&[1; LARGE])]).unwrap(),
+            "writes" => link.write(&mut [IoSlice::new(&[1; 3000])]).unwrap(),
+            "echoes" => {
+                buffer.clear();
+                assert_ne!(link.read(&mut buffer, 4096).unwrap(), 0);
+                link.write(&mut [IoSlice::new(&buffer)]).unwrap();
+            }
+            "reads" => {
+                assert_eq!(link.read(&mut buffer, 9).unwrap(), 3);
+                println!("has read");
+                std::io::stdout().flush().unwrap();
+                thread::sleep(LONG);
+            }
+            "borrows" => {
+                let lease = lease(&*link);
+                thread::sleep(LONG);
+                drop(lease);
+            }
+            "fills" => {
+                let mut room = link.rooms().unwrap().room(LARGE).unwrap();
+                room[..LARGE / 2].fill(4);
+                thread::sleep(LONG);
+                drop(room);
+            }
+            _ => thread::sleep(LONG),
+        }
+    }
+}
+
+/// Borrows the message that comes next. `None`: it never becomes whole.
+fn lease(link: &dyn Link) -> Option<Lease> {
+    while !link.has_input().unwrap() {
+        thread::yield_now();
+    }
+    link.lender().unwrap().lease(LARGE, true).unwrap()
+}
+
+/// Octets of a message that lies in a block.
+const LARGE: usize = 100_000;
+
+/// Connects, and says no more than the beginning of a greeting.
+fn greet_in_part(address: &str) {
+    let name = address.split(['@', '|']).nth(1).unwrap();
+    let address = SocketAddr::from_abstract_name(name).unwrap();
+    let mut socket = UnixStream::connect_addr(&address).unwrap();
+    socket.write_all(b"OxORB").unwrap();
+    println!("ready");
+    thread::sleep(LONG);
+}
+
+#[test]
+fn whoever_survives_is_told_and_nothing_is_left() {
+    // Descriptors, threads and maps are those of the process.
+    if !alone(whoever_survives_is_told_and_nothing_is_left) {
+        return;
+    }
+    let killed = std::env::var("OXORB_SHM_KILLED").ok();
+    let killed = killed.map_or(KILLED, |number| number.parse().unwrap());
+    let _guard = watchdog(OUTSIDE * (30 + killed as u32));
+    // The descriptor that a process has once, for all connections that a thread waits at.
+    survive(State::Watches, true, Duration::ZERO);
+    let before = (descriptors(), threads());
+    println!("microseconds until the survivor knew, of {killed} kills each");
+    for state in STATES {
+        for victim_serves in [false, true] {
+            // Before and after a reader has gone from the word to the socket.
+            let delay = |round| Duration::from_micros(round % 40 * 250);
+            let told = (0..killed).map(|round| survive(state, victim_serves, delay(round)));
+            let mut told: Vec<u128> = told.map(|time| time.as_micros()).collect();
+            told.sort_unstable();
+            let [half, most] = [50, 99].map(|part| told[(told.len() - 1) * part / 100]);
+            let (slowest, late) = (told[told.len() - 1], told.iter().filter(|it| **it > 10_000));
+            let who = if victim_serves { "server" } else { "client" };
+            let late = late.count();
+            println!(
+                "{state:?}, {who} killed: p50 {half}, p99 {most}, max {slowest}; {late} above 10 ms"
+            );
+            assert!(slowest < OUTSIDE.as_micros());
+        }
+    }
+    // Threads that read what the last processes wrote may have theirs a moment longer.
+    while descriptors() > before.0 || threads() > before.1 {
+        thread::yield_now();
+    }
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    assert!(!maps.contains("oxorb-shm"), "{maps}");
+}
+
+/// A writer that nobody had to wake learns from the end whether its last message was taken at all.
+#[test]
+fn whoever_survives_knows_whether_the_last_message_was_read() {
+    let _guard = watchdog(OUTSIDE * 24);
+    for taken in [false, true] {
+        let mut command: Command = rerun(test_name(victim));
+        command.env(TASK, if taken { "reads " } else { "sleeps " });
+        let mut victim = Process::spawn(command);
+        let line = victim.wait_for_line("at shm:", LONG);
+        let (_, address) = line.split_once("at ").unwrap();
+        let link = connect(&Shm, &address.trim().parse().unwrap(), LONG).unwrap();
+        victim.wait_for_line("ready", LONG);
+        link.write(&mut [IoSlice::new(b"one")]).unwrap();
+        if taken {
+            victim.wait_for_line("has read", LONG);
+        }
+        assert!(!link.left_last(), "it lives");
+        victim.kill();
+        let mut buffer = Vec::new();
+        assert_eq!(link.read(&mut buffer, 9).unwrap(), 0);
+        assert_eq!(link.left_last(), !taken);
+    }
+}
+
+/// Kills the other side while this one is in `state`; the time until it knew.
+fn survive(state: State, victim_serves: bool, delay: Duration) -> Duration {
+    let task = match state {
+        State::Drinks => "writes",
+        State::Receives => "sends",
+        State::Greets => "mute",
+        State::Talks => "echoes",
+        State::Borrows => "sends",
+        State::Lends => "borrows",
+        // A server has no memory to fill.
+        State::Fills if !victim_serves => "fills",
+        _ => "sleeps",
+    };
+    let mut command: Command = rerun(test_name(victim));
+    let (mut victim, link) = if victim_serves {
+        command.env(TASK, format!("{task} "));
+        let mut victim = Process::spawn(command);
+        let line = victim.wait_for_line("at shm:", LONG);
+        let (_, address) = line.split_once("at ").unwrap();
+        let address = address.trim().parse().unwrap();
+        let link = connect(&Shm, &address, LONG).unwrap();
+        (victim, link)
+    } else {
+        let acceptor = listen();
+        let address = Shm.own_address(acceptor.endpoint());
+        command.env(TASK, format!("{task} {address}"));
+        let mut victim = Process::spawn(command);
+        if matches!(state, State::Greets) {
+            victim.wait_for_line("ready", LONG);
+            return accept_beside(&*acceptor, &mut victim, delay);
+        }
+        (victim, acceptor.accept().unwrap())
+    };
+    victim.wait_for_line("ready", LONG);
+    thread::scope(|scope| {
+        let survivor = scope.spawn(|| {
+            run(&*link, state);
+            Instant::now()
+        });
+        thread::sleep(delay);
+        victim.kill();
+        let killed = Instant::now();
+        let told = survivor.join().unwrap();
+        told.saturating_duration_since(killed)
+    })
+}
+
+/// Kills a client that has not greeted while another one is to be accepted; the time until that one can talk.
+fn accept_beside(acceptor: &dyn Acceptor, victim: &mut Process, delay: Duration) -> Duration {
+    let address = Shm.own_address(acceptor.endpoint());
+    thread::scope(|scope| {
+        let accepting = scope.spawn(|| acceptor.accept().unwrap());
+        thread::sleep(delay);
+        victim.kill();
+        let killed = Instant::now();
+        let client = connect(&Shm, &address, LONG).unwrap();
+        client.write(&mut [IoSlice::new(b"GIOP")]).unwrap();
+        let mut buffer = Vec::new();
+        let server = accepting.join().unwrap();
+        assert_eq!(server.read(&mut buffer, 9).unwrap(), 4);
+        killed.elapsed()
+    })
+}
+
+/// Works until the end comes.
+fn run(link: &dyn Link, state: State) {
+    let mut buffer = Vec::new();
+    match state {
+        State::Spins => {
+            let busy_poll = Some(MAX_SPIN);
+            let properties = Properties { busy_poll, ..Properties::default() };
+            link.apply(&properties).unwrap();
+        }
+        State::Watches => {
+            let poller = Poller::new().unwrap();
+            poller.add(link.poll_fd().unwrap(), Token(1)).unwrap();
+            assert_eq!(poller.wait_one(None).unwrap(), Some(Token(1)));
+            assert_eq!(link.read_now(&mut buffer, 9).unwrap(), 0);
+            return;
+        }
+        State::Looks => {
+            while !link.is_dead() {
+                assert!(!link.has_input().unwrap() || link.is_dead());
+                thread::yield_now();
+            }
+            return;
+        }
+        State::Borrows => {
+            // Killed before it wrote anything whole, perhaps.
+            let lease = lease(link);
+            while link.read(&mut buffer, LARGE).unwrap() > 0 {
+                buffer.clear();
+            }
+            if let Some(lease) = lease {
+                let octets = lease.to_vec();
+                assert!(octets.len() == LARGE && octets.iter().all(|octet| *octet == 1));
+            }
+            return;
+        }
+        State::Fills => {
+            let room = link.rooms().map(|rooms| rooms.room(LARGE).unwrap());
+            let Some(mut room) = room else {
+                assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
+                return;
+            };
+            // Once in any case: the other one may be dead before this thread runs.
+            loop {
+                room.fill(5);
+                if link.is_dead() {
+                    break;
+                }
+            }
+            let room = room.sealed();
+            // Nobody had to be woken, perhaps: then the read tells.
+            let _ = link.write(&mut [IoSlice::new(&room)]);
+            assert_eq!(link.read(&mut buffer, 4096).unwrap(), 0);
+            assert!(room.iter().all(|octet| *octet == 5));
+            return;
+        }
+        _ => {}
+    }
+    loop {
+        buffer.clear();
+        match state {
+            State::Writes => {
+                if let Err(failure) = link.write(&mut [IoSlice::new(&[2; 1000])]) {
+                    assert!(link.is_dead(), "{failure}");
+                    return;
+                }
+            }
+            State::Sends | State::Lends => {
+                if let Err(failure) = link.write(&mut [IoSlice::new(&[2; LARGE])]) {
+                    assert!(link.is_dead(), "{failure}");
+                    return;
+                }
+            }
+            State::Talks => {
+                let sent = link.write(&mut [IoSlice::new(&[3; 100])]);
+                if sent.is_err() || link.read(&mut buffer, 100).unwrap() == 0 {
+                    return;
+                }
+            }
+            _ => {
+                if link.read(&mut buffer, 4096).unwrap() == 0 {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn threads() -> usize {
+    fs::read_dir("/proc/self/task").unwrap().count()
+}
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}

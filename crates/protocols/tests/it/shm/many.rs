@@ -1,0 +1,103 @@
+//! A thousand connections: descriptors and memory.
+
+use std::fs;
+use std::io::IoSlice;
+
+use oxorb_conformance::guard;
+use oxorb_protocols::shm::{DEFAULT_RING, Shm};
+use oxorb_testkit::process::{Process, rerun, test_name};
+use oxorb_transport::{Link, Notation, Part, Start, Transport};
+
+const CONNECTIONS: usize = 1000;
+
+/// Octets of a page.
+const PAGE: usize = 4096;
+
+const CHILD: &str = "OXORB_SHM_MANY";
+
+/// In a process of its own, which may have the descriptors, and whose memory nobody else uses.
+#[test]
+fn a_thousand_connections_take_what_is_documented() {
+    let _guard = guard();
+    let mut command = std::process::Command::new("sh");
+    let run = rerun(test_name(measure));
+    let shell = command.args(["-c", "ulimit -n 4096 && exec \"$@\"", "sh"]);
+    shell.arg(run.get_program()).args(run.get_args());
+    shell.env(CHILD, "1");
+    Process::spawn(command).wait_success(std::time::Duration::from_secs(100));
+}
+
+#[test]
+fn measure() {
+    if std::env::var(CHILD).is_err() {
+        return;
+    }
+    let endpoint = &Shm.endpoints(Notation::Url, Part::new("@")).unwrap()[0];
+    let acceptor = Shm.listen(endpoint).unwrap();
+    let address = Shm.own_address(acceptor.endpoint());
+    let before = (descriptors(), resident());
+    let mut ends: Vec<(Box<dyn Link>, Box<dyn Link>)> = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let Start::Done(client) = Shm.start(&address).unwrap() else {
+            panic!("nobody waits there");
+        };
+        ends.push((client, acceptor.accept().unwrap()));
+    }
+    // One descriptor for each end.
+    assert_eq!(descriptors(), before.0 + 2 * CONNECTIONS);
+    let idle = resident() - before.1;
+    // Both ends have mapped it here. The header is not touched before somebody writes, or looks.
+    assert!(idle <= 2 * CONNECTIONS * PAGE, "{idle}");
+
+    for (client, server) in &ends {
+        for (from, to) in [(client, server), (server, client)] {
+            from.write(&mut [IoSlice::new(&[7; 100])]).unwrap();
+            let mut buffer = Vec::new();
+            assert_eq!(to.read(&mut buffer, 200).unwrap(), 100);
+        }
+    }
+    let used = resident() - before.1;
+    println!("{idle} and {used} octets in {CONNECTIONS} connections, twice mapped");
+    // The header, and a page of each ring.
+    assert!(used <= 2 * CONNECTIONS * 3 * PAGE, "{used}");
+
+    // One whose rings have gone round: all of them, and never more.
+    let (client, server) = &ends[0];
+    let octets = vec![1; DEFAULT_RING as usize];
+    for (from, to) in [(client, server), (server, client)] {
+        for _ in 0..4 {
+            from.write(&mut [IoSlice::new(&octets)]).unwrap();
+            let mut buffer = Vec::new();
+            while buffer.len() < octets.len() {
+                assert_ne!(to.read(&mut buffer, octets.len()).unwrap(), 0);
+            }
+        }
+    }
+    let full = resident() - before.1 - used;
+    assert!(full <= 2 * (2 * DEFAULT_RING as usize + PAGE), "{full}");
+
+    drop(ends);
+    assert_eq!(descriptors(), before.0);
+    assert_eq!(resident(), before.1);
+}
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Octets of segments that this process has touched and mapped, counted page by page.
+fn resident() -> usize {
+    let maps = fs::read_to_string("/proc/self/smaps").unwrap();
+    let (mut ours, mut octets) = (false, 0);
+    for line in maps.lines() {
+        // The head of a mapping begins with addresses, which are no word with a colon.
+        let word = line.split_whitespace().next().unwrap_or_default();
+        if !word.ends_with(':') {
+            ours = line.contains("memfd:oxorb-shm");
+        } else if ours && word == "Rss:" {
+            let number = line.split_whitespace().nth(1).unwrap();
+            octets += number.parse::<usize>().unwrap() * 1024;
+        }
+    }
+    octets
+}

@@ -1,0 +1,32 @@
+//! Dispatching modules: what enforces a schedule while it runs (paper 3, 3.4.6).
+//!
+//! A [`Module`] is the queue of one dispatching priority and the threads that serve it. Requests wait in the order of the
+//! strategy ([`oxorb_sched::queue`]); the threads of a more urgent module interrupt those of the others, because the
+//! operating system's scheduler does that; within one module nothing is interrupted. A module may stand in the core
+//! of an ORB, in an event channel, or anywhere else where something is to be dispatched.
+//!
+//! ```
+//! use std::sync::mpsc;
+//!
+//! use oxorb_rt::dispatch::{Module, Plan};
+//! use oxorb_sched::Dispatching;
+//! use oxorb_sched::queue::{Taken, Timing};
+//!
+//! let (tell, told) = mpsc::channel();
+//! let module = Module::start(Plan::new("telemetry", Dispatching::Deadline), move |taken| {
+//!     if let Taken::Due(sample) | Taken::Late(sample) = taken {
+//!         let _ = tell.send(sample);
+//!     }
+//! })?;
+//! let deadline = oxorb_sys::clock::monotonic_nanoseconds() + 1_000_000_000;
+//! module.dispatch(7, Timing { deadline, ..Timing::default() }).unwrap();
+//! assert_eq!(told.recv(), Ok(7));
+//! # Ok::<(), oxorb_rt::dispatch::StartError>(())
+//! ```
+
+mod module;
+mod plan;
+mod queue;
+
+pub use module::{Counts, Module};
+pub use plan::{Plan, StartError, Storage, Threads};

@@ -1,0 +1,304 @@
+//! Dispatching module: a queue and its threads.
+
+use std::fmt;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use oxorb_sched::queue::{Full, Taken, Timing};
+use oxorb_sys::clock::monotonic_nanoseconds;
+use oxorb_sys::mutex::{Guard, Mutex};
+use oxorb_sys::schedule::{self, ReservationError};
+use oxorb_sys::thread::Purpose;
+
+use crate::dispatch::queue::Queue;
+use crate::dispatch::{Plan, StartError, Threads};
+
+/// A thread that has nothing to do looks so often whether it was forgotten.
+const TICK: Duration = Duration::from_millis(500);
+
+/// A queue and the threads that serve it; see the [crate]. Ends when it is dropped: what waits is given to nobody.
+///
+/// **Real-time cost.** [`dispatch`](Self::dispatch) and each turn of a thread take one lock, whose holder inherits the
+/// priority of who waits for it, and one system call where a thread sleeps or is woken. Nothing is allocated.
+pub struct Module<T: Send + 'static> {
+    shared: Arc<Shared<T>>,
+    plan: Plan,
+    run: Arc<dyn Fn(Taken<T>) + Send + Sync>,
+}
+
+struct Shared<T> {
+    state: Mutex<State<T>>,
+    /// Threads by their numbers; set before the first request.
+    threads: Box<[OnceLock<thread::Thread>]>,
+    real_time: AtomicBool,
+    dispatched: AtomicU64,
+    refused: AtomicU64,
+}
+
+struct State<T> {
+    queue: Queue<T>,
+    /// Numbers of threads that sleep, or are about to.
+    idle: Vec<usize>,
+    alive: usize,
+    /// Threads that were ever started.
+    begun: usize,
+    stopping: bool,
+}
+
+/// Counts of a module since its start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Requests that were taken into the queue.
+    pub dispatched: u64,
+    /// Requests for which there was no room.
+    pub refused: u64,
+    /// Requests that could not be in time any more when they would have run.
+    pub missed: u64,
+    /// Requests that wait now.
+    pub waiting: usize,
+}
+
+impl<T: Send + 'static> Module<T> {
+    /// Starts the threads, which call `run` for each request until the module is dropped. A panic in `run` costs the one
+    /// request. Allocates all the room there will be.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing has been started then.
+    pub fn start(
+        plan: Plan,
+        run: impl Fn(Taken<T>) + Send + Sync + 'static,
+    ) -> Result<Module<T>, StartError> {
+        if plan.capacity == 0 || plan.threads == 0 {
+            return Err(StartError::Nothing);
+        }
+        let queue = Queue::new(plan.storage, plan.dispatching, plan.missed, plan.capacity);
+        let most = plan.threads + plan.spares;
+        let module = Module {
+            shared: Arc::new(Shared {
+                state: Mutex::new(State {
+                    queue,
+                    idle: Vec::with_capacity(most),
+                    alive: 0,
+                    begun: 0,
+                    stopping: false,
+                }),
+                threads: (0..most).map(|_| OnceLock::new()).collect(),
+                real_time: AtomicBool::new(true),
+                dispatched: AtomicU64::new(0),
+                refused: AtomicU64::new(0),
+            }),
+            plan,
+            run: Arc::new(run),
+        };
+        while module.shared.lock().begun < module.plan.threads {
+            // Dropping the module ends those that were started before.
+            module.spawn()?;
+        }
+        Ok(module)
+    }
+
+    /// Starts one of the spare threads, which stays; reports whether there was one left. Allocates.
+    ///
+    /// # Errors
+    /// [`StartError`] when the system gives no thread, or not as the others are.
+    pub fn reinforce(&self) -> Result<bool, StartError> {
+        {
+            let state = self.shared.lock();
+            if state.stopping || state.begun >= self.shared.threads.len() {
+                return Ok(false);
+            }
+        }
+        self.spawn()
+    }
+
+    /// Starts the next thread; reports whether there was one left.
+    fn spawn(&self) -> Result<bool, StartError> {
+        let plan = &self.plan;
+        let mut builder = oxorb_sys::thread::Builder::new(plan.name.clone());
+        builder = builder.cpus(&plan.cpus);
+        if let Some(cpu) = plan.cpu {
+            builder = builder.cpu(cpu);
+        }
+        if let Some(registry) = &plan.listed {
+            builder = builder.listed(registry, Purpose::Dispatching);
+        }
+        builder = match plan.scheduling {
+            Threads::Inherit => builder,
+            Threads::At(schedule) => builder.schedule(schedule),
+            Threads::Reserved(reservation) => builder.reserve(reservation),
+        };
+        let shared = Arc::clone(&self.shared);
+        let scheduling = plan.scheduling;
+        let run = Arc::clone(&self.run);
+        let (tell, ready) = mpsc::sync_channel(1);
+        let number = {
+            let mut state = shared.lock();
+            if state.begun >= shared.threads.len() {
+                return Ok(false);
+            }
+            state.alive += 1;
+            state.begun += 1;
+            state.begun - 1
+        };
+        let started = builder.spawn(move || {
+            let _alive = Alive(&shared);
+            let _ = shared.threads[number].set(thread::current());
+            let scheduled = shared.schedule(scheduling);
+            let goes_on = scheduled.is_ok();
+            let _ = tell.send(scheduled);
+            if goes_on {
+                shared.work(number, &*run);
+            }
+        });
+        if let Err(error) = started {
+            self.shared.lock().alive -= 1;
+            let refused = error.downcast::<ReservationError>();
+            return Err(refused.map_or_else(StartError::Threads, StartError::Reservation));
+        }
+        ready.recv().map_err(|_| StartError::Threads(io::ErrorKind::Other.into()))?.map(|()| true)
+    }
+
+    /// Puts a request into the queue and wakes a thread for it, if one sleeps.
+    ///
+    /// # Errors
+    /// Gives the request back if the queue is full, or the module is ending.
+    pub fn dispatch(&self, request: T, timing: Timing) -> Result<(), Full<T>> {
+        let shared = &*self.shared;
+        let mut state = shared.lock();
+        if state.stopping {
+            return Err(Full(request));
+        }
+        if let Err(full) = state.queue.enqueue(request, timing) {
+            drop(state);
+            shared.refused.fetch_add(1, Ordering::Relaxed);
+            return Err(full);
+        }
+        let sleeper = state.idle.pop();
+        drop(state);
+        shared.dispatched.fetch_add(1, Ordering::Relaxed);
+        if let Some(thread) = sleeper.and_then(|number| shared.threads[number].get()) {
+            thread.unpark();
+        }
+        Ok(())
+    }
+
+    /// Whether all its threads have the class, priority or reservation that they were to have.
+    pub fn is_real_time(&self) -> bool {
+        self.shared.real_time.load(Ordering::Relaxed)
+    }
+
+    /// Returns the counts since the start. Takes the queue's lock.
+    pub fn counts(&self) -> Counts {
+        let state = self.shared.lock();
+        Counts {
+            dispatched: self.shared.dispatched.load(Ordering::Relaxed),
+            refused: self.shared.refused.load(Ordering::Relaxed),
+            missed: state.queue.misses(),
+            waiting: state.queue.len(),
+        }
+    }
+
+    /// Takes no further request and asks the threads to end after those they run; gives back what waited.
+    pub fn stop(&self) -> Vec<T> {
+        let mut state = self.shared.lock();
+        state.stopping = true;
+        let mut waiting = Vec::with_capacity(state.queue.len());
+        while let Some(Taken::Due(one) | Taken::Late(one) | Taken::Dropped(one)) =
+            state.queue.dequeue(0)
+        {
+            waiting.push(one);
+        }
+        drop(state);
+        for thread in self.shared.threads.iter().filter_map(OnceLock::get) {
+            thread.unpark();
+        }
+        waiting
+    }
+
+    /// Waits until all threads have ended, after [`stop`](Self::stop); false when `until` came first.
+    pub fn wait_ended(&self, until: Instant) -> bool {
+        while self.shared.lock().alive > 0 {
+            if Instant::now() >= until {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        true
+    }
+}
+
+impl<T: Send + 'static> Drop for Module<T> {
+    fn drop(&mut self) {
+        drop(self.stop());
+    }
+}
+
+impl<T: Send + 'static> fmt::Debug for Module<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Module").field("counts", &self.counts()).finish()
+    }
+}
+
+impl<T> Shared<T> {
+    fn work(&self, number: usize, run: &dyn Fn(Taken<T>)) {
+        let mut state = self.lock();
+        loop {
+            if let Some(taken) = state.queue.dequeue(monotonic_nanoseconds()) {
+                drop(state);
+                let _ = panic::catch_unwind(AssertUnwindSafe(|| run(taken)));
+                state = self.lock();
+                continue;
+            }
+            if state.stopping {
+                return;
+            }
+            state.idle.push(number);
+            drop(state);
+            // Whoever takes the number off the list leaves a token, so no request is slept through.
+            thread::park_timeout(TICK);
+            state = self.lock();
+            state.idle.retain(|&idle| idle != number);
+        }
+    }
+
+    fn schedule(&self, scheduling: Threads) -> Result<(), StartError> {
+        match scheduling {
+            Threads::Inherit => Ok(()),
+            Threads::Reserved(reservation) => {
+                schedule::reserve(reservation).map_err(StartError::Reservation)
+            }
+            Threads::At(wanted) => match schedule::set_current(wanted) {
+                Ok(()) => Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    self.real_time.store(false, Ordering::Relaxed);
+                    Ok(())
+                }
+                Err(error) => Err(StartError::Threads(error)),
+            },
+        }
+    }
+
+    /// The lock is held for a few instructions and inherits priority; it cannot be held by the calling thread.
+    fn lock(&self) -> Guard<'_, State<T>> {
+        loop {
+            match self.state.lock() {
+                Ok(guard) => return guard,
+                // A kernel without priority inheritance: whoever has it is soon done.
+                Err(_) => thread::yield_now(),
+            }
+        }
+    }
+}
+
+/// A thread of the module.
+struct Alive<'s, T>(&'s Shared<T>);
+
+impl<T> Drop for Alive<'_, T> {
+    fn drop(&mut self) {
+        self.0.lock().alive -= 1;
+    }
+}

@@ -1,0 +1,4 @@
+//! Dispatching modules, a module for each subject.
+
+mod allocations;
+mod module;

@@ -1,9 +1,0 @@
-//! TLS, against every obligation of a transport and of its links.
-
-use std::sync::Arc;
-
-use oxorb_conformance::transport;
-
-use crate::common;
-
-transport!(tls, || (Arc::new(common::Eager(common::both_sides())), "127.0.0.1:0"));

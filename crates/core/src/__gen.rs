@@ -4,10 +4,10 @@ use std::fmt;
 pub use std::sync::LazyLock;
 
 pub use crate::{
-    Abstract, Amh, AsyncReply, ConfinedBy, ConfinedServant, Context, DelegatesTo, Handles,
-    Interface, Later, ObjectRef, Op, Operations, Orb, Outcome, Passes, Raise, Raises, Ref,
+    Abstract, Amh, AsyncReply, ConfinedBy, ConfinedServant, Context, DelegatesTo, Dispatch,
+    Handles, Interface, Later, ObjectRef, Op, Operations, Orb, Outcome, Passes, Raise, Raises, Ref,
     Rejected, ReplyTo, Servant, ServedBy, Upcall, UserException, decode_context, decode_ref,
-    deliver, encode_context, encode_ref, handle, handles, held_exception, hold_exception,
+    deliver, encode_context, encode_ref, handle, handles, held_exception, hold_exception, skeleton,
     text_passes,
 };
 pub use oxorb_cdr::{

@@ -131,7 +131,7 @@ pub use rt::{
 pub use scheduler::{
     CallsBetween, Measurement, Measurements, Modules, RunTimeScheduler, Running, Scheduled,
 };
-pub use servant::{ConfinedServant, Handles, Servant, handle, handles};
+pub use servant::{ConfinedServant, Dispatch, Handles, Servant, handle, handles, skeleton};
 pub use server::{
     CurrentLane, DropError, DropRule, DropRules, LaneMemory, MessageBuffers, QueueOrder, RateGroup,
     RequestBuffering, Steering, Threadpool, ThreadpoolError, ThreadpoolLane, ThreadpoolLanes,

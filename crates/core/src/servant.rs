@@ -72,6 +72,50 @@ pub trait Servant: Send + Sync + 'static {
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
 }
 
+/// Typed servants of an interface as generated code makes one of them an untyped [`Servant`]: implemented for `dyn Account`,
+/// so that the code that serves requests exists once for all servants.
+#[doc(hidden)]
+pub trait Dispatch: Send + Sync + 'static {
+    /// The interfaces, most derived first, `CORBA::Object` last.
+    const REPOSITORY_IDS: &'static [&'static str];
+
+    /// [`Servant::dispatch`].
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
+}
+
+/// Makes the untyped servant around a typed one. For generated code.
+#[doc(hidden)]
+pub fn skeleton<S: Dispatch + ?Sized>(servant: Arc<S>, handles: Handles) -> Arc<dyn Servant> {
+    Arc::new(Skeleton { servant, handles })
+}
+
+struct Skeleton<S: ?Sized> {
+    servant: Arc<S>,
+    handles: Handles,
+}
+
+impl<S: Dispatch + ?Sized> Servant for Skeleton<S> {
+    fn repository_id(&self) -> &str {
+        S::REPOSITORY_IDS[0]
+    }
+
+    fn is_a(&self, id: &str) -> bool {
+        S::REPOSITORY_IDS.contains(&id)
+    }
+
+    fn identity(&self) -> usize {
+        Arc::as_ptr(&self.servant).cast::<()>() as usize
+    }
+
+    fn handles(&self) -> Option<&Handles> {
+        Some(&self.handles)
+    }
+
+    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
+        self.servant.dispatch(upcall)
+    }
+}
+
 /// A servant that stays in one thread, as the object adapter sees it: untyped, and neither `Send` nor `Sync`.
 ///
 /// The IDL compiler wraps each typed servant (`impl bank::AccountConfined for Teller`) in one of these. Implement it by

@@ -279,20 +279,16 @@ impl<'r> Upcall<'r> {
         &mut self,
         decode: impl FnOnce(&mut Decoder<'r>) -> CdrResult<T>,
     ) -> Result<T, Rejected> {
-        let frame = self.arrived.frame;
-        let mut d =
-            self.prepared(frame.decoder_at(self.arrived.dialect, self.arrived.request.body));
-        let args = match decode(&mut d) {
-            Ok(args) => d.finish().map(|()| args),
-            Err(error) => Err(error),
-        };
-        self.read(args)
+        let mut d = self.decoder();
+        let args = decode(&mut d);
+        ended(d, args)
     }
 
+    /// Returns the decoder of arguments that are copied.
     #[inline(always)]
-    fn read<T>(&self, args: CdrResult<T>) -> Result<T, Rejected> {
-        args.inspect(|_| probe::stamp(Stage::ArgumentsRead))
-            .map_err(|error| Rejected(SystemException::from_cdr(error, CompletionStatus::No)))
+    fn decoder(&self) -> Decoder<'r> {
+        let Arrived { frame, request, dialect, .. } = *self.arrived;
+        self.prepared(frame.decoder_at(dialect, request.body))
     }
 
     /// Decodes arguments as [`args`](Self::args) does, and leaves [`Octets`](oxorb_cdr::Octets) where their sender wrote
@@ -326,14 +322,14 @@ impl<'r> Upcall<'r> {
                 return Err(Rejected(raise::ARGUMENTS_TAKEN));
             }
             let mut d = decoder(frame.decoder_in_place(self.arrived.dialect, body));
-            let args = decode(&mut d).and_then(|args| d.finish().map(|()| args));
+            let args = decode(&mut d);
             if gap.was_taken() {
-                return self.read(args);
+                return ended(d, args);
             }
         }
         let mut d = decoder(frame.decoder_at(self.arrived.dialect, body));
-        let args = decode(&mut d).and_then(|args| d.finish().map(|()| args));
-        self.read(args)
+        let args = decode(&mut d);
+        ended(d, args)
     }
 
     /// Returns what is to become of large octets: as the object's POA says, else the connection. What came over none, and
@@ -361,20 +357,21 @@ impl<'r> Upcall<'r> {
 
     /// Answers with the results: return value, then inout and out arguments.
     pub fn reply<'a>(self, results: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>) -> Outcome {
-        self.answer(ReplyStatus::NO_EXCEPTION, results)
+        probe::stamp(Stage::ServantReturned);
+        self.answer(results)
     }
 
     /// Answers with an exception of the servant.
     pub fn raise<X: Raise>(self, exception: &X) -> Outcome {
         match exception.system() {
             Some(system) => self.fail(system),
-            None => self.answer_otherwise(ReplyStatus::USER_EXCEPTION, |e| exception.raise(e)),
+            None => self.answer_otherwise(ReplyStatus::USER_EXCEPTION, &|e| exception.raise(e)),
         }
     }
 
     /// Answers with a system exception.
     pub fn fail(self, exception: SystemException) -> Outcome {
-        self.answer_otherwise(ReplyStatus::SYSTEM_EXCEPTION, |e| exception.encode(e))
+        self.answer_otherwise(ReplyStatus::SYSTEM_EXCEPTION, &|e| exception.encode(e))
     }
 
     /// Answers that the arguments were not understood.
@@ -390,13 +387,13 @@ impl<'r> Upcall<'r> {
     /// Ends a `oneway` operation; a caller who wants an answer all the same
     /// gets an empty one.
     pub fn done(self) -> Outcome {
-        self.answer(ReplyStatus::NO_EXCEPTION, |_| Ok(()))
+        self.reply(|_| Ok(()))
     }
 
     /// Sends the caller to another object, for this and later requests
     /// (LOCATION_FORWARD).
     pub fn forward(self, target: &Ref) -> Outcome {
-        self.answer_otherwise(ReplyStatus::LOCATION_FORWARD, |e| target.ior().encode(e))
+        self.answer_otherwise(ReplyStatus::LOCATION_FORWARD, &|e| target.ior().encode(e))
     }
 
     /// Answers with what another server has answered, octet for octet and in its byte order: copied once, into the message.
@@ -452,13 +449,23 @@ impl<'r> Upcall<'r> {
         alike
     }
 
-    /// Interceptors see results before they are marshalled.
-    fn answer<'a>(
-        mut self,
-        status: ReplyStatus,
-        body: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>,
-    ) -> Outcome {
-        probe::stamp(Stage::ServantReturned);
+    /// Sends results.
+    #[inline]
+    fn answer<'a>(mut self, results: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>) -> Outcome {
+        if self.flow.is_none() {
+            return self.send(ReplyStatus::NO_EXCEPTION, &[], results);
+        }
+        let mut results = Some(results);
+        self.answer_seen(&mut |e| match results.take() {
+            Some(results) => results(e),
+            None => Ok(()),
+        })
+    }
+
+    /// Sends results that interceptors see before they are marshalled. Once for all operations; `body` is called once.
+    #[cold]
+    fn answer_seen<'a>(mut self, body: Body<'_, 'a>) -> Outcome {
+        let status = ReplyStatus::NO_EXCEPTION;
         let Some(flow) = self.flow.take() else {
             return self.send(status, &[], body);
         };
@@ -469,11 +476,13 @@ impl<'r> Upcall<'r> {
     }
 
     /// Sends whatever is not a result. Interceptors see it marshalled, as the client would.
+    #[inline(never)]
     fn answer_otherwise<'a>(
         mut self,
         status: ReplyStatus,
-        body: impl Fn(&mut Encoder<'a>) -> CdrResult<()>,
+        body: &dyn Fn(&mut Encoder<'a>) -> CdrResult<()>,
     ) -> Outcome {
+        let body = &mut |e: &mut Encoder<'a>| body(e);
         let Some(flow) = self.flow.take() else {
             return self.send(status, &[], body);
         };
@@ -546,6 +555,7 @@ impl<'r> Upcall<'r> {
         self.sink.link().is_none_or(|link| link.is_protected())
     }
 
+    #[inline]
     fn send<'a>(
         &mut self,
         status: ReplyStatus,
@@ -620,6 +630,26 @@ impl<'r> Upcall<'r> {
         self.sink.discard(orb.options(), e.take_buffer());
         self.sink.send_exception(orb.options(), wire, request.id, dialect, exception);
     }
+}
+
+/// Writes what an answer carries.
+type Body<'f, 'a> = &'f mut dyn FnMut(&mut Encoder<'a>) -> CdrResult<()>;
+
+/// Returns arguments that were read, if nothing is left over.
+#[inline(always)]
+fn ended<T>(d: Decoder<'_>, args: CdrResult<T>) -> Result<T, Rejected> {
+    match args.and_then(|args| d.finish().map(|()| args)) {
+        Ok(args) => {
+            probe::stamp(Stage::ArgumentsRead);
+            Ok(args)
+        }
+        Err(error) => Err(unreadable(error)),
+    }
+}
+
+#[cold]
+fn unreadable(error: oxorb_cdr::Error) -> Rejected {
+    Rejected(SystemException::from_cdr(error, CompletionStatus::No))
 }
 
 /// The caller's priority goes back as it came.

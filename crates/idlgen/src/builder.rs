@@ -221,15 +221,6 @@ impl Builder {
         self
     }
 
-    /// Lets the compiler inline the stubs of the interface of this name, or of all interfaces in the module of this name,
-    /// in other crates; `@inlined` in the IDL does the same. Without, each stub exists once, in the crate that includes the
-    /// generated code. See `docs/mapping.md` of the repository for what it costs and saves.
-    #[must_use]
-    pub fn inline_stubs(mut self, scoped_name: impl Into<String>) -> Self {
-        self.extra.inlined.push(scoped_name.into());
-        self
-    }
-
     /// Makes reply handlers and `sendc_` methods for asynchronous calls with callbacks (AMI), for the interface of
     /// this name or all in the module of this name; `@ami` in the IDL does the same. See `docs/asynchronous.md` of the
     /// repository.

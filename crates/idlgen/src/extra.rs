@@ -18,8 +18,6 @@ pub(crate) struct Extra {
     pub(crate) ami: Vec<String>,
     /// Servants that belong to one thread.
     pub(crate) confined: Vec<String>,
-    /// Stubs that may be inlined.
-    pub(crate) inlined: Vec<String>,
     /// Oneways whose servants return a result; the names may be those of operations.
     pub(crate) fallible_oneways: Vec<String>,
     /// Definitions with executors, where those are wanted.
@@ -30,7 +28,7 @@ impl Extra {
     /// A name that was asked for and that the model does not have.
     pub(crate) fn unknown(&self, model: &Model) -> Option<&str> {
         let known = |name: &str| model.defs().any(|def| def.scoped_name == name);
-        let names = self.amh.iter().chain(&self.ami).chain(&self.confined).chain(&self.inlined);
+        let names = self.amh.iter().chain(&self.ami).chain(&self.confined);
         let mut names = names.map(String::as_str);
         names.find(|name| !known(name))
     }
@@ -64,7 +62,6 @@ impl Extra {
         Extra {
             amh: named(wanted(model, &reach, "amh", &self.amh)),
             ami: named(wanted(model, &reach, "ami", &self.ami)),
-            inlined: named(wanted(model, &reach, "inlined", &self.inlined)),
             confined: named(wanted(model, &reach, "confined", &self.confined)),
             fallible_oneways: oneways
                 .map(|(id, name)| format!("{}::{name}", model.def(id).scoped_name))

@@ -41,10 +41,6 @@ pub(crate) struct Args {
     /// neither `Send` nor `Sync`; `@confined` in the IDL does the same
     #[arg(long, value_name = "NAME")]
     confined: Vec<String>,
-    /// Let the compiler inline the stubs of NAME (an interface, or all in a module) in other crates; `@inlined` in the IDL
-    /// does the same
-    #[arg(long, value_name = "NAME")]
-    inline_stubs: Vec<String>,
     /// Make reply handlers and `sendc_` methods for NAME (an interface, or all in a module); `@ami` in the IDL
     /// does the same
     #[arg(long, value_name = "NAME")]
@@ -131,9 +127,6 @@ fn builder(args: Args) -> Builder {
     }
     for name in args.confined {
         builder = builder.confined(name);
-    }
-    for name in args.inline_stubs {
-        builder = builder.inline_stubs(name);
     }
     for name in args.amh {
         builder = builder.amh(name);

@@ -89,7 +89,6 @@ pub(crate) fn generate(
         let what = NotYet::new("`@borrowed` in IDL whose components have executors");
         return Err(Unmapped { def, what });
     }
-    let inlined = wanted(model, &reach, "inlined", &extra.inlined);
     let fallible = fallible_oneways(model, &reach, &extra.fallible_oneways);
     let asked = names::Asked { amh: &amh, confined: &confined, views: &views };
     let names = Names::new(model, &reach, &asked, &handlers, executors, name)
@@ -107,7 +106,6 @@ pub(crate) fn generate(
         amh,
         confined,
         views,
-        inlined,
         fallible,
         handlers,
         exception_holder,
@@ -144,8 +142,6 @@ struct Rust<'m> {
     confined: HashSet<DefId>,
     /// Structs and unions of which servants see views.
     views: HashSet<DefId>,
-    /// Interfaces whose stubs the compiler may inline in other crates.
-    inlined: HashSet<DefId>,
     /// Oneway operations whose servants return a result, by interface and name.
     fallible: HashSet<(DefId, String)>,
     /// The reply handlers of interfaces that have some.

@@ -44,8 +44,6 @@ pub(super) struct ItemNames {
     pub op: String,
     /// Interfaces: the module of upcall functions inside `inner`.
     pub serve: String,
-    /// Interfaces: the untyped servant inside `inner`.
-    pub skeleton: String,
     /// Valuetypes: the trait of the operations (`PersonOperations`).
     pub operations: String,
     /// Valuetypes: the trait of the factories (`PersonFactory`).
@@ -56,14 +54,14 @@ pub(super) struct ItemNames {
     pub later: String,
     /// Counterpart of `serve`.
     pub serve_later: String,
-    /// Counterpart of `skeleton`.
+    /// The untyped servant inside `inner`.
     pub skeleton_later: String,
     /// Interfaces with servants that belong to one thread: their trait (`AccountConfined`), and what goes with it inside
     /// `inner`.
     pub confined: String,
     /// Counterpart of `serve`.
     pub serve_confined: String,
-    /// Counterpart of `skeleton`.
+    /// The untyped servant inside `inner`.
     pub skeleton_confined: String,
     /// Structs and unions that servants see views of: the view (`BookingView`).
     pub view: String,
@@ -284,9 +282,8 @@ impl Names {
         if let DefKind::Interface(_) = def.kind {
             let op = self.claim(Some(id), "op".to_owned());
             let serve = self.claim(Some(id), "serve".to_owned());
-            let skeleton = self.claim(Some(id), "Skeleton".to_owned());
             let item = self.items.entry(id).or_default();
-            (item.op, item.serve, item.skeleton) = (op, serve, skeleton);
+            (item.op, item.serve) = (op, serve);
         }
         if let DefKind::ValueType(value) = &def.kind {
             if !value.exports.is_empty() {

@@ -328,29 +328,19 @@ fn oneways_whose_servants_may_fail() {
 }
 
 #[test]
-fn stubs_are_inlined_and_servants_confined_where_that_is_asked_for() {
+fn servants_are_confined_where_that_is_asked_for() {
     let idl = "module bank { interface Base { void a(); }; interface Log : Base { void line(in string text); }; \
                interface Other { void b(); }; };";
     let folder = Folder::new("by-choice", &[("bank.idl", idl)]);
     let builder = folder.builder().file(folder.file("bank.idl"));
     let text = |builder: &Builder| only(&builder.generate().expect("compiles")).1.to_owned();
     let plain = text(&builder);
-    assert!(!plain.contains("#[inline]\n        pub fn") && !plain.contains("Confined"));
-    // Inherited ones are as their interface says, which is asked for along.
-    let inlined = text(&builder.clone().inline_stubs("bank::Log"));
-    for stub in ["pub fn a(", "pub fn line("] {
-        assert!(inlined.contains(&format!("#[inline]\n        {stub}")), "{stub}");
-    }
-    assert!(!inlined.contains("#[inline]\n        pub fn b("));
+    assert!(!plain.contains("Confined"));
     let confined = text(&builder.clone().confined("bank::Log"));
     assert!(confined.contains("pub trait BaseConfined: 'static {"));
     assert!(confined.contains("pub trait LogConfined: BaseConfined {"));
     assert!(!confined.contains("OtherConfined"));
-    for unknown in
-        [builder.clone().confined("bank::Nothing"), builder.inline_stubs("bank::Nothing")]
-    {
-        assert!(refused(&unknown).contains("bank::Nothing"));
-    }
+    assert!(refused(&builder.confined("bank::Nothing")).contains("bank::Nothing"));
 }
 
 #[test]

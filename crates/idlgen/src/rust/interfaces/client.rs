@@ -70,8 +70,6 @@ impl<'m> Rust<'m> {
         untyped: &TokenStream,
     ) -> TokenStream {
         let (name, docs) = (ident(name), self.method_docs(method));
-        let inline = self.inlined.contains(&method.owner);
-        let inline = inline.then(|| quote!(#[inline]));
         let params = self.parameters(scope, method, None);
         let op = self.op(scope, method);
         let vars = self.vars(method);
@@ -104,7 +102,7 @@ impl<'m> Rust<'m> {
         };
         quote! {
             #docs
-            #inline
+            #[inline]
             pub fn #name(&self #(, #params)*) -> #result<#output, #error> { #body }
         }
     }
@@ -141,6 +139,7 @@ impl<'m> Rust<'m> {
         let (r, error) = (&scope.runtime, self.error(scope, method));
         quote! {
             #docs
+            #[inline]
             pub fn #name(&self #(, #params)*) -> #r::AsyncReply<#output, #error> {
                 #untyped.#invoke(&#op, #args, #results)
             }

@@ -198,10 +198,10 @@ impl<'m> Rust<'m> {
     }
 
     /// The base whose reference a reference holds and dereferences to, so that the stubs of its operations exist once: the
-    /// one of the run time's with most operations.
+    /// one with most operations.
     pub(super) fn shared_base(&self, interface: &Interface) -> Option<DefId> {
         let bases = self.model.all_bases(interface).into_iter();
-        let bases = bases.filter(|id| self.is_external(*id) && self.is_remote(*id));
+        let bases = bases.filter(|id| self.is_remote(*id));
         bases.max_by_key(|id| self.names.inherent(*id).len())
     }
 
@@ -274,7 +274,6 @@ impl<'m> Rust<'m> {
         let r = &scope.runtime;
         let item = self.names.item(def.id);
         let (name, reference) = (ident(&item.name), ident(&item.reference));
-        let (inner, skeleton) = (ident(&item.inner), ident(&item.skeleton));
         let arc = scope.std("Arc");
         let DefKind::Interface(interface) = &def.kind else {
             return TokenStream::new();
@@ -297,14 +296,14 @@ impl<'m> Rust<'m> {
             }
             impl<T: #name> #r::ServedBy<#arc<T>> for #reference {
                 fn servant(servant: #arc<T>) -> #arc<dyn #r::Servant> {
-                    let handles = #r::handles([#(#handles),*]);
-                    #arc::new(#inner::#skeleton(servant, handles))
+                    <Self as #r::ServedBy<#arc<dyn #name>>>::servant(servant)
                 }
             }
             impl #r::ServedBy<#arc<dyn #name>> for #reference {
+                #[inline]
                 fn servant(servant: #arc<dyn #name>) -> #arc<dyn #r::Servant> {
                     let handles = #r::handles([#(#handles),*]);
-                    #arc::new(#inner::#skeleton(servant, handles))
+                    #r::skeleton(servant, handles)
                 }
             }
         }

@@ -27,13 +27,17 @@ impl<'m> Rust<'m> {
     ) -> TokenStream {
         let (r, arc) = (&inner.runtime, inner.std("Arc"));
         let (skeleton, _) = self.skeleton_names(def.id, answers);
-        let (skeleton, servant) = (ident(skeleton), self.servant(inner, def.id, answers));
+        let servant = self.servant(inner, def.id, answers);
         let bases = self.model.all_bases(interface);
         let owners: Vec<_> = [def.id].into_iter().chain(bases).collect();
         let id = &def.repository_id;
         let ids = owners.iter().map(|owner| &*self.model.def(*owner).repository_id);
-        let ids = ids.chain([OBJECT_ID]);
+        let ids: Vec<_> = ids.chain([OBJECT_ID]).collect();
         let (mut wire_names, mut arms) = (Vec::new(), Vec::new());
+        let this = match answers {
+            Answers::Now => quote!(self),
+            Answers::Later | Answers::Confined => quote!(&*self.0),
+        };
         for owner in self.declaring_order(def.id) {
             let DefKind::Interface(declaring) = &self.model.def(owner).kind else {
                 continue;
@@ -44,7 +48,7 @@ impl<'m> Rust<'m> {
             };
             for method in self.own_methods(owner, &own) {
                 let (place, name) = (Literal::usize_unsuffixed(arms.len()), ident(method.name));
-                arms.push(quote!(#place => #serve::#name(&*self.0, upcall)));
+                arms.push(quote!(#place => #serve::#name(#this, upcall)));
                 wire_names.push(method.call.wire_name.clone().into_owned());
             }
         }
@@ -61,44 +65,53 @@ impl<'m> Rust<'m> {
                 }
             }
         };
-        let (field, handles) = match answers {
-            Answers::Later | Answers::Confined => (None, None),
-            Answers::Now => (
-                Some(quote!(, pub(super) #r::Handles)),
-                Some(quote! {
-                    fn handles(&self) -> Option<&#r::Handles> { Some(&self.1) }
-                }),
-            ),
-        };
-        if answers == Answers::Confined {
-            let (rc, string, vec) = (quote!(::std::rc::Rc), inner.std("String"), inner.std("Vec"));
-            return quote! {
-                /// The servant as the object adapter sees it.
-                #[doc(hidden)]
-                #[derive(Debug)]
-                pub struct #skeleton<T: ?Sized>(pub(super) #rc<T>);
-                impl<T: #servant + ?Sized> #r::ConfinedServant for #skeleton<T> {
-                    fn interfaces(&self) -> #vec<#string> { [#(#ids),*].map(#string::from).into() }
-                    fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
-                        #dispatch
-                    }
-                }
-            };
-        }
-        quote! {
+        let what = quote! {
             /// The servant as the object adapter sees it.
             #[doc(hidden)]
             #[derive(Debug)]
-            pub struct #skeleton<T: ?Sized>(pub(super) #arc<T> #field);
-            impl<T: #servant + ?Sized> #r::Servant for #skeleton<T> {
-                fn repository_id(&self) -> &str { #id }
-                fn is_a(&self, id: &str) -> bool { [#(#ids),*].contains(&id) }
-                fn identity(&self) -> usize {
-                    #arc::as_ptr(&self.0).cast::<()>() as usize
-                }
-                #handles
-                fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
+        };
+        let dispatch = quote! {
+            #[inline]
+            fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
+                #dispatch
+            }
+        };
+        match answers {
+            // One for all servants of the interface: what is called is a trait object.
+            Answers::Now => quote! {
+                impl #r::Dispatch for dyn #servant {
+                    const REPOSITORY_IDS: &'static [&'static str] = &[#(#ids),*];
                     #dispatch
+                }
+            },
+            Answers::Later => {
+                let skeleton = ident(skeleton);
+                quote! {
+                    #what
+                    pub struct #skeleton<T: ?Sized>(pub(super) #arc<T>);
+                    impl<T: #servant + ?Sized> #r::Servant for #skeleton<T> {
+                        fn repository_id(&self) -> &str { #id }
+                        fn is_a(&self, id: &str) -> bool { [#(#ids),*].contains(&id) }
+                        fn identity(&self) -> usize {
+                            #arc::as_ptr(&self.0).cast::<()>() as usize
+                        }
+                        #dispatch
+                    }
+                }
+            }
+            Answers::Confined => {
+                let skeleton = ident(skeleton);
+                let (rc, string, vec) =
+                    (quote!(::std::rc::Rc), inner.std("String"), inner.std("Vec"));
+                quote! {
+                    #what
+                    pub struct #skeleton<T: ?Sized>(pub(super) #rc<T>);
+                    impl<T: #servant + ?Sized> #r::ConfinedServant for #skeleton<T> {
+                        fn interfaces(&self) -> #vec<#string> {
+                            [#(#ids),*].map(#string::from).into()
+                        }
+                        #dispatch
+                    }
                 }
             }
         }
@@ -108,7 +121,7 @@ impl<'m> Rust<'m> {
     fn skeleton_names(&self, id: DefId, answers: Answers) -> (&str, &str) {
         let item = self.names.item(id);
         match answers {
-            Answers::Now => (&item.skeleton, &item.serve),
+            Answers::Now => ("", &item.serve),
             Answers::Later => (&item.skeleton_later, &item.serve_later),
             Answers::Confined => (&item.skeleton_confined, &item.serve_confined),
         }
@@ -250,8 +263,14 @@ impl<'m> Rust<'m> {
                 }
             }
         };
+        // Once for all servants of an interface, but for those that are rare.
+        let (of, servant) = match answers {
+            Answers::Now => (None, quote!(dyn #servant)),
+            Answers::Later | Answers::Confined => (Some(quote!(<T: #servant + ?Sized>)), quote!(T)),
+        };
         quote! {
-            pub fn #name<T: #servant + ?Sized>(#this: &T, mut #upcall: #r::Upcall<'_>) -> #r::Outcome {
+            #[inline]
+            pub fn #name #of(#this: &#servant, mut #upcall: #r::Upcall<'_>) -> #r::Outcome {
                 #lend
                 #read
                 #answer

@@ -353,43 +353,26 @@ impl Drop for Undo<'_> {
 pub(crate) type WeakContainer = Weak<Inner>;
 
 /// Error of [`Container::install`].
-#[derive(Clone)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
     /// A component, or home, of this name exists.
+    #[error("{0:?} is installed already; remove it first, or choose another name")]
     Name(String),
     /// The container has as many components as its `max_components` allows.
+    #[error("the container holds {0} components, its limit; remove one, or raise max_components")]
     Full(usize),
     /// The executor's `set_session_context` raised an exception.
+    #[error("the executor's set_session_context raised {0}")]
     Executor(CcmException),
     /// The POA refused the component or one of its facets.
+    #[error("the container's POA refused an object: {0}")]
     Poa(Arc<PoaError>),
     /// The container is destroyed, or somebody removed the component before it was installed to the end.
+    #[error(
+        "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be"
+    )]
     Closed,
-}
-
-impl fmt::Display for InstallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            InstallError::Name(name) => {
-                write!(
-                    f,
-                    "{name:?} is installed already; remove it first, or choose another name"
-                )
-            }
-            InstallError::Full(most) => write!(
-                f,
-                "the container holds {most} components, its limit; remove one, or raise max_components"
-            ),
-            InstallError::Executor(exception) => {
-                write!(f, "the executor's set_session_context raised {exception}")
-            }
-            InstallError::Poa(error) => write!(f, "the container's POA refused an object: {error}"),
-            InstallError::Closed => f.write_str(
-                "the container is destroyed, or the component was removed while it was installed; install it again, in another container if need be",
-            ),
-        }
-    }
 }
 
 impl fmt::Debug for InstallError {
@@ -397,5 +380,3 @@ impl fmt::Debug for InstallError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for InstallError {}

@@ -78,9 +78,12 @@ impl fmt::Display for Phase {
 }
 
 /// Error of moving a component to another phase.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 pub enum LifeCycleError {
     /// The phase does not follow on the component's present one.
+    #[error(
+        "a component that is {from} cannot become {to}; the order is installed, configured, active, passive, removed"
+    )]
     Order {
         /// Phase the component is in.
         from: Phase,
@@ -88,29 +91,14 @@ pub enum LifeCycleError {
         to: Phase,
     },
     /// A thread is moving the component already, or a call further up on this thread's stack.
+    #[error("the component is on its way to another phase; wait for that call to return")]
     Busy,
     /// The executor refused its configuration.
+    #[error("the executor's configuration_complete raised InvalidConfiguration")]
     Configuration(InvalidConfiguration),
     /// The executor raised an exception.
+    #[error("the executor raised {0}")]
     Executor(CcmException),
-}
-
-impl fmt::Display for LifeCycleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LifeCycleError::Order { from, to } => write!(
-                f,
-                "a component that is {from} cannot become {to}; the order is installed, configured, active, passive, removed"
-            ),
-            LifeCycleError::Busy => f.write_str(
-                "the component is on its way to another phase; wait for that call to return",
-            ),
-            LifeCycleError::Configuration(_) => {
-                f.write_str("the executor's configuration_complete raised InvalidConfiguration")
-            }
-            LifeCycleError::Executor(exception) => write!(f, "the executor raised {exception}"),
-        }
-    }
 }
 
 impl fmt::Debug for LifeCycleError {
@@ -118,8 +106,6 @@ impl fmt::Debug for LifeCycleError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for LifeCycleError {}
 
 impl From<LifeCycleError> for SystemException {
     /// BAD_INV_ORDER, whatever the reason.

@@ -9,7 +9,8 @@ use crate::options::{CONNECTIONS_PER_CLIENT, ClientConnections};
 use crate::{Concurrency, ReactorChoice};
 
 /// Two options, each fine by itself, that contradict each other.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{one} and {other} do not go together: {reason}")]
 pub struct Incompatible {
     /// First setting, as an argument would set it.
     pub one: &'static str,
@@ -92,20 +93,11 @@ impl Options {
     }
 }
 
-impl fmt::Display for Incompatible {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Incompatible { one, other, reason } = self;
-        write!(f, "{one} and {other} do not go together: {reason}")
-    }
-}
-
 impl fmt::Debug for Incompatible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Incompatible {}
 
 #[cfg(test)]
 mod tests {

@@ -25,32 +25,23 @@ use crate::{
 };
 
 /// Reason why a servant was not confined to a lane.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotConfined {
     /// The objects are served by several threads, for this reason.
+    #[error("a confined servant needs a lane of one thread: {0}")]
     Threads(&'static str),
     /// The factory panicked.
+    #[error("the factory of the confined servant panicked")]
     Panicked,
     /// The lane's thread was busy for longer than the option HoldTime allows, or as much waits for it as may.
+    #[error(
+        "the thread of the lane did not come to make the confined servant in time (-ORBHoldTime)"
+    )]
     Busy,
     /// The lane has ended.
+    #[error("the lane has ended")]
     Ended,
-}
-
-impl fmt::Display for NotConfined {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotConfined::Threads(why) => {
-                write!(f, "a confined servant needs a lane of one thread: {why}")
-            }
-            NotConfined::Panicked => f.write_str("the factory of the confined servant panicked"),
-            NotConfined::Busy => f.write_str(
-                "the thread of the lane did not come to make the confined servant in time (-ORBHoldTime)",
-            ),
-            NotConfined::Ended => f.write_str("the lane has ended"),
-        }
-    }
 }
 
 impl fmt::Debug for NotConfined {
@@ -59,25 +50,16 @@ impl fmt::Debug for NotConfined {
     }
 }
 
-impl std::error::Error for NotConfined {}
-
 /// The calling thread is not the only thread of a lane of the ORB.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the calling thread is not the only thread of a lane of this ORB")]
 pub struct NotOneThread;
-
-impl fmt::Display for NotOneThread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the calling thread is not the only thread of a lane of this ORB")
-    }
-}
 
 impl fmt::Debug for NotOneThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for NotOneThread {}
 
 /// Name of an entry of a thread's table.
 #[derive(Debug, Clone, Copy)]

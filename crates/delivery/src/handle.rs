@@ -138,21 +138,14 @@ impl<E: Clone + Send + 'static> fmt::Debug for Outlet<E> {
 }
 
 /// Reason for which no event was pulled.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PullError {
     /// None waits.
+    #[error("no event waits")]
     Empty,
     /// The outlet is detached, and none is left.
+    #[error("the outlet is detached: no event will come")]
     Detached,
-}
-
-impl fmt::Display for PullError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            PullError::Empty => "no event waits",
-            PullError::Detached => "the outlet is detached: no event will come",
-        })
-    }
 }
 
 impl fmt::Debug for PullError {
@@ -160,5 +153,3 @@ impl fmt::Debug for PullError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for PullError {}

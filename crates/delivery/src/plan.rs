@@ -116,15 +116,19 @@ impl LanePlan {
 }
 
 /// Reason for which an outlet cannot be connected.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// [`Plan::outlets`] outlets are connected.
+    #[error(
+        "all {limit} outlets of the dispatcher are connected: raise Plan::outlets or disconnect some"
+    )]
     TooManyOutlets {
         /// Most outlets of the dispatcher.
         limit: usize,
     },
     /// The dispatcher has no lane of this index.
+    #[error("there is no lane {lane}: the dispatcher has {lanes}, counted from 0")]
     NoSuchLane {
         /// Index that was asked for.
         lane: usize,
@@ -132,28 +136,14 @@ pub enum ConnectError {
         lanes: usize,
     },
     /// A member of [`Qos`](crate::Qos) is zero that counts from 1.
+    #[error("Qos::{0} is 0 and counts from 1")]
     Zero(&'static str),
     /// The service of timers has no timer left for the pacing of the outlet.
+    #[error(transparent)]
     Timers(TooManyTimers),
     /// The dispatcher was shut down.
+    #[error("the dispatcher was shut down")]
     ShutDown,
-}
-
-impl fmt::Display for ConnectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ConnectError::TooManyOutlets { limit } => write!(
-                f,
-                "all {limit} outlets of the dispatcher are connected: raise Plan::outlets or disconnect some"
-            ),
-            ConnectError::NoSuchLane { lane, lanes } => {
-                write!(f, "there is no lane {lane}: the dispatcher has {lanes}, counted from 0")
-            }
-            ConnectError::Zero(member) => write!(f, "Qos::{member} is 0 and counts from 1"),
-            ConnectError::Timers(error) => error.fmt(f),
-            ConnectError::ShutDown => f.write_str("the dispatcher was shut down"),
-        }
-    }
 }
 
 impl fmt::Debug for ConnectError {
@@ -162,46 +152,26 @@ impl fmt::Debug for ConnectError {
     }
 }
 
-impl std::error::Error for ConnectError {}
-
 /// Reason for which a dispatcher does not start.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DispatcherError {
     /// A lane does not start.
+    #[error("lane {name:?} of the dispatcher does not start: {error}")]
     Lane {
         /// Name of the lane.
         name: String,
         /// Reason.
+        #[source]
         error: StartError,
     },
     /// The thread of the timers does not start.
-    Timers(std::io::Error),
-}
-
-impl fmt::Display for DispatcherError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DispatcherError::Lane { name, error } => {
-                write!(f, "lane {name:?} of the dispatcher does not start: {error}")
-            }
-            DispatcherError::Timers(error) => {
-                write!(f, "the timers of the dispatcher get no thread: {error}")
-            }
-        }
-    }
+    #[error("the timers of the dispatcher get no thread: {0}")]
+    Timers(#[source] std::io::Error),
 }
 
 impl fmt::Debug for DispatcherError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for DispatcherError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            DispatcherError::Lane { error, .. } => Some(error),
-            DispatcherError::Timers(error) => Some(error),
-        }
     }
 }

@@ -274,20 +274,11 @@ impl fmt::Debug for Timer {
 }
 
 /// All timers that a service may have are in use.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("all {limit} timers are in use: raise the limit of timers, or use fewer timeouts")]
 pub struct TooManyTimers {
     /// Most timers of the service.
     pub limit: usize,
-}
-
-impl fmt::Display for TooManyTimers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "all {} timers are in use: raise the limit of timers, or use fewer timeouts",
-            self.limit
-        )
-    }
 }
 
 impl fmt::Debug for TooManyTimers {
@@ -295,5 +286,3 @@ impl fmt::Debug for TooManyTimers {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for TooManyTimers {}

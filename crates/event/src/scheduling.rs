@@ -54,16 +54,11 @@ struct Edge {
 }
 
 /// Why the scheduling service did not take what a channel told it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the scheduling service: {call}: {why}")]
 pub struct SchedulingError {
     call: &'static str,
     why: String,
-}
-
-impl Display for SchedulingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the scheduling service: {}: {}", self.call, self.why)
-    }
 }
 
 impl fmt::Debug for SchedulingError {
@@ -71,8 +66,6 @@ impl fmt::Debug for SchedulingError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for SchedulingError {}
 
 fn tried<T, E: Display>(call: &'static str, done: Result<T, E>) -> Result<T, SchedulingError> {
     done.map_err(|why| SchedulingError { call, why: why.to_string() })

@@ -77,12 +77,16 @@ pub struct Generated {
 ///
 /// `Debug` prints what `Display` does, so that a build script whose `main`
 /// returns it is readable.
+#[derive(thiserror::Error)]
 pub enum Error {
     /// The IDL is wrong, or not supported yet.
+    #[error(transparent)]
     Idl(Box<Failed>),
     /// A file cannot be written.
+    #[error("{0}")]
     Io(std::io::Error),
     /// The builder was asked for something impossible; the text says what.
+    #[error("{0}")]
     Setup(String),
 }
 
@@ -592,21 +596,9 @@ impl From<std::io::Error> for Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Idl(failed) => failed.fmt(f),
-            Error::Io(error) => error.fmt(f),
-            Error::Setup(text) => f.write_str(text),
-        }
-    }
-}
-
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Starts on a line of its own, because `main` prints `Error: ` before it.
         write!(f, "\n{self}")
     }
 }
-
-impl std::error::Error for Error {}

@@ -7,7 +7,8 @@ use oxorb_deploy::{Finding, Place, Source};
 use crate::idl::deployment::{InvalidConnection, PlanError, StartError, StopError};
 
 /// Why a plan, or a part of it, was not launched or not stopped.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{finding}")]
 pub struct LaunchError {
     /// Instance or connection that it is about; empty: the whole plan.
     pub name: String,
@@ -44,19 +45,11 @@ impl LaunchError {
     }
 }
 
-impl fmt::Display for LaunchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.finding, f)
-    }
-}
-
 impl fmt::Debug for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for LaunchError {}
 
 impl From<LaunchError> for PlanError {
     fn from(error: LaunchError) -> Self {

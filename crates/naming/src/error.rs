@@ -1,10 +1,12 @@
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why a naming service cannot be kept or served.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The store cannot be opened, read or written.
+    #[error(fmt = store)]
     Store {
         /// File of the store; empty for one in memory.
         path: PathBuf,
@@ -12,38 +14,19 @@ pub enum Error {
         why: String,
     },
     /// The objects cannot be activated: the ORB serves names already, or was shut down.
-    Poa(oxorb::PoaError),
+    #[error("names cannot be served: {0}")]
+    Poa(#[from] oxorb::PoaError),
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Store { path, why } if path.as_os_str().is_empty() => {
-                write!(f, "the names in memory: {why}")
-            }
-            Error::Store { path, why } => write!(f, "the store {}: {why}", path.display()),
-            Error::Poa(error) => write!(f, "names cannot be served: {error}"),
-        }
+fn store(path: &Path, why: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if path.as_os_str().is_empty() {
+        return write!(f, "the names in memory: {why}");
     }
+    write!(f, "the store {}: {why}", path.display())
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Store { .. } => None,
-            Error::Poa(error) => Some(error),
-        }
-    }
-}
-
-impl From<oxorb::PoaError> for Error {
-    fn from(error: oxorb::PoaError) -> Self {
-        Error::Poa(error)
     }
 }

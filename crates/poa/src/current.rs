@@ -35,22 +35,15 @@ pub struct Current {
 }
 
 /// Error of a thread that runs no request of this ORB (`PortableServer::Current::NoContext`).
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no request of this ORB runs on this thread; ask from within a servant")]
 pub struct NoContext;
-
-impl fmt::Display for NoContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no request of this ORB runs on this thread; ask from within a servant")
-    }
-}
 
 impl fmt::Debug for NoContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for NoContext {}
 
 impl Current {
     pub(crate) fn of(adapter: &Arc<RootAdapter>) -> Self {

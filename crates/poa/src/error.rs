@@ -12,48 +12,82 @@ use crate::refusal::{NO_POA, OBJECT_ID};
 ///
 /// `Debug` prints what `Display` does, so that a `main` which returns it is
 /// readable.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PoaError {
     /// A child of this name exists already.
+    #[error("there is a POA {0:?} already; find_poa finds it")]
     AdapterAlreadyExists(String),
     /// The manager was deactivated, which is for good.
+    #[error("the POA manager was deactivated; create POAs with another one")]
     AdapterInactive,
     /// A child of this name does not exist, and no activator made one.
+    #[error("there is no POA {0:?}, and no adapter activator made it; create it first")]
     AdapterNonExistent(String),
     /// The policies contradict each other.
-    InvalidPolicy(InvalidPolicy),
+    #[error(transparent)]
+    InvalidPolicy(#[from] InvalidPolicy),
     /// A POA manager with this id exists already.
+    #[error("there is a POA manager {0:?} already; find_poa_manager finds it")]
     ManagerAlreadyExists(String),
     /// The POA has no default servant.
+    #[error("no default servant is set; set_servant sets one")]
     NoServant,
     /// A confined servant was not made, or belongs to another thread than the one that serves the objects of the POA.
-    NotConfined(NotConfined),
+    #[error("{0}")]
+    NotConfined(#[from] NotConfined),
     /// An object with this id is active.
+    #[error("an object with this id is active; deactivate it first or choose another id")]
     ObjectAlreadyActive,
     /// The reference names no group: it has no profile of multicasts (`PortableGroup::NotAGroupObject`).
+    #[error(
+        "the reference names no group; one that does begins with corbaloc:miop: or has a UIPMC profile"
+    )]
     NotAGroupObject,
     /// The group is associated with another object of this ORB.
+    #[error(
+        "another object of this ORB is associated with the group; disassociate it first, or have it pass requests on"
+    )]
     GroupTaken,
     /// The object with this id is not active.
+    #[error("no object with this id is active")]
     ObjectNotActive,
     /// The servant incarnates an object already, and may only one.
+    #[error(
+        "the servant incarnates an object already; a POA with IdUniqueness::Multiple \
+         allows more"
+    )]
     ServantAlreadyActive,
     /// The servant incarnates no object of this POA.
+    #[error(
+        "the servant incarnates no object of this POA; activate it, or use a POA with \
+         ImplicitActivation::Yes"
+    )]
     ServantNotActive,
     /// The reference was not made by this POA.
+    #[error("the reference was not made by this POA")]
     WrongAdapter,
     /// The POA's policies do not allow this call.
+    #[error("{0}")]
     WrongPolicy(&'static str),
     /// The id is none that this POA made, or none of those it was told.
+    #[error("the object id is none that this POA made, or none of the ids it was told to know")]
     UnknownId,
     /// The POA, or the ORB, has been destroyed.
+    #[error("the POA has been destroyed")]
     Destroyed,
     /// A name longer than a key can hold.
+    #[error(
+        "the POA name {0:?} does not fit an object key: at most 255 octets, and \
+         65,535 with the names of all POAs above it"
+    )]
     NameTooLong(String),
     /// References need an address, and none can be had.
-    Setup(SetupError),
+    #[error("{0}")]
+    Setup(#[from] SetupError),
     /// A failure for which the specification has no exception of its own.
-    System(SystemException),
+    #[error(transparent)]
+    System(#[from] SystemException),
 }
 
 impl PoaError {
@@ -72,101 +106,8 @@ impl PoaError {
     }
 }
 
-impl fmt::Display for PoaError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PoaError::AdapterAlreadyExists(name) => {
-                write!(f, "there is a POA {name:?} already; find_poa finds it")
-            }
-            PoaError::AdapterInactive => {
-                f.write_str("the POA manager was deactivated; create POAs with another one")
-            }
-            PoaError::AdapterNonExistent(name) => write!(
-                f,
-                "there is no POA {name:?}, and no adapter activator made it; create it first"
-            ),
-            PoaError::InvalidPolicy(invalid) => invalid.fmt(f),
-            PoaError::ManagerAlreadyExists(id) => {
-                write!(
-                    f,
-                    "there is a POA manager {id:?} already; find_poa_manager finds it"
-                )
-            }
-            PoaError::NotConfined(why) => why.fmt(f),
-            PoaError::NoServant => f.write_str("no default servant is set; set_servant sets one"),
-            PoaError::ObjectAlreadyActive => f.write_str(
-                "an object with this id is active; deactivate it first or choose another id",
-            ),
-            PoaError::NotAGroupObject => f.write_str(
-                "the reference names no group; one that does begins with corbaloc:miop: or has a UIPMC profile",
-            ),
-            PoaError::GroupTaken => f.write_str(
-                "another object of this ORB is associated with the group; disassociate it first, or have it pass requests on",
-            ),
-            PoaError::ObjectNotActive => f.write_str("no object with this id is active"),
-            PoaError::ServantAlreadyActive => f.write_str(
-                "the servant incarnates an object already; a POA with IdUniqueness::Multiple \
-                 allows more",
-            ),
-            PoaError::ServantNotActive => f.write_str(
-                "the servant incarnates no object of this POA; activate it, or use a POA with \
-                 ImplicitActivation::Yes",
-            ),
-            PoaError::WrongAdapter => f.write_str("the reference was not made by this POA"),
-            PoaError::WrongPolicy(why) => f.write_str(why),
-            PoaError::UnknownId => f.write_str(
-                "the object id is none that this POA made, or none of the ids it was told to know",
-            ),
-            PoaError::Destroyed => f.write_str("the POA has been destroyed"),
-            PoaError::NameTooLong(name) => {
-                write!(
-                    f,
-                    "the POA name {name:?} does not fit an object key: at most 255 octets, and \
-                     65,535 with the names of all POAs above it"
-                )
-            }
-            PoaError::Setup(error) => error.fmt(f),
-            PoaError::System(exception) => exception.fmt(f),
-        }
-    }
-}
-
 impl fmt::Debug for PoaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for PoaError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            PoaError::Setup(error) => Some(error),
-            PoaError::NotConfined(why) => Some(why),
-            _ => None,
-        }
-    }
-}
-
-impl From<SetupError> for PoaError {
-    fn from(error: SetupError) -> Self {
-        PoaError::Setup(error)
-    }
-}
-
-impl From<SystemException> for PoaError {
-    fn from(exception: SystemException) -> Self {
-        PoaError::System(exception)
-    }
-}
-
-impl From<NotConfined> for PoaError {
-    fn from(why: NotConfined) -> Self {
-        PoaError::NotConfined(why)
-    }
-}
-
-impl From<InvalidPolicy> for PoaError {
-    fn from(invalid: InvalidPolicy) -> Self {
-        PoaError::InvalidPolicy(invalid)
     }
 }

@@ -217,7 +217,8 @@ pub enum Policy {
 }
 
 /// Policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the policies contradict each other: {rule} (InvalidPolicy, index {index})")]
 pub struct InvalidPolicy {
     /// Index in the list of the first policy that takes part in the contradiction. Of a
     /// [`Policies`] struct: its place among the fields.
@@ -226,20 +227,11 @@ pub struct InvalidPolicy {
     pub rule: &'static str,
 }
 
-impl fmt::Display for InvalidPolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let InvalidPolicy { index, rule } = self;
-        write!(f, "the policies contradict each other: {rule} (InvalidPolicy, index {index})")
-    }
-}
-
 impl fmt::Debug for InvalidPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for InvalidPolicy {}
 
 impl Policies {
     /// Policies of the root POA.

@@ -73,22 +73,15 @@ impl From<Priority> for i16 {
 }
 
 /// A number below 0, which is no [`Priority`].
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is no priority: they go from 0 to 32767")]
 pub struct OutOfRange(pub i16);
-
-impl fmt::Display for OutOfRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is no priority: they go from 0 to 32767", self.0)
-    }
-}
 
 impl fmt::Debug for OutOfRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for OutOfRange {}
 
 /// A priority as the scheduler of this machine has it (`RTCORBA::NativePriority`). On Linux SCHED_FIFO and SCHED_RR
 /// have 1 to 99, SCHED_OTHER only 0.

@@ -61,20 +61,26 @@ pub struct DsrtQos {
 }
 
 /// Scheduling context of a peer that cannot be used.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BadContext {
     /// Length of a context that is longer than [`MAX_CONTEXT`].
+    #[error("it has {0} octets, and {MAX_CONTEXT} is the most")]
     TooLong(usize),
     /// Octets that cannot be decoded.
+    #[error("it cannot be decoded: {0}")]
     Malformed(Error),
     /// Name of another type, of which the context holds a value.
+    #[error("it holds a {0} instead of a Kokyu::Svc_Ctxt_DSRT_QoS")]
     OtherType(String),
     /// Length of an id that has more octets than [`MAX_ID`].
+    #[error("the thread's id has {0} octets, and {MAX_ID} is the most")]
     IdTooLong(usize),
     /// Context without an id.
+    #[error("the thread has no id")]
     NoId,
     /// Reason for which the scheduler has rejected the context.
+    #[error("{0}")]
     Rejected(&'static str),
 }
 
@@ -195,29 +201,8 @@ impl From<Error> for BadContext {
     }
 }
 
-impl fmt::Display for BadContext {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            BadContext::TooLong(length) => {
-                write!(f, "it has {length} octets, and {MAX_CONTEXT} is the most")
-            }
-            BadContext::Malformed(error) => write!(f, "it cannot be decoded: {error}"),
-            BadContext::OtherType(name) => {
-                write!(f, "it holds a {name} instead of a Kokyu::Svc_Ctxt_DSRT_QoS")
-            }
-            BadContext::IdTooLong(length) => {
-                write!(f, "the thread's id has {length} octets, and {MAX_ID} is the most")
-            }
-            BadContext::NoId => f.write_str("the thread has no id"),
-            BadContext::Rejected(why) => f.write_str(why),
-        }
-    }
-}
-
 impl fmt::Debug for BadContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for BadContext {}

@@ -251,29 +251,14 @@ pub struct Segment<'s, P> {
 }
 
 /// Scheduling segment that does not begin, or does not change.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SegmentError {
     /// The scheduler cannot schedule by this parameter (`UNSUPPORTED_SCHEDULING_DISCIPLINE`).
+    #[error("the scheduler cannot schedule by this parameter")]
     UnsupportedSchedulingDiscipline,
     /// Any other reason, THREAD_CANCELLED among them.
-    System(SystemException),
-}
-
-impl From<SystemException> for SegmentError {
-    fn from(exception: SystemException) -> Self {
-        SegmentError::System(exception)
-    }
-}
-
-impl fmt::Display for SegmentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SegmentError::UnsupportedSchedulingDiscipline => {
-                f.write_str("the scheduler cannot schedule by this parameter")
-            }
-            SegmentError::System(exception) => exception.fmt(f),
-        }
-    }
+    #[error(transparent)]
+    System(#[from] SystemException),
 }
 
 impl fmt::Debug for SegmentError {
@@ -281,5 +266,3 @@ impl fmt::Debug for SegmentError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for SegmentError {}

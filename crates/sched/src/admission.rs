@@ -30,11 +30,13 @@ pub struct Admitted {
 }
 
 /// Why an operation was not admitted.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// The declaration cannot be: a duplicate name, a time out of range, no schedule.
-    Invalid(Error),
+    #[error(transparent)]
+    Invalid(#[from] Error),
     /// The operation would be late itself, or make another one late.
+    #[error("{operation} is not admitted, for with it {because}")]
     Late {
         /// The operation that was not admitted.
         operation: String,
@@ -47,28 +49,9 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Invalid(error) => error.fmt(f),
-            Refusal::Late { operation, because, .. } => {
-                write!(f, "{operation} is not admitted, for with it {because}")
-            }
-        }
-    }
-}
-
 impl fmt::Debug for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Refusal {}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Refusal {
-        Refusal::Invalid(error)
     }
 }
 

@@ -7,16 +7,22 @@ use crate::repository::Handle;
 use crate::task::Utilization;
 
 /// Why the service refused.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// An info of this name is there already.
+    #[error("an operation called {0:?} exists already")]
     DuplicateName(String),
     /// The handle is that of no info.
+    #[error("no operation has the handle {0}")]
     UnknownHandle(Handle),
     /// The name is that of no info.
+    #[error("no operation is called {0:?}")]
     UnknownName(String),
     /// The one operation does not depend on the other, or not with this kind and number of calls.
+    #[error(
+        "the operation with handle {dependent} does not depend on {on} with this kind and number of calls"
+    )]
     UnknownDependency {
         /// Operation that should depend.
         dependent: Handle,
@@ -24,19 +30,35 @@ pub enum Error {
         on: Handle,
     },
     /// The operation keeps what was set: it is non-volatile, and `reset` does not change it.
+    #[error(
+        "{0} is non-volatile, and reset does not change it; use set, or enable it as volatile first"
+    )]
     NonVolatile(String),
     /// A schedule was not computed yet, or something changed since.
+    #[error("nothing is scheduled yet; compute the schedule first")]
     NotScheduled,
     /// The schedule leaves this operation out: it is disabled, or nothing says how often it runs.
+    #[error(
+        "the schedule leaves {0} out: it is disabled, or neither it nor its callers have a period"
+    )]
     LeftOut(String),
     /// Operations call each other in a ring, so that no time bounds them.
+    #[error(
+        "operations call each other in a ring: {}; let one operation stand for the ring, with the time of all",
+        rings(.0)
+    )]
     Cycles(Vec<Cycle>),
     /// The critical operations alone need more than the processor has.
+    #[error("the critical operations alone need {critical} of the processor")]
     UtilizationBoundExceeded {
         /// Utilisation of the critical operations.
         critical: Utilization,
     },
     /// The strategy needs more thread priorities than there are.
+    #[error(
+        "the schedule needs {needed} thread priorities and {available} are there; give a wider range or a \
+         strategy with fewer levels"
+    )]
     InsufficientThreadPriorityLevels {
         /// Number of priorities that it needs.
         needed: usize,
@@ -44,6 +66,9 @@ pub enum Error {
         available: usize,
     },
     /// The operations that register at run time are not those that were analysed.
+    #[error(
+        "{analysed} operations were analysed and {registered} registered; analyse again with what runs"
+    )]
     TaskCountMismatch {
         /// Operations of the table.
         analysed: usize,
@@ -51,8 +76,10 @@ pub enum Error {
         registered: usize,
     },
     /// The schedule has no level with this preemption priority.
+    #[error("the schedule has no preemption priority {0}")]
     UnknownPriorityLevel(i32),
     /// A number that follows from what was declared, and is too large.
+    #[error("{operation}: {what} overflows")]
     Overflow {
         /// The operation.
         operation: String,
@@ -60,8 +87,10 @@ pub enum Error {
         what: &'static str,
     },
     /// A value out of range.
+    #[error("{0}")]
     Invalid(String),
     /// The repository is as large as it was allowed to get.
+    #[error("there is room for {0} operations")]
     Full(usize),
 }
 
@@ -86,55 +115,9 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::DuplicateName(name) => write!(f, "an operation called {name:?} exists already"),
-            Error::UnknownHandle(handle) => write!(f, "no operation has the handle {handle}"),
-            Error::UnknownName(name) => write!(f, "no operation is called {name:?}"),
-            Error::UnknownDependency { dependent, on } => write!(
-                f,
-                "the operation with handle {dependent} does not depend on {on} with this kind and number of calls"
-            ),
-            Error::NonVolatile(name) => write!(
-                f,
-                "{name} is non-volatile, and reset does not change it; use set, or enable it as volatile first"
-            ),
-            Error::NotScheduled => {
-                write!(f, "nothing is scheduled yet; compute the schedule first")
-            }
-            Error::LeftOut(name) => write!(
-                f,
-                "the schedule leaves {name} out: it is disabled, or neither it nor its callers have a period"
-            ),
-            Error::Cycles(cycles) => {
-                let rings: Vec<String> = cycles.iter().map(ToString::to_string).collect();
-                write!(
-                    f,
-                    "operations call each other in a ring: {}; let one operation stand for the ring, with the time of all",
-                    rings.join("; ")
-                )
-            }
-            Error::UtilizationBoundExceeded { critical } => {
-                write!(f, "the critical operations alone need {critical} of the processor")
-            }
-            Error::InsufficientThreadPriorityLevels { needed, available } => write!(
-                f,
-                "the schedule needs {needed} thread priorities and {available} are there; give a wider range or a \
-                 strategy with fewer levels"
-            ),
-            Error::TaskCountMismatch { analysed, registered } => write!(
-                f,
-                "{analysed} operations were analysed and {registered} registered; analyse again with what runs"
-            ),
-            Error::UnknownPriorityLevel(level) => {
-                write!(f, "the schedule has no preemption priority {level}")
-            }
-            Error::Overflow { operation, what } => write!(f, "{operation}: {what} overflows"),
-            Error::Invalid(why) => f.write_str(why),
-            Error::Full(most) => write!(f, "there is room for {most} operations"),
-        }
-    }
+fn rings(cycles: &[Cycle]) -> String {
+    let rings: Vec<String> = cycles.iter().map(ToString::to_string).collect();
+    rings.join("; ")
 }
 
 impl fmt::Debug for Error {
@@ -142,5 +125,3 @@ impl fmt::Debug for Error {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Error {}

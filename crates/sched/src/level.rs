@@ -79,23 +79,15 @@ impl Criticality {
 }
 
 /// A text that names none of the five levels.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no level; there are VERY_LOW, LOW, MEDIUM, HIGH and VERY_HIGH")]
 pub struct UnknownLevel(String);
-
-impl fmt::Display for UnknownLevel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(text) = self;
-        write!(f, "{text:?} is no level; there are VERY_LOW, LOW, MEDIUM, HIGH and VERY_HIGH")
-    }
-}
 
 impl fmt::Debug for UnknownLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for UnknownLevel {}
 
 #[cfg(test)]
 mod tests {

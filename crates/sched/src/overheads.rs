@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::{Task, TaskSet};
-use crate::time::{LONGEST, MICROSECOND, Nanos};
+use crate::time::{LONGEST, MICROSECOND, Nanos, Show};
 
 /// Costs of dispatching on one processor.
 ///
@@ -37,20 +37,15 @@ impl Default for Overheads {
 }
 
 /// Overheads under which no job would ever end.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a step of {} is no longer than a context switch of {}, so that nothing else would run",
+    Show(*.step),
+    Show(*.switch)
+)]
 pub struct NoProgress {
     step: Nanos,
     switch: Nanos,
-}
-
-impl std::fmt::Display for NoProgress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [step, switch] = [self.step, self.switch].map(crate::time::Show);
-        write!(
-            f,
-            "a step of {step} is no longer than a context switch of {switch}, so that nothing else would run"
-        )
-    }
 }
 
 impl std::fmt::Debug for NoProgress {
@@ -58,8 +53,6 @@ impl std::fmt::Debug for NoProgress {
         std::fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for NoProgress {}
 
 impl Overheads {
     /// Checks that jobs of a set come to an end.

@@ -54,7 +54,8 @@ pub struct Queue {
 }
 
 /// A row that names a queue which is not there.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name} is dispatched from queue {queue}, and the table has {queues}, counted from 0")]
 pub struct NoQueue {
     /// The operation.
     pub name: String,
@@ -64,36 +65,37 @@ pub struct NoQueue {
     pub queues: usize,
 }
 
-impl std::fmt::Display for NoQueue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let NoQueue { name, queue, queues } = self;
-        write!(
-            f,
-            "{name} is dispatched from queue {queue}, and the table has {queues}, counted from 0"
-        )
-    }
-}
-
 impl std::fmt::Debug for NoQueue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
 
-impl std::error::Error for NoQueue {}
-
 /// Why a table cannot be enforced by threads of fixed priorities, one for each queue.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unenforceable {
     /// Full preemption by deadline or laxity was analysed. A table has the order of one moment, and that order changes.
+    #[error(
+        "the schedule was analysed with full preemption by {} (model urgency), which threads of fixed priorities do \
+         not enforce; analyse and emit it with model band or non-preemptive, or under RMS or DM",
+        order(.0)
+    )]
     Preemption(Dispatching),
     /// A queue by deadline or laxity has operations of several static priorities, which it does not tell apart.
+    #[error(
+        "queue {queue} has operations of several static priorities in one order by deadline or laxity, and the schedule \
+         was analysed with static priorities first; analyse and emit it with model band, or under RMS, DM, EDF or MLF"
+    )]
     Levels {
         /// Place of the queue.
         queue: usize,
     },
     /// A queue is not more urgent than the one behind it.
+    #[error(
+        "queue {queue} of the table has the priority {first} and the less urgent one behind it {second}; give the \
+         schedule more thread priorities"
+    )]
     Order {
         /// Place of the first of the two queues.
         queue: usize,
@@ -103,6 +105,7 @@ pub enum Unenforceable {
         second: i32,
     },
     /// An operation has another priority than its queue.
+    #[error("{name} has the priority {own} in the table and its queue {queue}")]
     Priority {
         /// The operation.
         name: String,
@@ -113,32 +116,10 @@ pub enum Unenforceable {
     },
 }
 
-impl std::fmt::Display for Unenforceable {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Unenforceable::Preemption(dispatching) => write!(
-                f,
-                "the schedule was analysed with full preemption by {} (model urgency), which threads of fixed priorities do \
-                 not enforce; analyse and emit it with model band or non-preemptive, or under RMS or DM",
-                match dispatching {
-                    Dispatching::Laxity => "laxity",
-                    _ => "deadline",
-                }
-            ),
-            Unenforceable::Levels { queue } => write!(
-                f,
-                "queue {queue} has operations of several static priorities in one order by deadline or laxity, and the schedule \
-                 was analysed with static priorities first; analyse and emit it with model band, or under RMS, DM, EDF or MLF"
-            ),
-            Unenforceable::Order { queue, first, second } => write!(
-                f,
-                "queue {queue} of the table has the priority {first} and the less urgent one behind it {second}; give the \
-                 schedule more thread priorities"
-            ),
-            Unenforceable::Priority { name, own, queue } => {
-                write!(f, "{name} has the priority {own} in the table and its queue {queue}")
-            }
-        }
+fn order(dispatching: &Dispatching) -> &'static str {
+    match dispatching {
+        Dispatching::Laxity => "laxity",
+        _ => "deadline",
     }
 }
 
@@ -147,8 +128,6 @@ impl std::fmt::Debug for Unenforceable {
         std::fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Unenforceable {}
 
 impl DispatchTable {
     /// Makes a table of the dispatching model that was analysed, rows, and queues, the most urgent

@@ -16,31 +16,20 @@ pub const MILLISECOND: Nanos = 1_000_000;
 pub const SECOND: Nanos = 1_000_000_000;
 
 /// Why a text is no time.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// The text is no number followed by a unit.
+    #[error("{0:?} is no time; write \"18 ms\" or \"2.5 us\"")]
     Syntax(String),
     /// A unit that is none of ns, us, ms, s and, for a period, Hz.
+    #[error("{0:?} has no unit that is known: ns, us, ms, s (or Hz, for a period)")]
     Unit(String),
     /// Finer than a nanosecond.
+    #[error("{0:?} is finer than a nanosecond")]
     TooFine(String),
     /// Longer than [`LONGEST`].
+    #[error("{0:?} overflows: 36 years are the most")]
     TooLong(String),
-}
-
-impl fmt::Display for TimeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            TimeError::Syntax(text) => {
-                write!(f, "{text:?} is no time; write \"18 ms\" or \"2.5 us\"")
-            }
-            TimeError::Unit(text) => {
-                write!(f, "{text:?} has no unit that is known: ns, us, ms, s (or Hz, for a period)")
-            }
-            TimeError::TooFine(text) => write!(f, "{text:?} is finer than a nanosecond"),
-            TimeError::TooLong(text) => write!(f, "{text:?} overflows: 36 years are the most"),
-        }
-    }
 }
 
 impl fmt::Debug for TimeError {
@@ -48,8 +37,6 @@ impl fmt::Debug for TimeError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for TimeError {}
 
 /// Reads `18 ms`, `2.5us`, `1 s` or `100 ns`.
 ///

@@ -10,18 +10,22 @@ use crate::rtec_scheduler as idl;
 use crate::rtec_scheduler::scheduler::*;
 
 /// Why the service refused something. The exceptions of the IDL are empty; this is what they stand for.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
     /// The schedule or the repository does not allow it.
-    Scheduling(Error),
+    #[error(transparent)]
+    Scheduling(#[from] Error),
     /// Calls before it kept the service busy for longer than
     /// [`Limits::patience`](crate::Limits::patience): SYNCHRONIZATION_FAILURE.
+    #[error("others worked with the service for more than {0:?}")]
     Busy(Duration),
     /// A client registers an operation at run time that was not analysed: INTERNAL.
+    #[error("{0:?} was not analysed; analyse again with all operations that run")]
     NotAnalysed(String),
     /// The operations or dependencies would be more than [`Limits`](crate::Limits) allow:
     /// IMP_LIMIT.
+    #[error("the service holds {most} {what}, which is the most")]
     TooMany {
         /// Name of what would be too many.
         what: &'static str,
@@ -29,10 +33,15 @@ pub enum Refusal {
         most: usize,
     },
     /// The reference is for the application section: NO_PERMISSION.
+    #[error(
+        "the reference is for the application section, and the operation belongs to the privileged one"
+    )]
     Privileged,
     /// The service is served read-only, and the operation would change it: NO_PERMISSION.
+    #[error("the service is served read-only")]
     ReadOnly,
     /// The state could not be written, and nothing was changed: PERSIST_STORE.
+    #[error("nothing was changed: {0}")]
     NotWritten(String),
 }
 
@@ -58,42 +67,11 @@ impl Refusal {
     }
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Refusal::Scheduling(error)
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refusal::Scheduling(error) => error.fmt(f),
-            Refusal::Busy(patience) => {
-                write!(f, "others worked with the service for more than {patience:?}")
-            }
-            Refusal::NotAnalysed(name) => write!(
-                f,
-                "{name:?} was not analysed; analyse again with all operations that run"
-            ),
-            Refusal::TooMany { what, most } => {
-                write!(f, "the service holds {most} {what}, which is the most")
-            }
-            Refusal::Privileged => f.write_str(
-                "the reference is for the application section, and the operation belongs to the privileged one",
-            ),
-            Refusal::ReadOnly => f.write_str("the service is served read-only"),
-            Refusal::NotWritten(why) => write!(f, "nothing was changed: {why}"),
-        }
-    }
-}
-
 impl fmt::Debug for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Refusal {}
 
 /// Conversions from [`Refusal`] to the exceptions of each operation.
 macro_rules! raises {

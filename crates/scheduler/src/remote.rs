@@ -59,7 +59,8 @@ pub struct Loaded {
 }
 
 /// Why something could not be done with a service.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the scheduling service: cannot {what}: {why}")]
 pub struct RemoteError {
     what: String,
     why: String,
@@ -78,19 +79,11 @@ impl RemoteError {
     }
 }
 
-impl Display for RemoteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the scheduling service: cannot {}: {}", self.what, self.why)
-    }
-}
-
 impl fmt::Debug for RemoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for RemoteError {}
 
 /// Adds what was tried.
 fn tried<T, E: Display>(done: Result<T, E>, what: impl Display) -> Result<T, RemoteError> {

@@ -38,21 +38,15 @@ struct State {
 }
 
 /// The last error, told again while the database pauses after it.
+#[derive(thiserror::Error)]
+#[error("{0}")]
 struct Pausing(String);
-
-impl fmt::Display for Pausing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 impl fmt::Debug for Pausing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Pausing {}
 
 /// Access to the open database. Reopening waits for the end of every access: a thread must not hold two.
 pub struct Access<'a>(RwLockReadGuard<'a, State>);

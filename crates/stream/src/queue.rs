@@ -26,7 +26,10 @@ pub enum Sent {
 }
 
 /// A frame that is larger than the queue has memory for. Nothing of it is sent.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a frame of {octets} octets is larger than {largest} (SenderOptions::largest): raise it, or divide the frame"
+)]
 pub struct TooLarge {
     /// Octets of the frame.
     pub octets: usize,
@@ -34,23 +37,11 @@ pub struct TooLarge {
     pub largest: usize,
 }
 
-impl fmt::Display for TooLarge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "a frame of {} octets is larger than {} (SenderOptions::largest): raise it, or divide the frame",
-            self.octets, self.largest
-        )
-    }
-}
-
 impl fmt::Debug for TooLarge {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for TooLarge {}
 
 /// Frames on their way from the application to the thread that sends. All memory is allocated when it is made.
 #[derive(Debug)]

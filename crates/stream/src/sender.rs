@@ -53,10 +53,13 @@ impl Default for SenderOptions {
 }
 
 /// A sender could not be started.
+#[derive(thiserror::Error)]
 pub enum StartError {
     /// The object that hears reports could not be activated in the root POA.
+    #[error("the object that hears a stream's reports was not activated: {0}")]
     Reports(Box<dyn std::error::Error + Send + Sync>),
     /// The thread could not be started.
+    #[error("no thread for a stream: {0}")]
     Thread(std::io::Error),
 }
 
@@ -332,24 +335,11 @@ fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Reports(error) => {
-                write!(f, "the object that hears a stream's reports was not activated: {error}")
-            }
-            StartError::Thread(error) => write!(f, "no thread for a stream: {error}"),
-        }
-    }
-}
-
 impl fmt::Debug for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for StartError {}
 
 impl fmt::Debug for Sender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -117,16 +117,20 @@ pub struct Library {
 }
 
 /// Why a library is not used.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LibraryError {
     /// The system does not load it: it is not there, no shared library, for another processor, or needs others.
+    #[error("the system does not load it: {0}")]
     Load(String),
     /// The library does not export the symbol.
+    #[error("it does not export the symbol {0}")]
     Symbol(String),
     /// The symbol does not begin with the mark.
+    #[error("its exported symbol does not begin with the mark")]
     Mark,
     /// The record has another size.
+    #[error("its exported record has {found} octets, and here {wanted}")]
     Size {
         /// Octets as the library has it.
         found: u32,
@@ -134,21 +138,8 @@ pub enum LibraryError {
         wanted: u32,
     },
     /// The record has no function.
+    #[error("its exported record has no function")]
     Main,
-}
-
-impl fmt::Display for LibraryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LibraryError::Load(why) => write!(f, "the system does not load it: {why}"),
-            LibraryError::Symbol(name) => write!(f, "it does not export the symbol {name}"),
-            LibraryError::Mark => f.write_str("its exported symbol does not begin with the mark"),
-            LibraryError::Size { found, wanted } => {
-                write!(f, "its exported record has {found} octets, and here {wanted}")
-            }
-            LibraryError::Main => f.write_str("its exported record has no function"),
-        }
-    }
 }
 
 impl fmt::Debug for LibraryError {
@@ -156,8 +147,6 @@ impl fmt::Debug for LibraryError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for LibraryError {}
 
 impl Library {
     /// Loads a library and finds its record, of which the mark and the size are as they should be.

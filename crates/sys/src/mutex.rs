@@ -44,11 +44,14 @@ pub struct Guard<'m, T: ?Sized = ()> {
 }
 
 /// Why a mutex cannot be locked.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
     /// The calling thread holds it, or waits in a circle of threads that wait for each other.
+    #[error("this thread would wait for itself")]
     Deadlock,
     /// The kernel has no priority inheritance, or no memory.
+    #[error("the system cannot lock the mutex: {0}")]
     System(io::Error),
 }
 
@@ -242,22 +245,11 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for Guard<'_, T> {
     }
 }
 
-impl fmt::Display for LockError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            LockError::Deadlock => f.write_str("this thread would wait for itself"),
-            LockError::System(error) => write!(f, "the system cannot lock the mutex: {error}"),
-        }
-    }
-}
-
 impl fmt::Debug for LockError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for LockError {}
 
 #[cfg(test)]
 mod tests {

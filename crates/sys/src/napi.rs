@@ -64,38 +64,28 @@ impl Drop for Threaded {
 /// Reason why the threads of a device cannot have a priority.
 ///
 /// `Debug` prints what `Display` does.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum NotThreaded {
     /// The host has no device of this name.
+    #[error("there is no such network device")]
     NoDevice,
     /// The process may not say that threads take the device's packets (CAP_NET_ADMIN, and a `/sys`
     /// that can be written).
+    #[error(
+        "this process may not have threads take its packets (CAP_NET_ADMIN, and a /sys that can be written): {0}"
+    )]
     NotPermitted(io::Error),
     /// The device has no thread that can be seen: its driver does not use NAPI, none of its queues
     /// is open, or this process is in a PID namespace of its own.
+    #[error(
+        "no thread takes its packets: its driver does not use NAPI, it is switched off, or this process cannot see the \
+         kernel's threads (a container)"
+    )]
     NoThreads,
     /// The process may not give that priority to the device's threads (CAP_SYS_NICE).
+    #[error("this process may not give the kernel's threads a priority (CAP_SYS_NICE): {0}")]
     NotScheduled(io::Error),
-}
-
-impl fmt::Display for NotThreaded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotThreaded::NoDevice => f.write_str("there is no such network device"),
-            NotThreaded::NotPermitted(error) => write!(
-                f,
-                "this process may not have threads take its packets (CAP_NET_ADMIN, and a /sys that can be written): {error}"
-            ),
-            NotThreaded::NoThreads => f.write_str(
-                "no thread takes its packets: its driver does not use NAPI, it is switched off, or this process cannot see the \
-                 kernel's threads (a container)",
-            ),
-            NotThreaded::NotScheduled(error) => write!(
-                f,
-                "this process may not give the kernel's threads a priority (CAP_SYS_NICE): {error}"
-            ),
-        }
-    }
 }
 
 impl fmt::Debug for NotThreaded {
@@ -103,8 +93,6 @@ impl fmt::Debug for NotThreaded {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for NotThreaded {}
 
 /// Returns the ids of the threads that take packets from a device, in ascending order. Looks at all processes.
 pub fn threads(device: &str) -> Vec<i32> {

@@ -208,7 +208,8 @@ impl fmt::Display for Party {
 }
 
 /// Text that is no access rule.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?}: {problem}")]
 pub struct AccessError {
     /// The rule, or the part of it that is wrong.
     pub text: String,
@@ -222,19 +223,11 @@ impl AccessError {
     }
 }
 
-impl fmt::Display for AccessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.text, self.problem)
-    }
-}
-
 impl fmt::Debug for AccessError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for AccessError {}
 
 #[cfg(test)]
 mod tests {

@@ -142,23 +142,15 @@ impl fmt::Debug for Address {
 }
 
 /// Text without a scheme, which is no [`Address`].
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?}: an address is written SCHEME:PLACE, as in tcp:10.0.0.7:2809")]
 pub struct AddressError(String);
-
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let form = "an address is written SCHEME:PLACE, as in tcp:10.0.0.7:2809";
-        write!(f, "{:?}: {form}", self.0)
-    }
-}
 
 impl fmt::Debug for AddressError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for AddressError {}
 
 #[cfg(test)]
 mod tests {

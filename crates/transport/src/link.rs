@@ -219,28 +219,19 @@ impl Facts {
 }
 
 /// A write that did not take everything.
+#[derive(thiserror::Error)]
+#[error("write failed after {written} octets: {error}")]
 pub struct WriteError {
     /// Number of octets that went out before the failure. 0 proves that the peer saw nothing.
     pub written: usize,
     /// Why it failed.
+    #[source]
     pub error: io::Error,
-}
-
-impl fmt::Display for WriteError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "write failed after {} octets: {}", self.written, self.error)
-    }
 }
 
 impl fmt::Debug for WriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for WriteError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(&self.error)
     }
 }
 

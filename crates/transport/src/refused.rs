@@ -8,7 +8,8 @@ use std::io;
 ///
 /// It travels inside an [`io::Error`]. From [`Acceptor::accept`](crate::Acceptor::accept) it is about a client; from a link's
 /// [`read`](crate::Link::read) it says that the server refused this end.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
 pub struct Refused {
     /// The peer, for people.
     pub peer: String,
@@ -29,25 +30,18 @@ impl From<Refused> for io::Error {
     }
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
-}
-
 impl fmt::Debug for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl std::error::Error for Refused {}
-
 /// A message that has more octets than a transport carries in one piece. Nothing of it was sent, and the link may be used
 /// again.
 ///
 /// It travels inside the [`io::Error`] of a [`WriteError`](crate::WriteError).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the message has {octets} octets, and a datagram at most {most}: {advice}")]
 pub struct Oversized {
     /// Octets of the message.
     pub octets: usize,
@@ -70,26 +64,21 @@ impl From<Oversized> for io::Error {
     }
 }
 
-impl fmt::Display for Oversized {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Oversized { octets, most, advice } = self;
-        write!(f, "the message has {octets} octets, and a datagram at most {most}: {advice}")
-    }
-}
-
 impl fmt::Debug for Oversized {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl std::error::Error for Oversized {}
-
 /// A message that asks for an answer, over a link that brings none: one to a group. Nothing of it was sent, and the link may be
 /// used again.
 ///
 /// It travels inside the [`io::Error`] of a [`WriteError`](crate::WriteError).
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the call asks for an answer, and a group gives none: make it a oneway with SyncScope::None or WithTransport, or give \
+     the reference an IIOP profile, too"
+)]
 pub struct Unanswered;
 
 impl Unanswered {
@@ -105,19 +94,8 @@ impl From<Unanswered> for io::Error {
     }
 }
 
-impl fmt::Display for Unanswered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(
-            "the call asks for an answer, and a group gives none: make it a oneway with SyncScope::None or WithTransport, or give \
-             the reference an IIOP profile, too",
-        )
-    }
-}
-
 impl fmt::Debug for Unanswered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Unanswered {}

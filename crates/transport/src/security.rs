@@ -159,7 +159,8 @@ fn from_base64(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Setting of [`Security`] that cannot be used.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("-ORB{setting} {value}: {problem}")]
 pub struct SecurityError {
     /// Name of the setting, as in `-ORBTlsRoots`.
     pub setting: &'static str,
@@ -169,19 +170,11 @@ pub struct SecurityError {
     pub problem: String,
 }
 
-impl fmt::Display for SecurityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "-ORB{} {}: {}", self.setting, self.value, self.problem)
-    }
-}
-
 impl fmt::Debug for SecurityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for SecurityError {}
 
 #[cfg(test)]
 mod tests {

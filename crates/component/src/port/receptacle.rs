@@ -13,20 +13,13 @@ use super::table::{Connection, Refusal, Table};
 use crate::{AlreadyConnected, Cookie, ExceededConnectionLimit, InvalidConnection, NoConnection};
 
 /// Error of reading a receptacle to which nothing is connected. As a [`SystemException`]: BAD_INV_ORDER.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "receptacle `{port}` is not connected: call connect_{port} of the component, or connect it in the plan"
+)]
 pub struct NotConnected {
     /// Name of the receptacle.
     pub port: &'static str,
-}
-
-impl fmt::Display for NotConnected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let port = self.port;
-        write!(
-            f,
-            "receptacle `{port}` is not connected: call connect_{port} of the component, or connect it in the plan"
-        )
-    }
 }
 
 impl fmt::Debug for NotConnected {
@@ -34,8 +27,6 @@ impl fmt::Debug for NotConnected {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for NotConnected {}
 
 impl From<NotConnected> for SystemException {
     fn from(_: NotConnected) -> Self {

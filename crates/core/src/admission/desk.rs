@@ -72,30 +72,19 @@ fn nanoseconds(time: Duration) -> u64 {
 }
 
 /// Why an ORB does not consider a request for admission.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionError {
     /// The ORB does not admit: `-ORBAdmission`,
     /// [`RealTime::admission`](crate::RealTime::admission).
+    #[error("this ORB admits nobody (-ORBAdmission late=refuse or late=share)")]
     Off,
     /// Something is wrong with the request.
+    #[error(transparent)]
     Unacceptable(Unacceptable),
     /// The number of budgets is the largest allowed.
+    #[error("this ORB has as many budgets as it may, 4096 (-ORBBudget)")]
     TooManyBudgets,
-}
-
-impl fmt::Display for AdmissionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            AdmissionError::Off => {
-                f.write_str("this ORB admits nobody (-ORBAdmission late=refuse or late=share)")
-            }
-            AdmissionError::Unacceptable(why) => why.fmt(f),
-            AdmissionError::TooManyBudgets => {
-                f.write_str("this ORB has as many budgets as it may, 4096 (-ORBBudget)")
-            }
-        }
-    }
 }
 
 impl fmt::Debug for AdmissionError {
@@ -103,8 +92,6 @@ impl fmt::Debug for AdmissionError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for AdmissionError {}
 
 /// Admissions to an ORB.
 pub(crate) struct AdmissionDesk {

@@ -99,7 +99,8 @@ pub enum BudgetOf {
 }
 
 /// Mistake in the text of a budget.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct BudgetError(pub(crate) String);
 
 impl Budget {
@@ -282,19 +283,11 @@ impl fmt::Display for BeyondBudget {
     }
 }
 
-impl fmt::Display for BudgetError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl fmt::Debug for BudgetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for BudgetError {}
 
 #[cfg(test)]
 mod tests {

@@ -93,7 +93,8 @@ impl Options {
 ///
 /// `Debug` prints what `Display` does, so that a `main` which returns it is
 /// readable.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{setting}: {problem}")]
 pub struct SettingError {
     /// Setting as it was given.
     pub setting: String,
@@ -101,19 +102,11 @@ pub struct SettingError {
     pub problem: String,
 }
 
-impl fmt::Display for SettingError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.setting, self.problem)
-    }
-}
-
 impl fmt::Debug for SettingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for SettingError {}
 
 /// Options that name a file with other options in it. They stand in no table: only the builder of an ORB reads files.
 pub const FILE_SETTINGS: [&str; 3] = ["Personality", "ConfigFile", "Schedule"];

@@ -85,7 +85,8 @@ pub struct ClientProtocol(pub(crate) ProtocolList);
 pub struct RequestQos(pub Qos);
 
 /// A list that is no policy; says why.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the list is no policy: {0}")]
 pub struct UnusableList(pub(super) &'static str);
 
 impl PriorityBandedConnection {
@@ -146,16 +147,8 @@ impl From<ProtocolList> for ClientProtocol {
     }
 }
 
-impl fmt::Display for UnusableList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the list is no policy: {}", self.0)
-    }
-}
-
 impl fmt::Debug for UnusableList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for UnusableList {}

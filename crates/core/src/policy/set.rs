@@ -21,7 +21,11 @@ pub enum SetOverrideType {
 }
 
 /// Policies that contradict each other or the rules (`CORBA::InvalidPolicies`).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "policy number {} (from 0) cannot be set: {why}",
+    .indices.first().copied().unwrap_or_default()
+)]
 pub struct InvalidPolicies {
     /// Indices of these policies in the list that was given.
     pub indices: Vec<u16>,
@@ -162,17 +166,8 @@ impl<P: Policy> From<P> for PolicySet {
     }
 }
 
-impl fmt::Display for InvalidPolicies {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let index = self.indices.first().copied().unwrap_or_default();
-        write!(f, "policy number {index} (from 0) cannot be set: {}", self.why)
-    }
-}
-
 impl fmt::Debug for InvalidPolicies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "InvalidPolicies({self})")
     }
 }
-
-impl std::error::Error for InvalidPolicies {}

@@ -172,7 +172,8 @@ fn unmet(messaging: Option<&'static dyn Messaging>, facts: Facts) -> Option<Cow<
 }
 
 /// A combination of messaging, transport and profile that makes no sense, alone or beside others.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the protocol {name:?} cannot be: {problem}")]
 pub struct Mismatch {
     /// Name of the protocol.
     pub name: Cow<'static, str>,
@@ -180,16 +181,8 @@ pub struct Mismatch {
     pub problem: Cow<'static, str>,
 }
 
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the protocol {:?} cannot be: {}", self.name, self.problem)
-    }
-}
-
 impl fmt::Debug for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Mismatch {}

@@ -92,22 +92,15 @@ impl<T: ?Sized> fmt::Debug for RtMutex<T> {
 }
 
 /// Error of a name that no mutex has (`RTCORBA::RTORB::MutexNotFound`).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no mutex of this ORB is called {0:?}; create_named_mutex makes one")]
 pub struct MutexNotFound(pub String);
-
-impl fmt::Display for MutexNotFound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no mutex of this ORB is called {:?}; create_named_mutex makes one", self.0)
-    }
-}
 
 impl fmt::Debug for MutexNotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for MutexNotFound {}
 
 /// The mutexes of an ORB that have names.
 #[derive(Default)]

@@ -3,15 +3,19 @@ use std::fmt;
 use oxorb_cdr::{DynamicError, Reason, TypeRef};
 
 /// Errors of the operations of a [`DynAny`](super::DynAny).
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DynAnyError {
     /// `DynAny::TypeMismatch`: a value, an operation or a name is not of the type there is.
+    #[error("TypeMismatch: {0}")]
     TypeMismatch(String),
     /// `DynAny::InvalidValue`: there is no current component, or the type does not allow this value of it.
+    #[error("InvalidValue: {0}")]
     InvalidValue(String),
     /// `DynAnyFactory::MustTruncate`: a valuetype within is only known as one that its type inherits from.
+    #[error("MustTruncate: {0}")]
     MustTruncate(String),
     /// `DynAnyFactory::InconsistentTypeCode`: nothing can be a value of this type.
+    #[error("InconsistentTypeCode: {0}")]
     InconsistentTypeCode(String),
 }
 
@@ -26,24 +30,11 @@ impl DynAnyError {
     }
 }
 
-impl fmt::Display for DynAnyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TypeMismatch(what) => write!(f, "TypeMismatch: {what}"),
-            Self::InvalidValue(what) => write!(f, "InvalidValue: {what}"),
-            Self::MustTruncate(what) => write!(f, "MustTruncate: {what}"),
-            Self::InconsistentTypeCode(what) => write!(f, "InconsistentTypeCode: {what}"),
-        }
-    }
-}
-
 impl fmt::Debug for DynAnyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for DynAnyError {}
 
 impl From<DynamicError> for DynAnyError {
     fn from(error: DynamicError) -> Self {

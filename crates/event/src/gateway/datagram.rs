@@ -44,30 +44,25 @@ pub struct Header {
 }
 
 /// Fault of a datagram.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatagramError {
     /// Shorter than a header.
+    #[error("the datagram is shorter than the gateway's header of 32 octets")]
     Short,
     /// The datagram does not begin with a byte order and `ABC`: it was sent by something else.
+    #[error(
+        "the datagram does not begin like those of an event gateway: something else sends here"
+    )]
     Foreign,
     /// Sizes, places and numbers contradict each other or the length of the datagram.
+    #[error("sizes and numbers in the header of the datagram contradict each other")]
     Contradiction,
     /// The checksum is another: damaged, or the sender sends none.
+    #[error(
+        "the checksum is wrong: the datagram was damaged, or its sender computes none (option `checksum`)"
+    )]
     Checksum,
-}
-
-impl fmt::Display for DatagramError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Short => "the datagram is shorter than the gateway's header of 32 octets",
-            Self::Foreign => "the datagram does not begin like those of an event gateway: something else sends here",
-            Self::Contradiction => "sizes and numbers in the header of the datagram contradict each other",
-            Self::Checksum => {
-                "the checksum is wrong: the datagram was damaged, or its sender computes none (option `checksum`)"
-            }
-        })
-    }
 }
 
 impl fmt::Debug for DatagramError {
@@ -75,8 +70,6 @@ impl fmt::Debug for DatagramError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for DatagramError {}
 
 /// Reads a datagram: its header, and the octets of the fragment. The checksum is looked at only if the sender is known to send
 /// it.

@@ -48,7 +48,11 @@ enum Key {
 }
 
 /// Text that is no table of destinations.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "destinations of events: {entry:?} is no new entry: write number@address:port, such as 17@239.255.0.1:10001, or \
+     *@address:port for all others, each number once"
+)]
 pub struct DestinationError {
     entry: String,
 }
@@ -142,21 +146,8 @@ impl Destinations {
     }
 }
 
-impl fmt::Display for DestinationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let entry = &self.entry;
-        write!(
-            f,
-            "destinations of events: {entry:?} is no new entry: write number@address:port, such as 17@239.255.0.1:10001, or \
-             *@address:port for all others, each number once"
-        )
-    }
-}
-
 impl fmt::Debug for DestinationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for DestinationError {}

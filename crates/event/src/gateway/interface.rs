@@ -29,7 +29,10 @@ pub enum Interface {
 }
 
 /// Text that names no interface of this host.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} is no network interface of this host: give its name, as `ip link` shows it, or its IPv4 address"
+)]
 pub struct InterfaceError {
     text: String,
 }
@@ -89,20 +92,8 @@ impl Interface {
     }
 }
 
-impl fmt::Display for InterfaceError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = &self.text;
-        write!(
-            f,
-            "{text:?} is no network interface of this host: give its name, as `ip link` shows it, or its IPv4 address"
-        )
-    }
-}
-
 impl fmt::Debug for InterfaceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for InterfaceError {}

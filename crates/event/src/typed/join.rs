@@ -141,14 +141,17 @@ impl SupplierEnd for SupplierConnection {
 }
 
 /// Why a publisher or subscriber could not join a channel.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JoinError {
     /// The channel refused.
-    Connect(ConnectError),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
     /// Two names have the same number.
-    Name(NameCollision),
+    #[error(transparent)]
+    Name(#[from] NameCollision),
     /// A channel elsewhere refused, or could not be reached: what was tried, and why it failed.
+    #[error("the event channel: {call}: {why}")]
     Remote {
         /// Call that failed.
         call: &'static str,
@@ -157,32 +160,8 @@ pub enum JoinError {
     },
 }
 
-impl fmt::Display for JoinError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            JoinError::Connect(why) => why.fmt(f),
-            JoinError::Name(why) => why.fmt(f),
-            JoinError::Remote { call, why } => write!(f, "the event channel: {call}: {why}"),
-        }
-    }
-}
-
 impl fmt::Debug for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for JoinError {}
-
-impl From<ConnectError> for JoinError {
-    fn from(why: ConnectError) -> Self {
-        JoinError::Connect(why)
-    }
-}
-
-impl From<NameCollision> for JoinError {
-    fn from(why: NameCollision) -> Self {
-        JoinError::Name(why)
     }
 }

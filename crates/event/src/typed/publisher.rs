@@ -79,38 +79,23 @@ impl<T: cdr::Encode> Publisher<T> {
 }
 
 /// Why a value was not published.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PublishError {
     /// The value has no octets: a string with a NUL, or a sequence beyond its bound.
+    #[error("the value cannot be encoded: {0}")]
     Value(cdr::Error),
     /// The channel of this process took no event.
-    Push(PushError),
+    #[error(transparent)]
+    Push(#[from] PushError),
     /// The channel elsewhere could not be reached in time.
+    #[error("the event channel: push: {0}")]
     System(SystemException),
-}
-
-impl fmt::Display for PublishError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PublishError::Value(why) => write!(f, "the value cannot be encoded: {why}"),
-            PublishError::Push(why) => why.fmt(f),
-            PublishError::System(why) => write!(f, "the event channel: push: {why}"),
-        }
-    }
 }
 
 impl fmt::Debug for PublishError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for PublishError {}
-
-impl From<PushError> for PublishError {
-    fn from(why: PushError) -> Self {
-        PublishError::Push(why)
     }
 }
 

@@ -20,7 +20,8 @@ use std::fmt;
 const RESOURCE_VALUE: &str = "resourceValue";
 
 /// Why a plan has no form on the wire, or what came has none as a plan.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{element}: {reason}")]
 pub struct WireError {
     /// Element of the plan, by name.
     pub element: String,
@@ -34,16 +35,8 @@ impl WireError {
     }
 }
 
-impl fmt::Display for WireError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.element, self.reason)
-    }
-}
-
 impl fmt::Debug for WireError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for WireError {}

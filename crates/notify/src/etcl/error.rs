@@ -120,51 +120,44 @@ impl fmt::Debug for ParseError {
 impl std::error::Error for ParseError {}
 
 /// Reason why an event cannot be evaluated, and so is not matched.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Mismatch {
     /// The event has no such member, property, element or variable.
+    #[error("the event has no such member, property, element or variable")]
     Missing,
     /// A whole struct, union or sequence where a number, string or boolean is needed.
+    #[error("a whole struct, union or sequence stands where a simple value is needed")]
     NotSimple,
     /// A value that is no sequence or array where one is needed.
+    #[error("a value that is no sequence or array stands where one is needed")]
     NoSequence,
     /// A value that is no union where one is needed.
+    #[error("a value that is no union stands where one is needed")]
     NoUnion,
     /// Operands that cannot be compared or computed with each other.
+    #[error("operands of these kinds cannot be compared or computed with each other")]
     Kinds,
     /// A division by zero.
+    #[error("a division by zero")]
     DivisionByZero,
     /// A result beyond the range of numbers.
+    #[error("a number beyond the range of numbers")]
     Overflow,
     /// A result that is no boolean.
+    #[error("the result is no boolean")]
     NotBoolean,
     /// The event has two properties of one name (TAO refuses such events).
+    #[error("two properties of the event have the same name")]
     Duplicate,
     /// Evaluation took more steps than [`Limits::work`](crate::etcl::Limits::work).
+    #[error(
+        "the event is too large for the constraint: raise the limit `work`, or shorten the constraint"
+    )]
     TooMuchWork,
     /// The octets of the event do not fit its type.
+    #[error("the event's octets do not fit its type: {0}")]
     Malformed(oxorb_cdr::Error),
-}
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Missing => "the event has no such member, property, element or variable",
-            Self::NotSimple => "a whole struct, union or sequence stands where a simple value is needed",
-            Self::NoSequence => "a value that is no sequence or array stands where one is needed",
-            Self::NoUnion => "a value that is no union stands where one is needed",
-            Self::Kinds => "operands of these kinds cannot be compared or computed with each other",
-            Self::DivisionByZero => "a division by zero",
-            Self::Overflow => "a number beyond the range of numbers",
-            Self::NotBoolean => "the result is no boolean",
-            Self::Duplicate => "two properties of the event have the same name",
-            Self::TooMuchWork => {
-                "the event is too large for the constraint: raise the limit `work`, or shorten the constraint"
-            }
-            Self::Malformed(error) => return write!(f, "the event's octets do not fit its type: {error}"),
-        })
-    }
 }
 
 impl fmt::Debug for Mismatch {
@@ -172,8 +165,6 @@ impl fmt::Debug for Mismatch {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Mismatch {}
 
 impl From<oxorb_cdr::Error> for Mismatch {
     fn from(error: oxorb_cdr::Error) -> Self {

@@ -5,44 +5,22 @@ use std::fmt;
 use crate::{PoaError, ResolveError, SetupError};
 
 /// A bridge, or an object of it, could not be made.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The ORB that sends in the other byte order.
-    Setup(Box<SetupError>),
+    #[error("the bridge's ORB for foreign byte orders: {0}")]
+    Setup(#[source] Box<SetupError>),
     /// The bridge's object adapters, or an object in them.
-    Poa(PoaError),
+    #[error("an object of the bridge: {0}")]
+    Poa(#[from] PoaError),
     /// The reference of a target.
-    Target(String, Box<ResolveError>),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Setup(error) => write!(f, "the bridge's ORB for foreign byte orders: {error}"),
-            Error::Poa(error) => write!(f, "an object of the bridge: {error}"),
-            Error::Target(url, error) => write!(f, "the target {url}: {error}"),
-        }
-    }
+    #[error("the target {0}: {1}")]
+    Target(String, #[source] Box<ResolveError>),
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Setup(error) => Some(error),
-            Error::Poa(error) => Some(error),
-            Error::Target(_, error) => Some(error),
-        }
-    }
-}
-
-impl From<PoaError> for Error {
-    fn from(error: PoaError) -> Error {
-        Error::Poa(error)
     }
 }

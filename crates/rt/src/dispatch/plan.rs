@@ -75,14 +75,18 @@ pub enum Threads {
 }
 
 /// Why a module does not start.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// The plan has no room for a request, or no thread.
+    #[error("a dispatching module has room for a request and a thread at least")]
     Nothing,
     /// The system gives no thread, or no such processor or priority.
-    Threads(io::Error),
+    #[error("the threads of a dispatching module cannot be had: {0}")]
+    Threads(#[source] io::Error),
     /// The kernel cannot keep what was to be reserved: says how much was asked for and how much there is.
-    Reservation(ReservationError),
+    #[error("{0}")]
+    Reservation(#[source] ReservationError),
 }
 
 impl Plan {
@@ -105,33 +109,9 @@ impl Plan {
     }
 }
 
-impl fmt::Display for StartError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            StartError::Nothing => {
-                f.write_str("a dispatching module has room for a request and a thread at least")
-            }
-            StartError::Threads(error) => {
-                write!(f, "the threads of a dispatching module cannot be had: {error}")
-            }
-            StartError::Reservation(error) => error.fmt(f),
-        }
-    }
-}
-
 impl fmt::Debug for StartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for StartError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            StartError::Nothing => None,
-            StartError::Threads(error) => Some(error),
-            StartError::Reservation(error) => Some(error),
-        }
     }
 }
 

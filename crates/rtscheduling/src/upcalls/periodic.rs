@@ -104,9 +104,11 @@ pub struct Missed<'m> {
 }
 
 /// Upcall that cannot be registered.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum UpcallError {
     /// A time is out of range.
+    #[error("the {what} of upcall {name:?} is {time:?}, and may be {least:?} to {LONGEST:?}")]
     Time {
         /// Name of the upcall.
         name: String,
@@ -118,62 +120,30 @@ pub enum UpcallError {
         least: Duration,
     },
     /// The number of upcalls is the largest allowed: this one.
+    #[error("the ORB has {0} upcalls, as many as it may have")]
     TooMany(usize),
     /// An upcall of this name exists.
+    #[error("there is an upcall named {0:?}")]
     DuplicateName(String),
     /// The system gives no thread.
-    Thread(io::Error),
+    #[error("no thread for upcalls of this priority can be started: {0}")]
+    Thread(#[source] io::Error),
     /// The schedule has no priority for the operation.
-    Schedule(ScheduleError),
+    #[error("{0}")]
+    Schedule(#[from] ScheduleError),
     /// The ORB's mapping has no CORBA priority for this native one.
+    #[error(
+        "no CORBA priority stands for native priority {0}, which the schedule gives to the upcall \
+         (-ORBPriorityMapping)"
+    )]
     NoPriority(i32),
     /// The ORB has ended.
+    #[error("the ORB has ended")]
     Ended,
-}
-
-impl From<ScheduleError> for UpcallError {
-    fn from(error: ScheduleError) -> Self {
-        UpcallError::Schedule(error)
-    }
-}
-
-impl fmt::Display for UpcallError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            UpcallError::Time { name, what, time, least } => write!(
-                f,
-                "the {what} of upcall {name:?} is {time:?}, and may be {least:?} to {LONGEST:?}"
-            ),
-            UpcallError::TooMany(most) => {
-                write!(f, "the ORB has {most} upcalls, as many as it may have")
-            }
-            UpcallError::DuplicateName(name) => write!(f, "there is an upcall named {name:?}"),
-            UpcallError::Thread(error) => {
-                write!(f, "no thread for upcalls of this priority can be started: {error}")
-            }
-            UpcallError::Schedule(error) => error.fmt(f),
-            UpcallError::NoPriority(native) => write!(
-                f,
-                "no CORBA priority stands for native priority {native}, which the schedule gives to the upcall \
-                 (-ORBPriorityMapping)"
-            ),
-            UpcallError::Ended => f.write_str("the ORB has ended"),
-        }
-    }
 }
 
 impl fmt::Debug for UpcallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl std::error::Error for UpcallError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            UpcallError::Thread(error) => Some(error),
-            UpcallError::Schedule(error) => Some(error),
-            _ => None,
-        }
     }
 }

@@ -89,12 +89,14 @@ pub struct Late {
 }
 
 /// Mistake in a request to be admitted.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unacceptable {
     /// The name is that of a member.
+    #[error("{0} is admitted already")]
     Duplicate(String),
     /// A time is 0 or too long.
+    #[error("the {what} of {name} has to be more than 0 and at most {}", Show(LONGEST))]
     Time {
         /// Name in the request.
         name: String,
@@ -102,6 +104,7 @@ pub enum Unacceptable {
         what: &'static str,
     },
     /// The number of members is the largest allowed.
+    #[error("{0} are admitted, which is the most")]
     TooMany(usize),
 }
 
@@ -490,24 +493,8 @@ impl fmt::Display for Share {
     }
 }
 
-impl fmt::Display for Unacceptable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Unacceptable::Duplicate(name) => write!(f, "{name} is admitted already"),
-            Unacceptable::Time { name, what } => write!(
-                f,
-                "the {what} of {name} has to be more than 0 and at most {}",
-                Show(LONGEST)
-            ),
-            Unacceptable::TooMany(most) => write!(f, "{most} are admitted, which is the most"),
-        }
-    }
-}
-
 impl fmt::Debug for Unacceptable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Unacceptable {}

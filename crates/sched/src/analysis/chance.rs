@@ -40,22 +40,15 @@ pub struct Distribution {
 }
 
 /// Times and probabilities that are no distribution.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, thiserror::Error)]
+#[error("{0}")]
 pub struct NoDistribution(String);
-
-impl fmt::Display for NoDistribution {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 impl fmt::Debug for NoDistribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for NoDistribution {}
 
 impl Distribution {
     /// Most points.

@@ -98,30 +98,23 @@ impl Report {
 }
 
 /// Reason for which a set cannot be analysed on processors with a shared queue.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Unfit {
     /// A job does not run as soon as it is among the most urgent ones.
+    #[error(
+        "no analysis of processors with a shared queue: it needs full preemption (model urgency), not {0}"
+    )]
     Model(DispatchModel),
     /// A task has what these tests do not know; its name, and what it is.
+    #[error("no analysis of processors with a shared queue: {0} has {1}")]
     Task(String, &'static str),
     /// Queues by laxity, or several queues that are not all static.
+    #[error(
+        "no analysis of processors with a shared queue: \
+         it needs static priorities (RMS, DM) or one queue by deadline (EDF)"
+    )]
     Queues,
-}
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("no analysis of processors with a shared queue: ")?;
-        match self {
-            Unfit::Model(model) => {
-                write!(f, "it needs full preemption (model urgency), not {model}")
-            }
-            Unfit::Task(name, what) => write!(f, "{name} has {what}"),
-            Unfit::Queues => {
-                f.write_str("it needs static priorities (RMS, DM) or one queue by deadline (EDF)")
-            }
-        }
-    }
 }
 
 impl fmt::Debug for Unfit {
@@ -129,8 +122,6 @@ impl fmt::Debug for Unfit {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Unfit {}
 
 /// Rounds in which slack may still grow.
 const MOST_ROUNDS: u32 = 100;

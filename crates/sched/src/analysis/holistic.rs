@@ -98,39 +98,30 @@ const MOST_ROUNDS: u32 = 200;
 const MOST_PERIODS: u64 = 1_000;
 
 /// Why a system is none.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Wrong {
     /// A flow names a step that is not there.
+    #[error("{0} names a step that is not there")]
     NoStep(String),
     /// The steps of a flow have different periods.
+    #[error("the steps of {0} have different periods")]
     Periods(String),
     /// A step is in two flows, or twice in one.
+    #[error("{0} is a step of more than one flow")]
     Twice(String),
     /// A step comes in bursts.
+    #[error("{0} is a step of a flow and comes in bursts")]
     Burst(String),
     /// A step after the first has an offset.
+    #[error(
+        "{0} has an offset and is released by the step before it in its flow; only a first step may have one"
+    )]
     Offset(String),
     /// Events of its resource, or a server, release or delay a step.
+    #[error(
+        "{0} is a step of a flow and released by events as well; make their sender a step of the flow"
+    )]
     Events(String),
-}
-
-impl std::fmt::Display for Wrong {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Wrong::NoStep(flow) => write!(f, "{flow} names a step that is not there"),
-            Wrong::Periods(flow) => write!(f, "the steps of {flow} have different periods"),
-            Wrong::Burst(step) => write!(f, "{step} is a step of a flow and comes in bursts"),
-            Wrong::Twice(step) => write!(f, "{step} is a step of more than one flow"),
-            Wrong::Offset(step) => write!(
-                f,
-                "{step} has an offset and is released by the step before it in its flow; only a first step may have one"
-            ),
-            Wrong::Events(step) => write!(
-                f,
-                "{step} is a step of a flow and released by events as well; make their sender a step of the flow"
-            ),
-        }
-    }
 }
 
 impl std::fmt::Debug for Wrong {
@@ -138,8 +129,6 @@ impl std::fmt::Debug for Wrong {
         std::fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Wrong {}
 
 /// Analyses flows over resources, with and without the distances between the steps of a flow.
 ///

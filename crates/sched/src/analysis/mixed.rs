@@ -36,15 +36,10 @@ impl Verdict {
 }
 
 /// Reason for which a set is not analysed.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no analysis of mixed criticality: {what}")]
 pub struct Unfit {
     what: String,
-}
-
-impl fmt::Display for Unfit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no analysis of mixed criticality: {}", self.what)
-    }
 }
 
 impl fmt::Debug for Unfit {
@@ -52,8 +47,6 @@ impl fmt::Debug for Unfit {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Unfit {}
 
 /// Reports whether a task of the set has an overrun, so that the analysis makes a difference.
 pub fn is_mixed(set: &TaskSet) -> bool {

@@ -46,7 +46,8 @@ impl std::str::FromStr for Fit {
 }
 
 /// A task that fits nowhere.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("task {task} fits on none of {} processors", .assigned.len())]
 pub struct NoRoom {
     /// Place of the task in the set.
     pub task: usize,
@@ -54,19 +55,11 @@ pub struct NoRoom {
     pub assigned: Vec<Vec<usize>>,
 }
 
-impl std::fmt::Display for NoRoom {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "task {} fits on none of {} processors", self.task, self.assigned.len())
-    }
-}
-
 impl std::fmt::Debug for NoRoom {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         std::fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for NoRoom {}
 
 /// Tasks by processor.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,26 +11,18 @@ use crate::strategy::{DispatchModel, Dispatching};
 use crate::task::TaskSet;
 
 /// Reason for which there is no optimal order.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoOrder {
     /// The response of a task depends on the order of those above it: events, shared threads, or bands of several tasks.
+    #[error("no optimal priorities: {0}")]
     Depends(String),
     /// Every order makes one of these miss its deadline: their names.
+    #[error(
+        "no static priorities meet all deadlines: none of {} is in time as the least urgent of them",
+        .0.join(", ")
+    )]
     Never(Vec<String>),
-}
-
-impl std::fmt::Display for NoOrder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            NoOrder::Depends(why) => write!(f, "no optimal priorities: {why}"),
-            NoOrder::Never(names) => write!(
-                f,
-                "no static priorities meet all deadlines: none of {} is in time as the least urgent of them",
-                names.join(", ")
-            ),
-        }
-    }
 }
 
 impl std::fmt::Debug for NoOrder {
@@ -38,8 +30,6 @@ impl std::fmt::Debug for NoOrder {
         std::fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for NoOrder {}
 
 /// Finds an order, the most urgent one first, by a test of one task below others. Where the test does not depend on the order
 /// of those above and never gains by more of them, an order is found if there is one.

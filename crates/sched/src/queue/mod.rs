@@ -88,16 +88,9 @@ pub struct DispatchQueue<S: Store> {
 }
 
 /// The queue was full; here is the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the dispatching queue is full")]
 pub struct Full<T>(pub T);
-
-impl<T> std::fmt::Display for Full<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the dispatching queue is full")
-    }
-}
-
-impl<T: std::fmt::Debug> std::error::Error for Full<T> {}
 
 impl<S: Store> DispatchQueue<S> {
     /// A queue for `capacity` requests; all its memory is allocated here.

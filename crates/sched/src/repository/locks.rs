@@ -43,23 +43,18 @@ impl fmt::Display for Protocol {
 }
 
 /// A name that no protocol has.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no locking protocol is called {0:?}; there are {names}",
+    names = Protocol::ALL.map(Protocol::name).join(", ")
+)]
 pub struct UnknownProtocol(String);
-
-impl fmt::Display for UnknownProtocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Protocol::ALL.map(Protocol::name).join(", ");
-        write!(f, "no locking protocol is called {:?}; there are {names}", self.0)
-    }
-}
 
 impl fmt::Debug for UnknownProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for UnknownProtocol {}
 
 impl FromStr for Protocol {
     type Err = UnknownProtocol;

@@ -96,11 +96,15 @@ impl Timeline {
 }
 
 /// Why a simulation did not take place.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// A task without a period.
+    #[error("{0} has no period, so nothing releases it")]
     NoPeriod(String),
     /// More jobs than are simulated.
+    #[error(
+        "{jobs} jobs are released in the frame and {most} are the most; simulate a shorter one"
+    )]
     TooManyJobs {
         /// Number of jobs that there would be.
         jobs: u64,
@@ -108,14 +112,22 @@ pub enum Refused {
         most: u64,
     },
     /// The times of the frame overflow.
+    #[error("a frame of {} overflows", Show(*.0))]
     TooLong(Nanos),
     /// All jobs of the frame together take more than 36 years.
+    #[error("all jobs of the frame together take more than 36 years; simulate a shorter one")]
     TooMuchWork,
     /// Jobs evicted each other without end while a timeline was constructed.
+    #[error("jobs evict each other without end")]
     NoEnd,
     /// Overheads under which no job would end.
+    #[error(transparent)]
     NoProgress(NoProgress),
     /// Laxity would be looked at more often than is simulated.
+    #[error(
+        "laxity would be looked at more than {most} times, each {} while a job runs; simulate a shorter frame, or a longer step",
+        Show(*.step)
+    )]
     TooManyLooks {
         /// Interval at which it is examined while a job runs.
         step: Nanos,
@@ -124,33 +136,8 @@ pub enum Refused {
     },
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refused::NoPeriod(name) => write!(f, "{name} has no period, so nothing releases it"),
-            Refused::TooManyJobs { jobs, most } => write!(
-                f,
-                "{jobs} jobs are released in the frame and {most} are the most; simulate a shorter one"
-            ),
-            Refused::TooLong(frame) => write!(f, "a frame of {} overflows", Show(*frame)),
-            Refused::TooMuchWork => f.write_str(
-                "all jobs of the frame together take more than 36 years; simulate a shorter one",
-            ),
-            Refused::NoEnd => f.write_str("jobs evict each other without end"),
-            Refused::NoProgress(why) => why.fmt(f),
-            Refused::TooManyLooks { step, most } => write!(
-                f,
-                "laxity would be looked at more than {most} times, each {} while a job runs; simulate a shorter frame, or a longer step",
-                Show(*step)
-            ),
-        }
-    }
-}
-
 impl fmt::Debug for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Refused {}

@@ -225,23 +225,18 @@ impl fmt::Display for Strategy {
 }
 
 /// A name that no strategy has.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no strategy is called {0:?}; there are {names}",
+    names = Strategy::ALL.map(|strategy| strategy.name).join(", ")
+)]
 pub struct UnknownStrategy(String);
-
-impl fmt::Display for UnknownStrategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = Strategy::ALL.map(|strategy| strategy.name).join(", ");
-        write!(f, "no strategy is called {:?}; there are {names}", self.0)
-    }
-}
 
 impl fmt::Debug for UnknownStrategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for UnknownStrategy {}
 
 impl FromStr for Strategy {
     type Err = UnknownStrategy;

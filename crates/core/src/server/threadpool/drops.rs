@@ -35,7 +35,8 @@ pub struct DropRule {
 }
 
 /// Mistake in the text of drop rules.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct DropError(String);
 
 const CLASSES: [(&str, CommunicationClass); 4] = [
@@ -116,19 +117,11 @@ impl fmt::Display for DropRules {
     }
 }
 
-impl fmt::Display for DropError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 impl fmt::Debug for DropError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for DropError {}
 
 #[cfg(test)]
 mod tests {

@@ -11,36 +11,27 @@ use crate::{SetupError, raise};
 /// Why a threadpool cannot be had, or not be ended.
 ///
 /// `Debug` prints what `Display` does, so that a `main` which returns it is readable.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadpoolError {
     /// BAD_PARAM: what is wrong.
+    #[error("{0}")]
     BadParameter(&'static str),
     /// DATA_CONVERSION: the priority of a lane has no native one.
+    #[error(
+        "the priority mapping has no native priority for {0}, or one that the scheduling class does not \
+         have; choose another with -ORBPriorityMapping or -ORBSchedPolicy"
+    )]
     Priority(Priority),
     /// The ORB has no such threadpool (InvalidThreadpool).
+    #[error("there is no threadpool {} (InvalidThreadpool)", .0.0)]
     Unknown(ThreadpoolId),
     /// The threadpool gets no endpoint or no thread.
+    #[error("{0}")]
     Setup(SetupError),
     /// Anything else.
+    #[error(transparent)]
     System(SystemException),
-}
-
-impl fmt::Display for ThreadpoolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ThreadpoolError::BadParameter(why) => f.write_str(why),
-            ThreadpoolError::Priority(priority) => write!(
-                f,
-                "the priority mapping has no native priority for {priority}, or one that the scheduling class does not \
-                 have; choose another with -ORBPriorityMapping or -ORBSchedPolicy"
-            ),
-            ThreadpoolError::Unknown(ThreadpoolId(id)) => {
-                write!(f, "there is no threadpool {id} (InvalidThreadpool)")
-            }
-            ThreadpoolError::Setup(error) => error.fmt(f),
-            ThreadpoolError::System(exception) => exception.fmt(f),
-        }
-    }
 }
 
 impl fmt::Debug for ThreadpoolError {
@@ -48,8 +39,6 @@ impl fmt::Debug for ThreadpoolError {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for ThreadpoolError {}
 
 impl From<SetupError> for ThreadpoolError {
     fn from(error: SetupError) -> Self {

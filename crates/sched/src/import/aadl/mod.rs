@@ -43,7 +43,8 @@ pub struct Place {
 }
 
 /// Reason for which a model is not read, with its place.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}:{}: {why}", .place.line, .place.column)]
 pub struct Refused {
     /// Position in the texts.
     pub place: Place,
@@ -51,19 +52,11 @@ pub struct Refused {
     pub why: String,
 }
 
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.place.line, self.place.column, self.why)
-    }
-}
-
 impl fmt::Debug for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
-
-impl std::error::Error for Refused {}
 
 /// Order in which a processor runs threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use crate::lock::Mutex;
 use oxorb_cdr::Link;
+use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef, Ref};
 use oxorb_object::SystemException;
 

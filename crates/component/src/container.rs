@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use crate::lock::Mutex;
 use crate::settings::Settings;
 use oxorb_cdr::Factory;
+use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef};
 use oxorb_poa::{IdUniqueness, Poa, PoaError, Policies, RtPolicies};
 

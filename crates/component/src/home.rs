@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb_cdr::{Link, TypeCode, Value};
+use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef, Servant};
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
@@ -13,7 +14,6 @@ use crate::component::Component;
 use crate::container::{InstallError, WeakContainer};
 use crate::keys::{INVALID, KeyOctets, Keys, PrimaryKey, Reserved};
 use crate::life::Phase;
-use crate::lock::Mutex;
 use crate::refusal::NO_DEFINITION;
 use crate::settings::Settings;
 use crate::{

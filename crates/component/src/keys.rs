@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use oxorb_cdr::{ByteOrder, CharSet, Dialect, Encoder, Inherits, Value, ValueState};
+use oxorb_core::lock::Mutex;
 
-use crate::lock::Mutex;
 use crate::{CcmExceptionReason, InvalidKey, PrimaryKeyBase};
 
 /// A valuetype that a home may have as its primary key: one with a state that inherits from `PrimaryKeyBase`.

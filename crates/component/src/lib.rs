@@ -24,7 +24,6 @@ mod generic;
 mod home;
 mod keys;
 mod life;
-mod lock;
 mod port;
 mod refusal;
 mod settings;

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::lock::Mutex;
+use oxorb_core::lock::Mutex;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
 use crate::{CcmException, CcmExceptionReason, InvalidConfiguration};

@@ -7,7 +7,6 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use oxorb_cdr::{OutsideCodeSet, Printable};
@@ -76,8 +75,8 @@ struct Noted {
     characters: VecDeque<(u32, OutsideCodeSet)>,
 }
 
-static NOTED: std::sync::Mutex<Noted> =
-    std::sync::Mutex::new(Noted { attempts: VecDeque::new(), characters: VecDeque::new() });
+static NOTED: oxorb_sys::sync::Mutex<Noted> =
+    oxorb_sys::sync::Mutex::new(Noted { attempts: VecDeque::new(), characters: VecDeque::new() });
 
 static NEXT_NOTE: AtomicU32 = AtomicU32::new(1);
 
@@ -172,7 +171,7 @@ pub(crate) fn noted(exception: SystemException, endpoint: String, what: String) 
 
 /// Returns what is noted for an exception.
 pub(crate) fn attempts_of(exception: &SystemException) -> Vec<Attempt> {
-    let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let noted = NOTED.lock();
     find(&noted.attempts, exception.note.number()).unwrap_or_default()
 }
 
@@ -180,7 +179,7 @@ fn keep<T>(kept: impl FnOnce(&mut Noted) -> &mut VecDeque<(u32, T)>, text: T) ->
     explain_exceptions();
     // Zero is no number; after two milliards of failures they begin again.
     let number = (NEXT_NOTE.fetch_add(1, Ordering::Relaxed) & !OF_MAKER).max(1);
-    let mut noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut noted = NOTED.lock();
     let kept = kept(&mut noted);
     if kept.len() == KEPT {
         kept.pop_front();
@@ -200,7 +199,7 @@ fn explain(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         return explain_maker(number, f);
     }
     let (attempts, character) = {
-        let noted = NOTED.lock().unwrap_or_else(PoisonError::into_inner);
+        let noted = NOTED.lock();
         (find(&noted.attempts, number), find(&noted.characters, number))
     };
     if let Some(outside) = character {

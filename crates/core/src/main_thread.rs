@@ -32,7 +32,7 @@ pub(crate) struct AsMain(usize);
 
 impl MainThread {
     pub(crate) fn push(&self, job: Job, most: usize) -> Result<(), Busy> {
-        let mut jobs = self.0.lock().expect(UNPOISONED);
+        let mut jobs = self.0.lock();
         if jobs.len() >= most {
             return Err(Busy);
         }
@@ -41,16 +41,16 @@ impl MainThread {
     }
 
     pub(crate) fn pop(&self) -> Option<Job> {
-        self.0.lock().expect(UNPOISONED).pop_front()
+        self.0.lock().pop_front()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.lock().expect(UNPOISONED).is_empty()
+        self.0.lock().is_empty()
     }
 
     /// Forgets what waits; who waits for it learns that.
     pub(crate) fn clear(&self) {
-        let jobs = std::mem::take(&mut *self.0.lock().expect(UNPOISONED));
+        let jobs = std::mem::take(&mut *self.0.lock());
         drop(jobs);
     }
 
@@ -69,5 +69,3 @@ impl Drop for AsMain {
         MAIN.set(self.0);
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

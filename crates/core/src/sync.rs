@@ -5,18 +5,18 @@
 //! (`attributed` threads are those with a processor or a stack size): so the tests in `model` see interleavings that a
 //! machine shows once in a million calls. With the feature `simulation` it is `src/simulation`, whose waits end when the
 //! time of the simulated world comes: hours of it pass in milliseconds. In all other builds these are the names of `std`
-//! and nothing else. Of a thread-local shuttle knows `with` alone.
+//! and the locks of [`oxorb_sys::sync`]. Of a thread-local shuttle knows `with` alone.
 
 #[cfg(all(test, feature = "model", feature = "simulation"))]
 compile_error!("test either with the feature `model` or with `simulation`");
 
 #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
 mod chosen {
-    pub(crate) use std::sync::{
-        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
-    };
+    pub(crate) use std::sync::{atomic, mpsc};
     pub(crate) use std::{thread, thread_local};
 
+    pub(crate) use oxorb_sys::sync::Mutex;
+    pub use oxorb_sys::sync::{Condvar, MutexGuard};
     pub(crate) use oxorb_sys::thread as attributed;
 }
 
@@ -27,21 +27,20 @@ mod chosen {
 
     pub(crate) use crate::simulation::attributed;
     pub(crate) use crate::simulation::reactor::SimulatedReactor as OtherReactor;
-    pub(crate) use crate::simulation::sync::{
-        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard,
-    };
+    pub(crate) use crate::simulation::sync::Mutex;
+    pub use crate::simulation::sync::{Condvar, MutexGuard};
     pub(crate) use crate::simulation::{mpsc, thread};
 }
 
 #[cfg(all(test, feature = "model"))]
 mod chosen {
-    pub(crate) use shuttle::sync::{
-        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
-    };
+    pub(crate) use shuttle::sync::{atomic, mpsc};
     pub(crate) use shuttle::{thread, thread_local};
 
     pub(crate) use crate::model::attributed;
     pub(crate) use crate::model::reactor::ModelReactor as OtherReactor;
+    pub(crate) use crate::model::sync::Mutex;
+    pub use crate::model::sync::{Condvar, MutexGuard};
 }
 
-pub(crate) use chosen::*;
+pub use chosen::*;

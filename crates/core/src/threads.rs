@@ -112,7 +112,7 @@ impl<T: Ends> ByPriority<T> {
 
     /// Returns the one of a priority.
     pub(crate) fn of(&self, priority: Option<Priority>) -> Arc<T> {
-        let mut state = self.state.lock().expect(UNPOISONED);
+        let mut state = self.state.lock();
         let closed = state.closed;
         let made = &mut state.made;
         if let Some((_, found)) = made.iter().find(|(of, _)| *of == priority) {
@@ -135,15 +135,13 @@ impl<T: Ends> ByPriority<T> {
     /// The ORB has ended: closes those of all priorities.
     pub(crate) fn close(&self) {
         let made: Vec<_> = {
-            let mut state = self.state.lock().expect(UNPOISONED);
+            let mut state = self.state.lock();
             state.closed = true;
             state.made.iter().map(|(_, each)| Arc::clone(each)).collect()
         };
         made.iter().for_each(|each| each.close());
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {

@@ -8,7 +8,6 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Display};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use oxorb_delivery::{Class, Dispatching, LanePlan, Plan, Qos, Schedule, Threads};
@@ -19,6 +18,7 @@ use oxorb_scheduler::rtec_scheduler::scheduler::{
 use oxorb_scheduler::rtec_scheduler::{
     CriticalityT, DispatchingTypeT, ImportanceT, InfoTypeT, RtInfo, SchedulerRef,
 };
+use oxorb_sys::sync::Mutex;
 
 use crate::ConsumerDispatch;
 use crate::filter::Program;
@@ -115,7 +115,7 @@ impl Scheduling {
             execution: info.worst_case_execution_time,
         });
         let now = Some(assigned.collect());
-        let mut seen = lock(&self.seen);
+        let mut seen = self.seen.lock();
         let changed = *seen != now;
         *seen = now;
         Ok(changed)
@@ -124,7 +124,7 @@ impl Scheduling {
     /// Makes the next look find another schedule: one that was looked at while a consumer was
     /// placed may not be its.
     pub(crate) fn look_anew(&self) {
-        *lock(&self.seen) = None;
+        *self.seen.lock() = None;
     }
 
     /// Notes a consumer: an operation of the channel for each of its own, which each of them depends on.
@@ -147,7 +147,7 @@ impl Scheduling {
                 self.depend(channel, timer)?;
             }
         }
-        lock(&self.consumers).insert(number, ours);
+        self.consumers.lock().insert(number, ours);
         Ok(())
     }
 
@@ -167,7 +167,7 @@ impl Scheduling {
     /// Takes back that a supplier's events concern a consumer.
     pub(crate) fn unpair(&self, consumer: u64, program: &Program, supplier: &SupplierQos) {
         for edge in self.edges_of(consumer, program, supplier) {
-            let mut edges = lock(&self.edges);
+            let mut edges = self.edges.lock();
             let Some(known) = edges.get_mut(&edge) else {
                 continue;
             };
@@ -184,8 +184,8 @@ impl Scheduling {
     /// Takes back all dependencies, for a channel that ends. Stops at the first that the service does not answer: it is gone
     /// then, or slow.
     pub(crate) fn retract(&self) {
-        lock(&self.consumers).clear();
-        let edges = std::mem::take(&mut *lock(&self.edges));
+        self.consumers.lock().clear();
+        let edges = std::mem::take(&mut *self.edges.lock());
         for ((dependent, on), _) in edges.into_iter().filter(|(_, edge)| edge.told) {
             let removed = self.scheduler.remove_dependency(dependent, on, 1, OneWayCall);
             if matches!(removed, Err(RemoveDependencyError::System(_))) {
@@ -196,7 +196,7 @@ impl Scheduling {
 
     /// Forgets a consumer. Its operations stay: it may connect again.
     pub(crate) fn forget(&self, number: u64) {
-        lock(&self.consumers).remove(&number);
+        self.consumers.lock().remove(&number);
     }
 
     /// Returns the dispatch that the schedule has for a consumer's most urgent operation: its lane, its order there, and, for
@@ -303,7 +303,7 @@ impl Scheduling {
         program: &Program,
         supplier: &SupplierQos,
     ) -> Vec<(i32, i32)> {
-        let ours = lock(&self.consumers).get(&consumer).cloned().unwrap_or_default();
+        let ours = self.consumers.lock().get(&consumer).cloned().unwrap_or_default();
         let mut edges = Vec::new();
         for one in &supplier.publications {
             let theirs = one.dependency_info.rt_info;
@@ -354,7 +354,7 @@ impl Scheduling {
     }
 
     fn depend(&self, dependent: i32, on: i32) -> Result<(), SchedulingError> {
-        let mut edges = lock(&self.edges);
+        let mut edges = self.edges.lock();
         let edge = edges.entry((dependent, on)).or_default();
         edge.connections += 1;
         if std::mem::replace(&mut edge.told, true) {
@@ -363,7 +363,7 @@ impl Scheduling {
         drop(edges);
         let told = self.tell(dependent, on);
         if told.is_err()
-            && let Some(edge) = lock(&self.edges).get_mut(&(dependent, on))
+            && let Some(edge) = self.edges.lock().get_mut(&(dependent, on))
         {
             // With the next connection.
             edge.told = false;
@@ -397,8 +397,4 @@ fn operations(qos: &ConsumerQos) -> Vec<i32> {
     all.sort_unstable();
     all.dedup();
     all
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use oxorb_idl::source::{Disk, Loader, Memory, SourceMap};
 use oxorb_idl::{Compiled, Options};
+use oxorb_sys::sync::Mutex;
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
@@ -49,7 +50,7 @@ impl Unit {
         let sources = SourceMap::new(Recorder(Arc::clone(&seen)));
         let compiled =
             oxorb_idl::compile_from(sources, &[&main], options).map_err(Error::from_idl)?;
-        let files = std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
+        let files = std::mem::take(&mut *seen.lock());
         let unit = Unit {
             main,
             include_dirs: options.include_dirs.clone(),
@@ -117,7 +118,7 @@ impl Loader for Recorder {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
         let octets = Disk.load(path)?;
         let text = String::from_utf8_lossy(&octets).into_owned();
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.lock();
         // Found again under the path that the front end knows it by without a file system.
         seen.insert(Memory::default().identity(path), text);
         Ok(octets)

@@ -19,7 +19,6 @@ mod directory;
 mod error;
 mod implementations;
 mod locality;
-mod lock;
 mod manager;
 mod part;
 mod process;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, Orb, ThreadPurpose};
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::rtcad::ServerResources;
@@ -17,7 +18,6 @@ use oxorb_poa::Poa;
 
 use crate::directory::Directory;
 use crate::idl::dance::LocalityManagerActivatorRef;
-use crate::lock::Mutex;
 use crate::{Implementations, LaunchError, Locality, part};
 
 /// Octets of a document at most.

@@ -1,8 +1,9 @@
 //! Properties of an object as the operations of `QoSAdmin` and `AdminPropertiesAdmin` show them.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{OnceLock, Weak};
 
 use oxorb::SystemException;
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use crate::cos_notification::qo_s_admin::{SetQosError, ValidateQosError};
 use crate::cos_notification::{
@@ -81,14 +82,14 @@ impl Quality {
     }
 
     pub(crate) fn values(&self) -> MutexGuard<'_, Values> {
-        self.values.lock().unwrap_or_else(PoisonError::into_inner)
+        self.values.lock()
     }
 
     /// Applies and writes all properties, or none. Other changes of the same object wait meanwhile, at most as long as the
     /// store takes.
     pub(crate) fn set(&self, properties: &[Property]) -> Result<(), NotSet> {
         let owner = self.owner.get().and_then(Weak::upgrade).ok_or(GONE)?;
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = self.changing.lock();
         let support = self.support_of(&*owner);
         let mut values = self.values();
         let before = values.clone();
@@ -158,7 +159,7 @@ mod tests {
                 return Ok(());
             }
             self.begun.send(()).unwrap();
-            let other_done = self.other_done.lock().unwrap();
+            let other_done = self.other_done.lock();
             // It comes only if changes do not wait for each other.
             let _ = other_done.recv_timeout(Duration::from_millis(100));
             Err(SystemException::persist_store(0, CompletionStatus::No))

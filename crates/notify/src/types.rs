@@ -3,10 +3,10 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use crate::etcl::event_type;
 use oxorb::{SystemException, minor};
+use oxorb_sys::sync::{Mutex, MutexGuard, RwLock};
 
 use crate::cos_notification::EventType;
 use crate::event::{self, Event};
@@ -26,15 +26,15 @@ impl Types {
     }
 
     pub(crate) fn restore(&self, list: Vec<EventType>) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = list;
+        *self.0.write() = list;
     }
 
     pub(crate) fn list(&self) -> Vec<EventType> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 
     pub(crate) fn cover(&self, event: &Event) -> bool {
-        let list = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let list = self.0.read();
         let of = event.type_name();
         list.iter().any(|one| event::event_type(one).covers(of))
     }
@@ -50,7 +50,7 @@ impl Types {
         if added.len() > most || removed.len() > most {
             return Err(full);
         }
-        let mut list = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut list = self.0.write();
         let mut changed = list.clone();
         let difference = event_type::change(&mut changed, added, removed, event::event_type);
         if changed.len() > most {
@@ -96,7 +96,7 @@ impl Census {
     }
 
     fn lock(&self) -> MutexGuard<'_, Counted> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(crate) fn types(&self) -> Vec<EventType> {
@@ -156,13 +156,13 @@ impl Told {
 
     /// Notes that the peer knows these types.
     pub(crate) fn knows(&self, types: Vec<EventType>) {
-        *self.types.lock().unwrap_or_else(PoisonError::into_inner) = types;
+        *self.types.lock() = types;
     }
 
     /// Returns what to tell the peer so that it knows these types, which it [knows](Self::knows) once it was told;
     /// `None` if it knows them already.
     pub(crate) fn news(&self, types: &[EventType]) -> Option<(Vec<EventType>, Vec<EventType>)> {
-        let told = self.types.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = self.types.lock();
         let without = |list: &[EventType], other: &[EventType]| -> Vec<EventType> {
             let known: HashSet<&EventType> = other.iter().collect();
             let fresh = list.iter().filter(|one| !known.contains(one));

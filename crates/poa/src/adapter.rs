@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, MutexGuard, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use crate::dispatch::without_slot;
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
-use oxorb_core::lock::Mutex;
+use oxorb_core::lock::{Mutex, MutexGuard};
 use oxorb_core::policy::LargePayloads;
 use oxorb_core::{
     Adapter, Described, Interface, Located, ObjectRef, Orb, Outcome, Ref, Scheduled, Servant,
@@ -199,7 +199,7 @@ impl RootAdapter {
     }
 
     pub(crate) fn lock_tree(&self) -> MutexGuard<'_, Tree> {
-        self.tree.lock().expect(UNPOISONED)
+        self.tree.lock()
     }
 
     /// Gives a POA its number, its incarnation and its place by path, and hands it
@@ -214,7 +214,7 @@ impl RootAdapter {
         let poa = Arc::new(poa);
         poa.manager.adopt(&poa);
         if let Some(parent) = poa.parent.upgrade() {
-            let mut siblings = parent.children.lock().expect(UNPOISONED);
+            let mut siblings = parent.children.lock();
             siblings.insert(poa.name.clone(), Arc::clone(&poa));
         }
         // Not before the activator that makes it, or one above it, is done.
@@ -234,14 +234,14 @@ impl RootAdapter {
 
     /// A POA begins to end.
     pub(crate) fn end(&self, poa: &Arc<PoaInner>) {
-        let mut ending = self.ending.lock().expect(UNPOISONED);
+        let mut ending = self.ending.lock();
         ending.retain(|poa| poa.upgrade().is_some_and(|poa| !poa.life.is_over()));
         ending.push(Arc::downgrade(poa));
     }
 
     /// A POA of this path that was destroyed and is still in use.
     pub(crate) fn ending(&self, path: &[u8]) -> Option<Arc<PoaInner>> {
-        let ending = self.ending.lock().expect(UNPOISONED);
+        let ending = self.ending.lock();
         let mut ending = ending.iter().filter_map(Weak::upgrade);
         ending.find(|poa| *poa.path == *path && !poa.life.is_over())
     }
@@ -260,7 +260,7 @@ impl RootAdapter {
         {
             return Some(Arc::clone(&pass.poa));
         }
-        let ending = self.ending.lock().expect(UNPOISONED);
+        let ending = self.ending.lock();
         let mut ending = ending.iter().filter_map(Weak::upgrade);
         ending.find(|poa| poa.incarnation == incarnation)
     }
@@ -327,14 +327,14 @@ impl RootAdapter {
 
     fn add_manager(&self, id: String) -> PoaManager {
         let manager = PoaManager::new(id, Weak::clone(&self.this));
-        let mut managers = self.managers.lock().expect(UNPOISONED);
+        let mut managers = self.managers.lock();
         managers.retain(|manager| manager.strong_count() > 0);
         managers.push(Arc::downgrade(manager.shared()));
         manager
     }
 
     pub(crate) fn managers(&self) -> Vec<PoaManager> {
-        let managers = self.managers.lock().expect(UNPOISONED);
+        let managers = self.managers.lock();
         let managers = managers.iter().filter_map(Weak::upgrade);
         managers.map(PoaManager::of).collect()
     }
@@ -445,5 +445,3 @@ fn first_incarnation() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(std::process::id())
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

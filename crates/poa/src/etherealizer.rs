@@ -40,7 +40,7 @@ pub(crate) fn hand_over(job: Job) {
         job.poa.life.left(&job.id);
         return;
     };
-    let mut state = adapter.etherealizer.0.lock().expect(UNPOISONED);
+    let mut state = adapter.etherealizer.0.lock();
     state.jobs.push_back(job);
     if std::mem::replace(&mut state.running, true) {
         return;
@@ -60,7 +60,7 @@ pub(crate) fn hand_over(job: Job) {
 fn run(adapter: &Arc<RootAdapter>) {
     loop {
         let job = {
-            let mut state = adapter.etherealizer.0.lock().expect(UNPOISONED);
+            let mut state = adapter.etherealizer.0.lock();
             let job = state.jobs.pop_front();
             state.running = job.is_some();
             job
@@ -88,5 +88,3 @@ fn etherealize(adapter: &Arc<RootAdapter>, job: Job) {
     }
     poa.life.left(&id);
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 
 use arc_swap::{ArcSwapOption, Guard};
 use oxorb_core::lock::Mutex;
@@ -173,7 +173,7 @@ impl ObjectMap {
             Ids::Hash(index) => {
                 let hash = self.hasher.hash_one(id);
                 index.find(hash, look).unwrap_or_else(|_| {
-                    let _edit = self.edit();
+                    let _edit = self.edit.lock();
                     index.find(hash, look).expect("nobody else edits")
                 })
             }
@@ -190,14 +190,14 @@ impl ObjectMap {
     /// An object that was deactivated while requests ran, and at least one
     /// still does.
     pub(crate) fn leaving(&self, place: Place) -> Option<Arc<ActiveObject>> {
-        let edit = self.edit();
+        let edit = self.edit.lock();
         let mut leaving = edit.leaving.iter().filter_map(Weak::upgrade);
         leaving.find(|object| object.place == place)
     }
 
     /// An object that a servant incarnates, if there is one.
     pub(crate) fn incarnated_by(&self, servant: &dyn Servant) -> Option<Arc<ActiveObject>> {
-        let edit = self.edit();
+        let edit = self.edit.lock();
         let identity = servant.identity();
         let last = edit.identities.get(&identity)?.slot;
         // Of several objects the last one may have gone.
@@ -210,13 +210,13 @@ impl ObjectMap {
 
     /// Returns the number of objects that a servant incarnates.
     pub(crate) fn activations(&self, servant: &dyn Servant) -> usize {
-        let edit = self.edit();
+        let edit = self.edit.lock();
         edit.identities.get(&servant.identity()).map_or(0, |identity| identity.objects)
     }
 
     /// A place that an object may be put at later, by its id.
     pub(crate) fn reserve(&self) -> Place {
-        let mut edit = self.edit();
+        let mut edit = self.edit.lock();
         let place = self.fresh(&mut edit);
         self.list(&mut edit, place.slot);
         place
@@ -233,7 +233,7 @@ impl ObjectMap {
 
     /// Activates an object; `place` is what its id says, if it is a system id.
     pub(crate) fn insert(&self, new: New<'_>, place: Option<Place>) -> Result<Place, PoaError> {
-        let mut edit = self.edit();
+        let mut edit = self.edit.lock();
         let identity = new.servant.identity();
         if new.unique && edit.identities.contains_key(&identity) {
             return Err(PoaError::ServantAlreadyActive);
@@ -283,7 +283,7 @@ impl ObjectMap {
 
     /// Deactivates. Requests that run keep the servant until they end.
     pub(crate) fn remove(&self, place: Option<Place>, id: &[u8]) -> Result<(), PoaError> {
-        let mut edit = self.edit();
+        let mut edit = self.edit.lock();
         let found = place.and_then(|place| self.at(place)).or_else(|| {
             // Not `with_id`, which might want the lock.
             match &self.ids {
@@ -305,7 +305,7 @@ impl ObjectMap {
     /// to the servant activator.
     pub(crate) fn clear(&self, etherealize: bool) {
         let mut ended = Vec::new();
-        let mut edit = self.edit();
+        let mut edit = self.edit.lock();
         let slots = match &self.ids {
             Ids::Perfect(_, ids) => ids.len() as u32,
             _ => self.used.load(Ordering::Acquire),
@@ -398,10 +398,6 @@ impl ObjectMap {
         let here = object.as_ref()?;
         (here.id.as_deref() == Some(id)).then(|| Found(object))
     }
-
-    fn edit(&self) -> MutexGuard<'_, Edit> {
-        self.edit.lock().expect(UNPOISONED)
-    }
 }
 
 impl Place {
@@ -457,8 +453,6 @@ impl Drop for ActiveObject {
         }
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {

@@ -1,10 +1,10 @@
 //! A POA as requests see it, and who is still inside.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Condvar, MutexGuard};
+use std::sync::Arc;
 use std::time::Instant;
 
-use oxorb_core::lock::Mutex;
+use oxorb_core::lock::{Condvar, Mutex, MutexGuard};
 
 use crate::ManagerState;
 use crate::poa::PoaInner;
@@ -129,14 +129,12 @@ impl Life {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return false;
             };
-            counts = self.changed.wait_timeout(counts, left).expect(UNPOISONED).0;
+            counts = self.changed.wait_timeout(counts, left).0;
         }
         true
     }
 
     fn lock(&self) -> MutexGuard<'_, Counts> {
-        self.counts.lock().expect(UNPOISONED)
+        self.counts.lock()
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

@@ -161,7 +161,7 @@ impl PoaInner {
 
     /// Lets requests see the state of the manager.
     pub(crate) fn publish(self: &Arc<Self>, state: ManagerState) {
-        let _publishing = self.publishing.lock().expect(UNPOISONED);
+        let _publishing = self.publishing.lock();
         if self.is_destroyed() {
             return;
         }
@@ -173,7 +173,7 @@ impl PoaInner {
 
     /// Lets requests see it no more.
     fn withdraw(&self, adapter: &RootAdapter) {
-        let _publishing = self.publishing.lock().expect(UNPOISONED);
+        let _publishing = self.publishing.lock();
         if let Some(place) = adapter.poas.at(self.number) {
             place.store(None);
         }
@@ -185,7 +185,7 @@ impl PoaInner {
     }
 
     pub(crate) fn child(&self, name: &str) -> Option<Arc<PoaInner>> {
-        let children = self.children.lock().expect(UNPOISONED);
+        let children = self.children.lock();
         children.get(name).cloned()
     }
 }
@@ -238,7 +238,7 @@ impl Poa {
 
     /// Returns the POA's children, in no particular order (`the_children`).
     pub fn children(&self) -> Vec<Poa> {
-        let children = self.inner.children.lock().expect(UNPOISONED);
+        let children = self.inner.children.lock();
         let children = children.values();
         children.map(|child| Poa::of(&self.adapter, child)).collect()
     }
@@ -299,12 +299,12 @@ impl Poa {
     /// Sets the adapter activator, which makes children that requests ask for; `None`: no activator
     /// (`the_activator`).
     pub fn set_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
-        *self.inner.activator.lock().expect(UNPOISONED) = activator;
+        *self.inner.activator.lock() = activator;
     }
 
     /// Returns the adapter activator, which makes children that requests ask for (`the_activator`).
     pub fn activator(&self) -> Option<Arc<dyn AdapterActivator>> {
-        self.inner.activator.lock().expect(UNPOISONED).clone()
+        self.inner.activator.lock().clone()
     }
 
     /// Ends this POA and all below it. Requests that run end as if nothing had
@@ -361,7 +361,7 @@ impl Poa {
             let mut tree = self.adapter.lock_tree();
             self.adapter.delist(&mut tree, &self.inner);
             if let Some(parent) = self.inner.parent.upgrade() {
-                let mut siblings = parent.children.lock().expect(UNPOISONED);
+                let mut siblings = parent.children.lock();
                 siblings.remove(&self.inner.name);
             }
         }
@@ -492,5 +492,3 @@ impl Eq for Poa {}
 
 /// Name of the root in the specification.
 pub(crate) const ROOT: &str = "RootPOA";
-
-const UNPOISONED: &str = "no panic while the lock is held";

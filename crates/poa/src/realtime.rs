@@ -71,13 +71,13 @@ impl PoaInner {
     /// The priority that an object was given, if it was.
     pub(crate) fn own_priority(&self, id: &[u8]) -> Option<Priority> {
         let realtime = self.realtime.as_ref()?;
-        realtime.priorities.lock().expect(UNPOISONED).get(id).copied()
+        realtime.priorities.lock().get(id).copied()
     }
 
     /// An object has left: the next one of this id has a priority of its own.
     pub(crate) fn forget_priority(&self, id: &[u8]) {
         if let Some(realtime) = &self.realtime {
-            realtime.priorities.lock().expect(UNPOISONED).remove(id);
+            realtime.priorities.lock().remove(id);
         }
     }
 
@@ -434,7 +434,7 @@ impl Poa {
         let Some(realtime) = &self.inner.realtime else {
             return Err(PoaError::System(BAD_PRIORITY));
         };
-        let mut priorities = realtime.priorities.lock().expect(UNPOISONED);
+        let mut priorities = realtime.priorities.lock();
         let given = priorities.entry(id.as_bytes().into()).or_insert(priority);
         match *given == priority {
             true => Ok(()),
@@ -519,5 +519,3 @@ impl Poa {
         (!values.is_empty()).then(|| policies_component(&values))
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

@@ -1,11 +1,10 @@
 //! Turns: one at a time of the requests of a single-threaded POA, or of the calls of a servant
 //! activator.
 
-use std::sync::{Condvar, MutexGuard};
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use oxorb_core::lock::Mutex;
+use oxorb_core::lock::{Condvar, Mutex, MutexGuard};
 use oxorb_object::SystemException;
 
 use crate::etherealizer::{self, Job};
@@ -46,7 +45,7 @@ impl Turn {
                     state.waiting -= 1;
                     return Err(DISCARDED);
                 };
-                state = self.free.wait_timeout(state, left).expect(UNPOISONED).0;
+                state = self.free.wait_timeout(state, left).0;
             }
             state.waiting -= 1;
         }
@@ -69,7 +68,7 @@ impl Turn {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect(UNPOISONED)
+        self.state.lock()
     }
 }
 
@@ -87,8 +86,6 @@ impl Drop for Held<'_> {
         later.into_iter().for_each(etherealizer::hand_over);
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,11 @@
 //! POAs that requests ask for and adapter activators make.
 
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Condvar, MutexGuard};
+use std::sync::Arc;
 use std::thread::{self, ThreadId};
 use std::time::Instant;
 
-use oxorb_core::lock::Mutex;
+use oxorb_core::lock::{Condvar, Mutex, MutexGuard};
 use oxorb_object::SystemException;
 
 use crate::adapter::RootAdapter;
@@ -59,7 +59,7 @@ impl Unknown {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return Err(DISCARDED);
             };
-            running = self.changed.wait_timeout(running, left).expect(UNPOISONED).0;
+            running = self.changed.wait_timeout(running, left).0;
             waited = true;
         }
         if waited {
@@ -78,13 +78,13 @@ impl Unknown {
             let Some(left) = until.checked_duration_since(Instant::now()) else {
                 return Err(DISCARDED);
             };
-            running = self.changed.wait_timeout(running, left).expect(UNPOISONED).0;
+            running = self.changed.wait_timeout(running, left).0;
         }
         Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Running>> {
-        self.running.lock().expect(UNPOISONED)
+        self.running.lock()
     }
 }
 
@@ -152,7 +152,7 @@ impl RootAdapter {
             if child.is_some() {
                 return Ok(child);
             }
-            let activator = parent.activator.lock().expect(UNPOISONED).clone();
+            let activator = parent.activator.lock().clone();
             let Some(activator) = activator else {
                 return Ok(None);
             };
@@ -197,5 +197,3 @@ impl RootAdapter {
         }
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

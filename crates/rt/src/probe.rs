@@ -27,9 +27,10 @@ pub use ring::{RECORDS, Record};
 pub use stage::{Side, Stage};
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use oxorb_sys::sync::Mutex;
 use ring::Ring;
 
 /// Records that a thread has stamped.
@@ -96,7 +97,7 @@ pub fn prepare() {
 ///
 /// They may go on stamping meanwhile and do not notice. Allocates.
 pub fn take() -> Vec<Trace> {
-    let mut rings = RINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut rings = RINGS.lock();
     let traces = rings.iter_mut().filter_map(Shared::take).collect();
     // Of threads that have ended nothing more is to come.
     rings.retain(|shared| Arc::strong_count(&shared.ring) > 1);
@@ -113,7 +114,7 @@ fn record(stage: Stage) {
 #[cold]
 fn open() -> Arc<Ring> {
     let ring = Arc::new(Ring::new());
-    let mut rings = RINGS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut rings = RINGS.lock();
     rings.push(Shared {
         thread: std::thread::current().name().unwrap_or_default().to_owned(),
         ring: Arc::clone(&ring),

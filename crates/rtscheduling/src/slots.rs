@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::Id;
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{Condvar, Mutex};
 
 /// Ids of cancelled threads that are remembered because their request may be on its way.
 const REMEMBERED: usize = 64;
@@ -64,18 +64,18 @@ impl<W> Registry<W> {
     /// Adds a native thread. Takes the lock of all; once for each thread.
     pub(crate) fn attach(&self) -> Arc<Slot<W>> {
         let slot = Arc::new(Slot { entries: Mutex::new(Vec::new()), changed: Condvar::new() });
-        lock(&self.slots).push(Arc::clone(&slot));
+        self.slots.lock().push(Arc::clone(&slot));
         slot
     }
 
     /// Removes a native thread.
     pub(crate) fn detach(&self, slot: &Arc<Slot<W>>) {
-        lock(&self.slots).retain(|known| !Arc::ptr_eq(known, slot));
+        self.slots.lock().retain(|known| !Arc::ptr_eq(known, slot));
     }
 
     /// Returns whether a distributable thread is in this process, and was cancelled.
     pub(crate) fn find(&self, id: &Id) -> Option<Result<(), Cancelled>> {
-        let slots = lock(&self.slots);
+        let slots = self.slots.lock();
         slots.iter().find_map(|slot| slot.find(id))
     }
 
@@ -85,7 +85,7 @@ impl<W> Registry<W> {
         W: Clone,
     {
         let mut found = Found { here: 0, away: Vec::new() };
-        for slot in &*lock(&self.slots) {
+        for slot in &*self.slots.lock() {
             slot.cancel(id, &mut found);
         }
         found
@@ -109,7 +109,7 @@ impl<W> Registry<W> {
     /// Remembers for a minute that a thread was cancelled that has not come yet. The oldest is forgotten where there are too
     /// many.
     fn cancel_early(&self, id: &Id) {
-        let mut early = lock(&self.early);
+        let mut early = self.early.lock();
         early.retain(|(known, _)| known != id);
         if early.len() == REMEMBERED {
             early.pop_front();
@@ -126,7 +126,7 @@ impl<W> Registry<W> {
 
     #[cold]
     fn is_early(&self, id: &Id) -> bool {
-        let mut early = lock(&self.early);
+        let mut early = self.early.lock();
         early.retain(|(_, since)| since.elapsed() < EARLY);
         self.earlies.store(early.len(), Ordering::Release);
         early.iter().any(|(known, _)| known == id)
@@ -136,12 +136,12 @@ impl<W> Registry<W> {
 impl<W> Slot<W> {
     /// A distributable thread begins here, or comes here.
     pub(crate) fn enter(&self, id: Id) {
-        lock(&self.entries).push(Entry { id, cancelled: false, away: None });
+        self.entries.lock().push(Entry { id, cancelled: false, away: None });
     }
 
     /// The innermost thread ends, or leaves.
     pub(crate) fn leave(&self) -> Result<(), Cancelled> {
-        let left = lock(&self.entries).pop();
+        let left = self.entries.lock().pop();
         self.changed.notify_all();
         match left {
             Some(entry) if entry.cancelled => Err(Cancelled),
@@ -163,7 +163,7 @@ impl<W> Slot<W> {
     /// The innermost thread is back.
     pub(crate) fn come_back(&self) -> Result<(), Cancelled> {
         let (gone, cancelled) = {
-            let mut entries = lock(&self.entries);
+            let mut entries = self.entries.lock();
             match entries.last_mut() {
                 Some(entry) => (entry.away.take(), entry.cancelled),
                 None => (None, false),
@@ -205,7 +205,7 @@ impl<W> Slot<W> {
     }
 
     fn wait_while(&self, until: Option<Instant>, waits: impl Fn(&[Entry<W>]) -> bool) -> bool {
-        let mut entries = lock(&self.entries);
+        let mut entries = self.entries.lock();
         while waits(&entries) {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
@@ -213,11 +213,7 @@ impl<W> Slot<W> {
             }
             // A day at a time, as no clock can hold some durations.
             let left = left.unwrap_or(Duration::from_secs(86_400));
-            let waited = self.changed.wait_timeout(entries, left);
-            entries = match waited {
-                Ok((entries, _)) => entries,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
+            entries = self.changed.wait_timeout(entries, left).0;
         }
         true
     }
@@ -226,11 +222,11 @@ impl<W> Slot<W> {
         &self,
         look: impl FnOnce(&mut Entry<W>) -> Result<(), Cancelled>,
     ) -> Result<(), Cancelled> {
-        lock(&self.entries).last_mut().map_or(Ok(()), look)
+        self.entries.lock().last_mut().map_or(Ok(()), look)
     }
 
     fn find(&self, id: &Id) -> Option<Result<(), Cancelled>> {
-        let entries = lock(&self.entries);
+        let entries = self.entries.lock();
         let entry = entries.iter().find(|entry| entry.id == *id)?;
         Some(match entry.cancelled {
             true => Err(Cancelled),
@@ -242,7 +238,7 @@ impl<W> Slot<W> {
     where
         W: Clone,
     {
-        let mut entries = lock(&self.entries);
+        let mut entries = self.entries.lock();
         for entry in entries.iter_mut().filter(|entry| entry.id == *id) {
             found.here += 1;
             if !entry.cancelled {

@@ -12,7 +12,6 @@ use oxorb::{Priority, SystemException};
 use crate::refusal::{NO_THREAD, TOO_MANY};
 use crate::scheduling::Inner;
 use crate::stack::{self, Kind};
-use crate::sync::lock;
 use crate::{Current, DistributableThread, DtState, Id, Scheduler};
 
 /// Attributes of a [spawned](Current::spawn) thread.
@@ -111,7 +110,7 @@ impl<S: Scheduler> Current<S> {
         let inner = &self.scheduling.inner;
         // Each ORB has interceptors of its own, as long as it lives.
         let orb = Arc::as_ptr(self.orb.interceptors()).addr();
-        let mut spawns = lock(&inner.spawns);
+        let mut spawns = inner.spawns.lock();
         if spawned.state() == DtState::Ended {
             return;
         }
@@ -140,7 +139,7 @@ impl<S> Inner<S> {
     /// Cancels the spawned threads of an ORB that ends, and waits for them.
     fn end_spawned(&self, orb: usize) {
         let of_orb = {
-            let mut spawns = lock(&self.spawns);
+            let mut spawns = self.spawns.lock();
             spawns.watched.retain(|known| *known != orb);
             let running = mem::take(&mut spawns.running);
             let (of_orb, others) = running.into_iter().partition(|(its, _)| *its == orb);
@@ -163,7 +162,7 @@ struct Running<S: Scheduler>(Arc<Inner<S>>, Id);
 
 impl<S: Scheduler> Drop for Running<S> {
     fn drop(&mut self) {
-        let mut spawns = lock(&self.0.spawns);
+        let mut spawns = self.0.spawns.lock();
         spawns.running.retain(|(_, spawned)| spawned.id() != self.1);
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
 /// A frame, as it waits.
 #[derive(Debug, Default)]
@@ -93,7 +94,7 @@ impl Queue {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Copies a frame into the queue. Every frame has a number, those that are dropped, too: the receiver counts them as lost.
@@ -133,8 +134,7 @@ impl Queue {
     pub(crate) fn take(&self, wait: Duration) -> Turn {
         let mut state = self.lock();
         if state.waiting.is_empty() && !state.stopped {
-            state =
-                self.changed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, wait).0;
         }
         match state.waiting.pop_front() {
             Some(frame) => Turn::Frame(frame),

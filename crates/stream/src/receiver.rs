@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use crate::clock;
 use crate::meter::{Arrival, Reception};
@@ -127,7 +129,7 @@ impl Receiver {
 
 impl Heard {
     pub(crate) fn table(&self) -> MutexGuard<'_, Table> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.table.lock()
     }
 }
 

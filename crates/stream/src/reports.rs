@@ -1,13 +1,14 @@
 //! Reports to senders, from a thread of their own: a sender that cannot be reached must not hold up frames.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use oxorb::Interface as _;
 use oxorb::policy::RelativeRoundtripTimeout;
+use oxorb_sys::sync::{Condvar, Mutex};
 
 use crate::clock;
 use crate::receiver::Heard;
@@ -39,18 +40,15 @@ impl Bell {
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.state.lock());
         self.rung.notify_one();
     }
 
     /// Waits until it rings, for so long at most; false: it is time to end.
     fn wait(&self, time: Duration) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         let quiet = |state: &mut State| !state.rung && !state.stopped;
-        let (mut state, _) = self
-            .rung
-            .wait_timeout_while(state, time, quiet)
-            .unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = self.rung.wait_timeout_while(state, time, quiet);
         state.rung = false;
         !state.stopped
     }

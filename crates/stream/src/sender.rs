@@ -3,12 +3,13 @@
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use oxorb::policy::RelativeRoundtripTimeout;
 use oxorb::{Interface as _, Orb, Priority, SystemException};
+use oxorb_sys::sync::Mutex;
 
 use crate::clock;
 use crate::meter::Reception;
@@ -197,13 +198,13 @@ impl Sender {
             failed: shared.failed.load(Relaxed),
             dropped,
             waiting,
-            failure: *lock(&shared.failure),
+            failure: *shared.failure.lock(),
         }
     }
 
     /// Returns what the receiver reported last; `None`: nothing yet.
     pub fn feedback(&self) -> Option<Feedback> {
-        *lock(&self.shared.feedback)
+        *self.shared.feedback.lock()
     }
 
     /// Sends what waits, for so long at most, and ends; returns how many frames were dropped instead. A frame that is just
@@ -214,7 +215,7 @@ impl Sender {
 
     fn end(&self, within: Duration) -> usize {
         self.shared.queue.stop();
-        let _ = lock(&self.ended).recv_timeout(within);
+        let _ = self.ended.lock().recv_timeout(within);
         let dropped = self.shared.queue.drop_waiting();
         if let Some((orb, source)) = &self.reports {
             let _ = orb.root_poa().deactivate(source);
@@ -273,7 +274,7 @@ impl Work {
         *described = Some(now);
         let stream = self.shared.stream;
         if let Err(failure) = self.to.describe(stream, self.source.as_ref(), interval) {
-            *lock(&self.shared.failure) = Some(failure);
+            *self.shared.failure.lock() = Some(failure);
         }
         every
     }
@@ -292,7 +293,7 @@ impl Work {
             }
             Err(failure) => {
                 shared.failed.fetch_add(1, Relaxed);
-                *lock(&shared.failure) = Some(failure);
+                *shared.failure.lock() = Some(failure);
             }
         }
         shared.queue.give_back(frame.data);
@@ -316,7 +317,7 @@ impl Source for Hears {
             let since = clock::now().saturating_sub(left);
             Duration::from_nanos(since.saturating_sub(report.held))
         });
-        *lock(&shared.feedback) = Some(Feedback {
+        *shared.feedback.lock() = Some(Feedback {
             reception: Reception {
                 highest: report.highest,
                 received: report.received,
@@ -329,10 +330,6 @@ impl Source for Hears {
             round_trip,
         });
     }
-}
-
-fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for StartError {

@@ -17,6 +17,7 @@
 //! | [`thread`] | named threads, and the processors they may run on |
 //! | [`schedule`] | classes and priorities of threads, reserved processor time |
 //! | [`mutex`] | mutexes with priority inheritance |
+//! | [`sync`] | the locks of `std`, which return their guards |
 //! | [`memory`] | locked memory, faulted in beforehand |
 //! | [`shared`] | memory that other processes share, and copies of what they may change meanwhile |
 //! | [`barrier`] | memory barriers that one thread pays for all others |
@@ -47,5 +48,6 @@ pub mod shared;
 pub mod socket;
 pub mod spare;
 pub mod steering;
+pub mod sync;
 pub mod thread;
 pub mod unix;

@@ -8,9 +8,9 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::schedule::{self, Schedule, Scheduling};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Processes that are looked at for threads of a device, at most.
 const MOST_PROCESSES: usize = 100_000;
@@ -127,7 +127,7 @@ struct Device {
 static DEVICES: Mutex<Vec<Device>> = Mutex::new(Vec::new());
 
 fn devices() -> MutexGuard<'static, Vec<Device>> {
-    DEVICES.lock().unwrap_or_else(PoisonError::into_inner)
+    DEVICES.lock()
 }
 
 fn release(devices: &mut Vec<Device>, at: usize) {

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitStatus};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use rustix::process::{
@@ -12,6 +12,7 @@ use rustix::process::{
     pidfd_send_signal, set_parent_process_death_signal, waitid,
 };
 
+use crate::sync::{Condvar, Mutex};
 use crate::thread::Builder;
 
 /// A child process with a thread that waits for its end. Dropping it kills the process.
@@ -92,7 +93,7 @@ impl Child {
                 }
                 let _ = sender.send(opened.map(|handle| (child.id(), handle)));
                 let group = id_of(child.id()).filter(|&id| has_ended(id));
-                let mut told_end = told.end.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut told_end = told.end.lock();
                 // Not reaped yet, so that the group is still the child's.
                 if let Some(group) = group {
                     let _ = kill_process_group(group, Signal::KILL);
@@ -118,20 +119,19 @@ impl Child {
 
     /// Returns how the process ended; `None` while it runs.
     pub fn ended(&self) -> Option<End> {
-        *self.ended.end.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.ended.end.lock()
     }
 
     /// Waits for the end of the process for `limit` at most.
     pub fn wait(&self, limit: Duration) -> Option<End> {
         let deadline = Instant::now().checked_add(limit);
-        let mut end = self.ended.end.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut end = self.ended.end.lock();
         while end.is_none() {
             let left = deadline.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 break;
             }
-            let woken = self.ended.changed.wait_timeout(end, left);
-            end = woken.unwrap_or_else(PoisonError::into_inner).0;
+            end = self.ended.changed.wait_timeout(end, left).0;
         }
         *end
     }
@@ -145,7 +145,6 @@ impl Child {
     pub fn kill(&self) {
         // The lock keeps the child from being reaped, and its id from naming another group.
         let ended = self.ended.end.lock();
-        let ended = ended.unwrap_or_else(PoisonError::into_inner);
         if ended.is_some() {
             return;
         }

@@ -2,9 +2,10 @@
 
 use std::io::{self, IoSlice};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use oxorb_sys::sync::Mutex;
 
 use crate::{Link, WriteError};
 
@@ -114,7 +115,7 @@ impl<L: Link> Link for Faulty<L> {
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        let timeout = *self.write_timeout.lock().unwrap_or_else(PoisonError::into_inner);
+        let timeout = *self.write_timeout.lock();
         let start = Instant::now();
         let mut written = 0;
         for mut rest in slices.iter().map(|slice| &**slice) {
@@ -134,7 +135,7 @@ impl<L: Link> Link for Faulty<L> {
     }
 
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        *self.write_timeout.lock().unwrap_or_else(PoisonError::into_inner) = timeout;
+        *self.write_timeout.lock() = timeout;
         self.inner.set_write_timeout(timeout)
     }
 

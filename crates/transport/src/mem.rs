@@ -8,10 +8,11 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, BorrowedFd};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use oxorb_sys::poll::Signal;
+use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
 use crate::{Facts, Link, PeerId, Properties, WriteError};
 
@@ -68,7 +69,7 @@ impl Link for MemLink {
         if max == 0 {
             return Ok(0);
         }
-        let deadline = Deadline::after(*lock(&self.read_timeout));
+        let deadline = Deadline::after(*self.read_timeout.lock());
         let mut pipe = self.incoming.wait(deadline, |state| !state.is_silent())?;
         let count = pipe.take(buffer, max);
         self.incoming.show(&pipe, true);
@@ -78,7 +79,7 @@ impl Link for MemLink {
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        let deadline = Deadline::after(*lock(&self.write_timeout));
+        let deadline = Deadline::after(*self.write_timeout.lock());
         let mut written = 0;
         for mut rest in slices.iter().map(|slice| &**slice) {
             while !rest.is_empty() {
@@ -99,12 +100,12 @@ impl Link for MemLink {
     }
 
     fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        *lock(&self.read_timeout) = timeout;
+        *self.read_timeout.lock() = timeout;
         Ok(())
     }
 
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        *lock(&self.write_timeout) = timeout;
+        *self.write_timeout.lock() = timeout;
         Ok(())
     }
 
@@ -118,12 +119,12 @@ impl Link for MemLink {
     }
 
     fn is_dead(&self) -> bool {
-        let pipe = lock(&self.incoming.pipe);
+        let pipe = self.incoming.pipe.lock();
         pipe.octets.is_empty() && pipe.ended
     }
 
     fn has_input(&self) -> io::Result<bool> {
-        Ok(!lock(&self.incoming.pipe).is_silent())
+        Ok(!self.incoming.pipe.lock().is_silent())
     }
 
     fn poll_fd(&self) -> Option<BorrowedFd<'_>> {
@@ -232,7 +233,7 @@ impl Shared {
     }
 
     fn change(&self, change: impl FnOnce(&mut Pipe)) {
-        let mut pipe = lock(&self.pipe);
+        let mut pipe = self.pipe.lock();
         let was_readable = !pipe.is_silent();
         change(&mut pipe);
         self.show(&pipe, was_readable);
@@ -258,7 +259,7 @@ impl Shared {
         if let Some(signal) = self.readable.get() {
             return signal.as_ref();
         }
-        let pipe = lock(&self.pipe);
+        let pipe = self.pipe.lock();
         let signal = self.readable.get_or_init(|| {
             let signal = Signal::new().ok()?;
             if !pipe.is_silent() {
@@ -276,25 +277,16 @@ impl Shared {
         deadline: Deadline,
         wanted: impl Fn(&Pipe) -> bool,
     ) -> io::Result<MutexGuard<'_, Pipe>> {
-        let mut pipe = lock(&self.pipe);
+        let mut pipe = self.pipe.lock();
         while !wanted(&pipe) {
             pipe = match deadline.left() {
-                None => self.changed.wait(pipe).unwrap_or_else(PoisonError::into_inner),
+                None => self.changed.wait(pipe),
                 Some(Duration::ZERO) => return Err(io::ErrorKind::TimedOut.into()),
-                Some(left) => {
-                    let woken = self.changed.wait_timeout(pipe, left);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
+                Some(left) => self.changed.wait_timeout(pipe, left).0,
             };
         }
         Ok(pipe)
     }
-}
-
-/// Locks a mutex whether it is poisoned or not: no code here panics while it holds a lock, and no
-/// state is ever half changed.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// End of a wait. `None` is never.

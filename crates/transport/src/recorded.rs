@@ -1,8 +1,10 @@
 //! A link that remembers what passed.
 
 use std::io::{self, IoSlice};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use oxorb_sys::sync::Mutex;
 
 use crate::{Link, WriteError};
 
@@ -58,7 +60,7 @@ pub struct Turn {
 impl Recording {
     /// All reads and writes that moved octets, in order.
     pub fn turns(&self) -> Vec<Turn> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 
     /// All octets that went one way.
@@ -69,7 +71,7 @@ impl Recording {
 
     fn add(&self, direction: Direction, octets: Vec<u8>) {
         if !octets.is_empty() {
-            let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut turns = self.0.lock();
             turns.push(Turn { direction, octets });
         }
     }

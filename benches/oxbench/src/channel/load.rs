@@ -1,13 +1,14 @@
 //! A round of the high pair and the low ones, on one CPU.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb_event::delivery::{Class, Qos, Schedule, WhenFull};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{EventChannel, PushError};
+use oxorb_sys::sync::Mutex;
 use oxorb_sys::{schedule, thread as system};
 
 use super::scheduled::{Pair, Scheduled, options};
@@ -52,7 +53,7 @@ struct High {
 impl PushConsumer for High {
     fn push(&self, events: &[Event]) {
         let now = nanoseconds(self.began.elapsed());
-        let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latencies = self.latencies.lock();
         for event in events {
             if let Ok(pushed) = <[u8; 8]>::try_from(event.data.payload.as_slice()) {
                 latencies.push(now.saturating_sub(u64::from_le_bytes(pushed)));
@@ -144,7 +145,7 @@ impl Load {
         let consumers = channel.statistics().consumers;
         seen.dropped += consumers.iter().map(|it| it.dropped).sum::<u64>();
         seen.lows += low.0.load(Relaxed);
-        let mut latencies = high.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latencies = high.latencies.lock();
         if latencies.len() as u64 != pushed {
             let came = latencies.len();
             return Err(format!("{pushed} events of the high pair were pushed, {came} came").into());

@@ -3,11 +3,12 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use oxorb::SystemException;
 use oxorb::components::CcmException;
+use oxorb_sys::sync::Mutex;
 
 use super::generated::load::{
     CallerExecutor, Control, ControllerExecutor, Labour, Statistics, WorkerExecutor, caller,
@@ -119,7 +120,7 @@ impl Control for Controller {
         let not_active = oxorb::minor::bad_inv_order::COMPONENT_PHASE;
         let not_now = SystemException::bad_inv_order(not_active, oxorb::CompletionStatus::No);
         let context = self.context.get().ok_or(not_now)?.clone();
-        let mut last = self.run.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.run.lock();
         if last.seen().running {
             return Err(not_now);
         }
@@ -156,13 +157,13 @@ impl Control for Controller {
 
 impl Controller {
     fn run(&self) -> Arc<Run> {
-        Arc::clone(&self.run.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.run.lock())
     }
 }
 
 impl Run {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> oxorb_sys::sync::MutexGuard<'_, Seen> {
+        self.seen.lock()
     }
 
     fn seen(&self) -> Seen {

@@ -10,10 +10,11 @@
 //! ```
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Arc;
 
 use oxorb::__gen::Operations;
 use oxorb::{CompletionStatus, Outcome, Servant, SystemException, Upcall};
+use oxorb_sys::sync::{Mutex, RwLock};
 
 /// The layers above the ORB core.
 #[derive(Default)]
@@ -47,13 +48,13 @@ impl Layers {
             path += &name;
             path.push('/');
             let here = place.as_deref().unwrap_or(&self.root);
-            let mut below = here.below.write().expect(UNPOISONED);
+            let mut below = here.below.write();
             let next = Arc::clone(below.entry(name).or_default());
             drop(below);
             place = Some(next);
         }
         let here = place.as_deref().unwrap_or(&self.root);
-        let mut servants = here.servants.lock().expect(UNPOISONED);
+        let mut servants = here.servants.lock();
         servants.insert(id.as_bytes().to_vec(), servant);
         (path + id).into_bytes()
     }
@@ -75,17 +76,15 @@ impl Layers {
         let mut place: Option<Arc<Level>> = None;
         for name in names {
             let here = place.as_deref().unwrap_or(&self.root);
-            let below = here.below.read().expect(UNPOISONED);
+            let below = here.below.read();
             let next = Arc::clone(below.get(std::str::from_utf8(name).ok()?)?);
             drop(below);
             place = Some(next);
         }
         let here = place.as_deref().unwrap_or(&self.root);
-        let servant = Arc::clone(here.servants.lock().expect(UNPOISONED).get(id)?);
+        let servant = Arc::clone(here.servants.lock().get(id)?);
         let skeleton = self.skeletons.get(servant.repository_id())?;
         let place = skeleton.0.search(operation);
         Some((servant, u16::try_from(place).ok()?))
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

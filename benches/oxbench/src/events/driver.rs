@@ -10,14 +10,15 @@
 
 use std::io::{BufRead, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb::{ClientConnections, Concurrency, Interface as _, Orb, SystemException};
 use oxorb_event::rtec_event_channel_admin::{EventChannelRef, ProxyPushSupplierRef};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, asks_for, publishes};
+use oxorb_sys::sync::{Condvar, Mutex};
 use oxorb_testkit::net::free_port;
 
 use crate::{Result, session};
@@ -224,15 +225,14 @@ impl Run {
         }
         let pushed = self.pushed[number].load(Ordering::Acquire);
         self.latencies[number].store(self.now() - pushed, Ordering::Relaxed);
-        *self.complete.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        *self.complete.lock() += 1;
         self.changed.notify_one();
     }
 
     fn wait(&self, wanted: u64) -> Result {
-        let complete = self.complete.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited =
+        let complete = self.complete.lock();
+        let (complete, _) =
             self.changed.wait_timeout_while(complete, PATIENCE, |complete| *complete < wanted);
-        let (complete, _) = waited.unwrap_or_else(PoisonError::into_inner);
         match *complete >= wanted {
             true => Ok(()),
             false => Err(format!(

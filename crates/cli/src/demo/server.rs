@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 use std::io::Read as _;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use oxorb::{
     Concurrency, Interface as _, LaneScheduling, Orb, Policies, Priority, PriorityModel,
     PriorityModelPolicy, RtPolicies, SchedulingClass, SystemException, Threadpool, ThreadpoolLane,
 };
+use oxorb_sys::sync::Mutex;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
@@ -186,13 +186,13 @@ impl Navigator for Vehicle {
             }
         }
         let length = new_route.windows(2).map(|leg| distance(&leg[0].place, &leg[1].place)).sum();
-        *self.route.lock().expect("no panic while the lock is held") = new_route.to_vec();
+        *self.route.lock() = new_route.to_vec();
         Ok(length)
     }
 
     fn current_route(&self) -> Result<Vec<Waypoint>, SystemException> {
         self.count();
-        Ok(self.route.lock().expect("no panic while the lock is held").clone())
+        Ok(self.route.lock().clone())
     }
 
     fn plan(&self, microseconds: u32) -> Result<u64, SystemException> {

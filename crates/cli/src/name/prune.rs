@@ -6,11 +6,11 @@
 use std::collections::{HashSet, VecDeque};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use oxorb::{Interface as _, ObjectRef, Printable};
 use oxorb_naming::cos_naming::NamingContextRef;
 use oxorb_naming::{Name, Names};
+use oxorb_sys::sync::{Condvar, Mutex};
 use serde_json::json;
 
 use super::At;
@@ -177,23 +177,18 @@ impl Survey {
 
     fn into_checked(self) -> (Vec<Checked>, Budget) {
         let state = self.state.into_inner();
-        let state = state.unwrap_or_else(PoisonError::into_inner);
         (state.checked, self.budget)
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
     /// Looks at one after the other until there are none, and nobody is left to add one.
     fn work(&self, progress: &Progress) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             if let Some(task) = state.waiting.pop_front() {
                 state.running += 1;
                 drop(state);
                 let (found, checked) = self.look(task);
-                state = self.state();
+                state = self.state.lock();
                 state.running -= 1;
                 state.waiting.extend(found);
                 state.checked.extend(checked);
@@ -202,7 +197,7 @@ impl Survey {
             } else if state.running == 0 {
                 return;
             } else {
-                state = self.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+                state = self.changed.wait(state);
             }
         }
     }
@@ -238,7 +233,7 @@ impl Survey {
     fn list(&self, context: &Names, name: Option<&Name>) -> (Vec<Task>, Health) {
         let root = context.root();
         let identity = root.to_corbaloc().unwrap_or_else(|| root.to_ior());
-        if !self.state().seen.insert(identity) {
+        if !self.state.lock().seen.insert(identity) {
             return (Vec::new(), Health::Alive);
         }
         match bindings(context, name, &self.budget) {

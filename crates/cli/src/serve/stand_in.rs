@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use oxorb::cdr::Encoder;
@@ -14,6 +13,7 @@ use oxorb::{
 use oxorb_dynamic::json::Shared;
 use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature};
 use oxorb_ifr::types::Interface;
+use oxorb_sys::sync::Mutex;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
@@ -90,7 +90,7 @@ impl StandIn {
 
     /// Attributes are what they were set to last.
     fn unscripted(&self, signature: &Signature, args: &[Dynamic]) -> Result<Results, Exception> {
-        let mut attributes = self.attributes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut attributes = self.attributes.lock();
         if let (Some(name), [value]) = (signature.operation.strip_prefix("_set_"), args) {
             attributes.insert(name.to_owned(), value.clone());
             return Ok(Results::default());

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use crate::life::NOT_NOW;
-use crate::lock::Mutex;
 use arc_swap::{ArcSwap, Guard};
 use oxorb_cdr::Link;
+use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef};
 use oxorb_object::{SystemException, SystemExceptionKind};
 

@@ -124,7 +124,7 @@ impl AdmissionDesk {
         threads: &Threads,
         requests: Vec<AdmissionRequest>,
     ) -> Result<Vec<Answer>, AdmissionError> {
-        let mut state = self.state.lock().expect(UNPOISONED);
+        let mut state = self.state.lock();
         let before = state.controller.clone();
         let wanted: Vec<Wanted> = requests.iter().map(|it| it.wanted.clone()).collect();
         let answers = match wanted.len() {
@@ -159,7 +159,7 @@ impl AdmissionDesk {
         threads: &Threads,
         of: &BudgetOf,
     ) -> bool {
-        let mut state = self.state.lock().expect(UNPOISONED);
+        let mut state = self.state.lock();
         if !state.controller.release(&of.to_string()) {
             return false;
         }
@@ -171,7 +171,7 @@ impl AdmissionDesk {
 
     /// Returns all that are admitted, and what guarantees take of the processor.
     pub(crate) fn members(&self) -> (Vec<Member>, Utilization) {
-        let state = self.state.lock().expect(UNPOISONED);
+        let state = self.state.lock();
         (state.controller.members(), state.controller.utilization())
     }
 
@@ -208,5 +208,3 @@ impl fmt::Debug for AdmissionDesk {
         f.debug_struct("AdmissionDesk").field("plan", &self.plan).finish_non_exhaustive()
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

@@ -97,7 +97,7 @@ impl Ledger {
 
     /// Gives somebody a budget, or changes it. False: there are as many as may be.
     pub(crate) fn set(self: &Arc<Self>, of: BudgetOf, budget: Budget, threads: &Threads) -> bool {
-        let mut rules = self.rules.lock().expect(UNPOISONED);
+        let mut rules = self.rules.lock();
         match rules.iter().position(|rule| rule.of == of) {
             Some(at) => {
                 let rule = &mut rules[at];
@@ -127,7 +127,7 @@ impl Ledger {
 
     /// Takes a budget away; false: there was none.
     pub(crate) fn remove(&self, of: &BudgetOf) -> bool {
-        let mut rules = self.rules.lock().expect(UNPOISONED);
+        let mut rules = self.rules.lock();
         let before = rules.len();
         // Threads that know its account see that it limits nothing.
         for rule in rules.iter().filter(|rule| rule.of == *of) {
@@ -145,7 +145,7 @@ impl Ledger {
     fn changed(&self, rules: &[Rule]) {
         let demotes = rules.iter().any(|rule| rule.budget.beyond == BeyondBudget::Demote);
         self.demotes.store(demotes, Ordering::Relaxed);
-        for (peer, account) in self.clients.lock().expect(UNPOISONED).iter() {
+        for (peer, account) in self.clients.lock().iter() {
             account.set(budget_of(rules, peer), clock::monotonic_nanoseconds());
         }
         self.epoch.store(next_epoch(), Ordering::Release);
@@ -163,8 +163,8 @@ impl Ledger {
             PeerId::Subject(_) => peer.client(),
             other => other,
         };
-        let rules = self.rules.lock().expect(UNPOISONED);
-        let mut clients = self.clients.lock().expect(UNPOISONED);
+        let rules = self.rules.lock();
+        let mut clients = self.clients.lock();
         if let Some(account) = clients.get(&peer) {
             return Arc::clone(account);
         }
@@ -189,7 +189,7 @@ impl Ledger {
         operation: &str,
         describe: &Describe<'_>,
     ) -> Option<Bundle> {
-        let rules = self.rules.lock().expect(UNPOISONED);
+        let rules = self.rules.lock();
         let mut found = None;
         describe(key, &mut |object| {
             let mut bundle = Bundle::default();
@@ -218,15 +218,15 @@ impl Ledger {
 
     /// Lists the thread that a slot stands for, until that goes.
     pub(super) fn list(&self, slot: &Arc<Slot>) {
-        let mut slots = self.slots.lock().expect(UNPOISONED);
+        let mut slots = self.slots.lock();
         slots.retain(|slot| slot.strong_count() > 0);
         slots.push(Arc::downgrade(slot));
     }
 
     /// Returns what everybody used.
     pub(crate) fn report(&self) -> Vec<BudgetUse> {
-        let rules = self.rules.lock().expect(UNPOISONED);
-        let clients = self.clients.lock().expect(UNPOISONED);
+        let rules = self.rules.lock();
+        let clients = self.clients.lock();
         let now = clock::monotonic_nanoseconds();
         let of_rules = rules.iter().filter_map(|rule| {
             let account = rule.account.as_ref()?;
@@ -244,7 +244,7 @@ impl Ledger {
 
     /// Returns the rules.
     pub(crate) fn rules(&self) -> Vec<(BudgetOf, Budget)> {
-        let rules = self.rules.lock().expect(UNPOISONED);
+        let rules = self.rules.lock();
         rules.iter().map(|rule| (rule.of.clone(), rule.budget)).collect()
     }
 
@@ -311,5 +311,3 @@ impl fmt::Debug for Ledger {
         f.debug_struct("Ledger").finish_non_exhaustive()
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

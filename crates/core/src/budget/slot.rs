@@ -100,7 +100,7 @@ impl Slot {
         for (known, account) in self.numbers.iter().zip(accounts) {
             known.store(account.map_or(NONE, |it| it.id.into()), Ordering::Relaxed);
         }
-        let mut held = self.accounts.lock().expect(UNPOISONED);
+        let mut held = self.accounts.lock();
         *held = accounts.map(Option::<&_>::cloned);
     }
 
@@ -184,7 +184,7 @@ impl Looked<'_> {
 
     /// Shows its accounts.
     pub(super) fn accounts(&self, mut look: impl FnMut(&Account)) {
-        let held = self.slot.accounts.lock().expect(UNPOISONED);
+        let held = self.slot.accounts.lock();
         held.iter().flatten().for_each(|account| look(account));
     }
 
@@ -217,8 +217,6 @@ fn pause(waits: &mut u32) {
         _ => thread::sleep(Duration::from_micros(50)),
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(all(test, not(any(feature = "model", feature = "simulation"))))]
 mod tests {

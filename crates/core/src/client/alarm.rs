@@ -98,12 +98,12 @@ impl Alarms {
                 return;
             }
             let wait = until.saturating_duration_since(now);
-            state = self.changed.wait_timeout(state, wait).expect(UNPOISONED).0;
+            state = self.changed.wait_timeout(state, wait).0;
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect(UNPOISONED)
+        self.state.lock()
     }
 }
 
@@ -127,8 +127,6 @@ impl Drop for Alarm {
         drop(forgotten);
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
-use std::sync::{Arc, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::task::{Context, Wake, Waker};
 
 use oxorb_rt::Priority;
@@ -76,7 +76,7 @@ impl Callbacks {
     }
 
     fn thread(&self) -> Option<Sender<Arc<Task>>> {
-        let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut thread = self.thread.lock();
         match &*thread {
             Thread::Runs(sender) => return Some(sender.clone()),
             Thread::Closed => return None,
@@ -93,7 +93,7 @@ impl Callbacks {
 impl Ends for Callbacks {
     /// The thread ends when the last answer was taken.
     fn close(&self) {
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Thread::Closed;
+        *self.thread.lock() = Thread::Closed;
     }
 }
 
@@ -105,7 +105,7 @@ fn serve(tasks: &Receiver<Arc<Task>>) {
 
 impl Task {
     fn poll(self: Arc<Self>) {
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = self.work.lock();
         let waker = Waker::from(Arc::clone(&self));
         let Some(waiting) = work.as_mut() else {
             return;

@@ -74,7 +74,7 @@ impl Deliveries {
     /// # Errors
     /// Why not, when as much waits as may.
     pub(super) fn push(self: &Arc<Self>, server: Server, work: Work) -> Result<(), String> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let for_one = state.queues.get(&server).map_or(0, VecDeque::len);
         if for_one >= WAITING_FOR_ONE {
             return Err(format!("{for_one} answers wait for handlers there already"));
@@ -108,7 +108,7 @@ impl Deliveries {
     }
 
     fn run(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             state = self.work_on(state);
             let until = clock::now() + IDLE;
@@ -118,7 +118,7 @@ impl Deliveries {
                 if left.is_zero() {
                     break;
                 }
-                state = self.changed.wait_timeout(state, left).expect(UNPOISONED).0;
+                state = self.changed.wait_timeout(state, left).0;
             }
             state.idle -= 1;
             if state.ready.is_empty() {
@@ -141,7 +141,7 @@ impl Deliveries {
                 // A handler of this process that panics has lost its answer; the others get theirs.
                 let _ = panic::catch_unwind(AssertUnwindSafe(work));
             }
-            state = self.state();
+            state = self.state.lock();
             state.waiting -= 1;
             match state.queues.get(&server) {
                 Some(queue) if !queue.is_empty() => state.ready.push_back(server),
@@ -150,18 +150,12 @@ impl Deliveries {
         }
         state
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect(UNPOISONED)
-    }
 }
 
 impl Ends for Deliveries {
     /// Closes the queue: its threads finish the calls in it, then end.
     fn close(&self) {
-        self.state().closed = true;
+        self.state.lock().closed = true;
         self.changed.notify_all();
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

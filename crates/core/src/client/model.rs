@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::sync::{Condvar, Mutex};
 use oxorb_giop::{Inbox, Limits, RequestIds, Told, Wire};
 use oxorb_object::Version;
 use shuttle::rand::{Rng as _, thread_rng};
-use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use super::replies::{Outstanding, Replies, Turn, Waiter};
@@ -30,15 +30,15 @@ struct Network {
 
 impl Network {
     fn ask(&self, id: u32) {
-        self.asked.lock().unwrap().push_back(id);
+        self.asked.lock().push_back(id);
         self.changed.notify_all();
     }
 
     /// Reads some answers, and says how many; waits for the first.
     fn read(&self, into: &mut Inbox) -> usize {
-        let mut asked = self.asked.lock().unwrap();
+        let mut asked = self.asked.lock();
         while asked.is_empty() {
-            asked = self.changed.wait(asked).unwrap();
+            asked = self.changed.wait(asked);
         }
         let several = thread_rng().gen_range(1..=asked.len());
         let (buffer, _) = into.room();
@@ -206,9 +206,9 @@ fn each_message_is_sent_once_and_nobody_waits_for_ever() {
         let writers = Arc::new(Writers::default());
         let sent = Arc::new(Mutex::new((false, Vec::new())));
         let write = |sent: &Mutex<(bool, Vec<u32>)>, ids: &[u32]| {
-            assert!(!std::mem::replace(&mut sent.lock().unwrap().0, true));
+            assert!(!std::mem::replace(&mut sent.lock().0, true));
             thread::yield_now();
-            let mut sent = sent.lock().unwrap();
+            let mut sent = sent.lock();
             sent.1.extend_from_slice(ids);
             sent.0 = false;
         };
@@ -233,7 +233,7 @@ fn each_message_is_sent_once_and_nobody_waits_for_ever() {
         for caller in callers {
             caller.join().unwrap();
         }
-        let mut sent = std::mem::take(&mut sent.lock().unwrap().1);
+        let mut sent = std::mem::take(&mut sent.lock().1);
         sent.sort_unstable();
         assert_eq!(sent, (0..8).collect::<Vec<_>>());
     });

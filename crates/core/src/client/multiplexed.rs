@@ -268,7 +268,7 @@ impl Multiplexed {
         current.set(Some(Arc::clone(self)));
         peer.set_both_ways(true);
         drop(current);
-        let mut peers = self.peers.lock().expect(UNPOISONED);
+        let mut peers = self.peers.lock();
         let new = Arc::downgrade(peer);
         if !peers.iter().any(|known| known.ptr_eq(&new)) {
             peers.push(new);
@@ -596,7 +596,7 @@ impl Multiplexed {
     /// Returns the offer to be made over the connection, if this side opened it and listens by now.
     fn offer(&self) -> Option<Arc<Offer>> {
         let both = self.both_ways.as_ref().filter(|both| both.opened_here)?;
-        let mut offer = both.offer.lock().expect(UNPOISONED);
+        let mut offer = both.offer.lock();
         if offer.is_none() {
             *offer = both.orb.upgrade()?.offer(&*self.link).map(Arc::new);
         }
@@ -678,7 +678,7 @@ impl Calls for Multiplexed {
 
     fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool {
         let known = |both: &BothWays| {
-            let offer = both.offer.lock().expect(UNPOISONED);
+            let offer = both.offer.lock();
             offer.as_ref().is_some_and(|offer| offer.is(contexts))
         };
         self.both_ways.as_ref().is_some_and(known)
@@ -688,7 +688,7 @@ impl Calls for Multiplexed {
         let Some(both) = &self.both_ways else {
             return false;
         };
-        let mut known = both.offer.lock().expect(UNPOISONED);
+        let mut known = both.offer.lock();
         // Under the lock: two threads may serve requests of the connection.
         let made = both.offers.load(Ordering::Relaxed);
         let takes = made < MAX_OFFERS;
@@ -723,5 +723,3 @@ pub(super) fn sleep(deadline: Option<Instant>) -> Option<()> {
     }
     Some(())
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

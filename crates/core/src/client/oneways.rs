@@ -21,7 +21,7 @@ use crate::clock;
 use crate::lock::Mutex;
 use crate::policy::{BufferingConstraint, Effective};
 use crate::raise;
-use crate::sync::{Condvar, MutexGuard};
+use crate::sync::Condvar;
 
 /// Time that the thread waits for more before it ends.
 const IDLE: Duration = Duration::from_secs(10);
@@ -88,7 +88,7 @@ impl Buffer {
     ) -> Result<(), SystemException> {
         let constraint = policies.buffering;
         let options = peer.options();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if !state.running {
             let (buffer, owner) = (Arc::clone(self), Arc::clone(peer));
             let priority = level.and_then(Level::priority);
@@ -162,7 +162,7 @@ impl Buffer {
     /// Waits until what is there now was handed to the transport.
     pub(crate) fn flush(&self, until: Option<Instant>) -> Result<(), SystemException> {
         crate::conn::step_aside();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let goal = state.sent + state.lost + state.in_hand + state.waiting;
         let lost = state.lost;
         if state.waiting > 0 {
@@ -171,13 +171,13 @@ impl Buffer {
         }
         while state.sent + state.lost < goal {
             state = match until {
-                None => self.changed.wait(state).expect(UNPOISONED),
+                None => self.changed.wait(state),
                 Some(until) => {
                     let left = until.saturating_duration_since(clock::now());
                     if left.is_zero() {
                         return Err(raise::timeout(CompletionStatus::Maybe));
                     }
-                    self.changed.wait_timeout(state, left).expect(UNPOISONED).0
+                    self.changed.wait_timeout(state, left).0
                 }
             };
         }
@@ -196,7 +196,7 @@ impl Buffer {
         let mut spare = Vec::new();
         let mut others = Vec::new();
         let mut idle_since = clock::now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             let now = clock::now();
             let closing = peer.is_closed();
@@ -219,7 +219,7 @@ impl Buffer {
                 // Both buffers stay as long as the thread does: they are bounded, and would grow again at once.
                 spare.clear();
                 idle_since = clock::now();
-                state = self.state();
+                state = self.state.lock();
                 state.in_hand = 0;
                 match sent {
                     Ok(()) => state.sent += count,
@@ -234,13 +234,13 @@ impl Buffer {
                 None if state.waiting > 0 => IDLE,
                 None => (idle_since + IDLE).saturating_duration_since(now),
             };
-            state = self.changed.wait_timeout(state, wait).expect(UNPOISONED).0;
+            state = self.changed.wait_timeout(state, wait).0;
         }
     }
 
     /// Adds what is there and what became of the rest.
     pub(super) fn count_into(&self, sum: &mut Buffered) {
-        let state = self.state();
+        let state = self.state.lock();
         sum.waiting += state.waiting + state.in_hand;
         sum.octets += state.octets.len();
         sum.sent += state.sent;
@@ -249,12 +249,8 @@ impl Buffer {
 
     /// Wakes the thread of a server whose ORB ends.
     pub(crate) fn wake(&self) {
-        let _state = self.state();
+        let _state = self.state.lock();
         self.changed.notify_all();
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect(UNPOISONED)
     }
 }
 
@@ -337,12 +333,10 @@ fn earliest(a: Option<Instant>, b: Option<Instant>) -> Option<Instant> {
 
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.state();
+        let state = self.state.lock();
         f.debug_struct("Buffer")
             .field("waiting", &state.waiting)
             .field("octets", &state.octets.len())
             .finish_non_exhaustive()
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

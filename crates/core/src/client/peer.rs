@@ -224,7 +224,7 @@ impl Peer {
             let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
             return;
         }
-        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        let mut idle = self.idle.lock();
         if idle.len() < self.options.max_idle_connections {
             idle.put(self.id, link);
         }
@@ -232,13 +232,13 @@ impl Peer {
 
     /// Returns the time since which the connection idles that does so longest.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
-        let idle = self.idle.lock().expect("no panic while the lock is held");
+        let idle = self.idle.lock();
         idle.idle_since()
     }
 
     /// Closes the connections that were last used at `since` or before; how many.
     pub(crate) fn close_idle(&self, since: Instant) -> usize {
-        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        let mut idle = self.idle.lock();
         let closed = idle.extract(|link| link.last_used <= since);
         drop(idle);
         for link in &closed {
@@ -335,7 +335,7 @@ impl Peer {
     }
 
     fn register(&self, link: &Arc<dyn Link>) -> Result<(), SystemException> {
-        let mut open = self.open.lock().expect("no panic while the lock is held");
+        let mut open = self.open.lock();
         open.retain(|link| link.strong_count() > 0);
         open.push(Arc::downgrade(link));
         drop(open);
@@ -361,16 +361,10 @@ impl Peer {
         for buffer in self.shared.buffers() {
             buffer.wake();
         }
-        for link in self
-            .open
-            .lock()
-            .expect("no panic while the lock is held")
-            .drain(..)
-            .filter_map(|link| link.upgrade())
-        {
+        for link in self.open.lock().drain(..).filter_map(|link| link.upgrade()) {
             link.close();
         }
-        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        let mut idle = self.idle.lock();
         drop(std::mem::take(&mut *idle));
         drop(idle);
         for shared in self.shared.iter() {
@@ -385,7 +379,7 @@ impl Peer {
             let ours = PRIVATE.try_with(|links| links.borrow_mut().take(key));
             return ours.ok().flatten();
         }
-        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        let mut idle = self.idle.lock();
         idle.take(key)
     }
 
@@ -396,7 +390,7 @@ impl Peer {
             let ours = PRIVATE.try_with(|links| links.borrow_mut().take_last(self.id));
             return ours.ok().flatten();
         }
-        let mut idle = self.idle.lock().expect("no panic while the lock is held");
+        let mut idle = self.idle.lock();
         idle.take_last(self.id)
     }
 

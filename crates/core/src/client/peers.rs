@@ -6,7 +6,6 @@ use std::sync::Arc;
 use oxorb_object::CodeSetContext;
 use oxorb_transport::Address;
 
-use super::side::UNPOISONED;
 use super::{ClientSide, Multiplexed, Peer};
 use crate::incident::Incident;
 use crate::protocol::Protocol;
@@ -63,7 +62,7 @@ impl ClientSide {
         code_sets: Option<CodeSetContext>,
     ) -> Arc<Peer> {
         let mut overdue = Vec::new();
-        let mut peers = self.peers.lock().expect(UNPOISONED);
+        let mut peers = self.peers.lock();
         // A server that calls back ever new clients must not remember them all.
         if peers.0.len() >= MANY_PEERS && peers.0.len().is_power_of_two() {
             overdue = peers.purge();
@@ -109,7 +108,7 @@ impl ClientSide {
         address: &Address,
     ) -> Vec<Arc<Peer>> {
         let peer = self.peer(shared, protocol, address, None);
-        let peers = self.peers.lock().expect(UNPOISONED);
+        let peers = self.peers.lock();
         let same = |peer: &&Arc<Peer>| Arc::ptr_eq(peer.protocol(), protocol);
         match peers.0.get(address) {
             Some(known) => {

@@ -42,11 +42,11 @@ impl Multiplexed {
         let retired = exception == raise::CONNECTION_CLOSED && self.replies.is_closed();
         // Before callers learn of it: their next calls look whether a connection was lost (NoReconnect).
         if !retired {
-            let peers = self.peers.lock().expect(UNPOISONED);
+            let peers = self.peers.lock();
             peers.iter().filter_map(Weak::upgrade).for_each(|peer| peer.lost());
         }
         self.replies.fail_all(exception);
-        let peers = mem::take(&mut *self.peers.lock().expect(UNPOISONED));
+        let peers = mem::take(&mut *self.peers.lock());
         for peer in peers.iter().filter_map(Weak::upgrade) {
             for shared in peer.shared.iter() {
                 shared.change().unset(self);
@@ -108,5 +108,3 @@ impl Multiplexed {
         }
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

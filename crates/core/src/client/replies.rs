@@ -17,7 +17,7 @@ use crate::conn::Ended;
 use crate::lock::Mutex;
 use crate::raise;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use crate::sync::{MutexGuard, thread};
+use crate::sync::thread;
 
 /// Most calls outstanding on one connection; one more is TRANSIENT.
 const MAX_OUTSTANDING: usize = 1024;
@@ -138,7 +138,7 @@ impl Replies {
         waiter: Waiter,
         room: Vec<u8>,
     ) -> Result<u32, SystemException> {
-        let ring = &mut *self.ring();
+        let ring = &mut *self.ring.lock();
         ring.make_room()?;
         let id = ring.free_id();
         *ring.place(id) = Place::Waiting(Waiting { id, call, waiter, room });
@@ -148,7 +148,7 @@ impl Replies {
 
     /// An id for a request that nobody answers.
     pub(super) fn pass(&self) -> Result<u32, SystemException> {
-        let ring = &mut *self.ring();
+        let ring = &mut *self.ring.lock();
         if ring.closed {
             return Err(raise::CONNECTION_CLOSED);
         }
@@ -157,12 +157,12 @@ impl Replies {
 
     /// The answer, if it is there.
     pub(super) fn take(&self, id: u32) -> Option<Outcome> {
-        self.ring().take(id)
+        self.ring.lock().take(id)
     }
 
     /// The answer, or whether the caller has to read.
     pub(super) fn turn(&self, id: u32) -> Turn {
-        let ring = &mut *self.ring();
+        let ring = &mut *self.ring.lock();
         if let Some(answer) = ring.take(id) {
             return Turn::Answered(answer);
         }
@@ -179,14 +179,14 @@ impl Replies {
 
     /// A caller that read before reads no more. It [forgets](Self::forget) its call next.
     pub(super) fn put_back(&self, inbox: Option<Box<Inbox>>) {
-        self.ring().inbox = inbox;
+        self.ring.lock().inbox = inbox;
     }
 
     /// Forgets a call whose answer is not waited for any more; returns its facts if there is no
     /// answer yet.
     pub(super) fn forget(&self, id: u32) -> Option<Outstanding> {
         let (call, next) = {
-            let ring = &mut *self.ring();
+            let ring = &mut *self.ring.lock();
             let call = ring.waiting(id).map(|waiting| waiting.call);
             if call.is_some() {
                 *ring.place(id) = Place::Free;
@@ -207,7 +207,7 @@ impl Replies {
     /// there is no answer yet.
     pub(super) fn forget_slot(&self, slot: &Slot) -> Option<(u32, Outstanding)> {
         let id = slot.id()?;
-        let ring = &mut *self.ring();
+        let ring = &mut *self.ring.lock();
         let waiting = ring.waiting(id)?;
         let ours =
             |known: &Waiter| matches!(known, Waiter::Slot(known) if std::ptr::eq(&**known, slot));
@@ -228,7 +228,7 @@ impl Replies {
     ) -> Result<(), Ended> {
         loop {
             let mut wakes = Wakes::default();
-            let all = wakes.fill(announced.take(), inbox, &mut self.ring());
+            let all = wakes.fill(announced.take(), inbox, &mut self.ring.lock());
             wakes.wake();
             if all? {
                 return Ok(());
@@ -246,7 +246,7 @@ impl Replies {
     ) -> Result<Option<Outcome>, Ended> {
         loop {
             let mut wakes = Wakes::default();
-            let mut ring = self.ring();
+            let mut ring = self.ring.lock();
             let Some(reading) = inbox else {
                 return Ok(None);
             };
@@ -276,7 +276,7 @@ impl Replies {
     /// # Errors
     /// When it is not readable as a reply.
     pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), Ended> {
-        let wake = self.ring().deliver(inbox)?;
+        let wake = self.ring.lock().deliver(inbox)?;
         if let Some(wake) = wake {
             wake.now();
         }
@@ -302,7 +302,7 @@ impl Replies {
     ) -> Vec<(u32, Outstanding)> {
         let (mut failed, mut wakes) = (Vec::new(), Vec::new());
         {
-            let ring = &mut *self.ring();
+            let ring = &mut *self.ring.lock();
             if close {
                 self.close_ring(ring);
             }
@@ -323,7 +323,7 @@ impl Replies {
     pub(super) fn fail_each(&self, ids: &[u32], exception: SystemException) {
         let mut wakes = Vec::new();
         {
-            let ring = &mut *self.ring();
+            let ring = &mut *self.ring.lock();
             for &id in ids {
                 if ring.waiting(id).is_some() {
                     let at = ring.at(id);
@@ -336,7 +336,7 @@ impl Replies {
 
     /// Takes no more calls.
     pub(super) fn close(&self) {
-        self.close_ring(&mut self.ring());
+        self.close_ring(&mut self.ring.lock());
     }
 
     fn close_ring(&self, ring: &mut Ring) {
@@ -350,7 +350,7 @@ impl Replies {
 
     /// Takes no more calls if none is outstanding.
     pub(super) fn retire(&self) -> bool {
-        let ring = &mut *self.ring();
+        let ring = &mut *self.ring.lock();
         let idle = ring.outstanding == 0;
         if idle {
             self.close_ring(ring);
@@ -360,17 +360,13 @@ impl Replies {
 
     /// Whether a call waits for its answer.
     pub(super) fn is_awaited(&self) -> bool {
-        self.ring().outstanding > 0
+        self.ring.lock().outstanding > 0
     }
 
     /// Whether callers read themselves, and none does.
     #[cfg(all(test, feature = "model"))]
     pub(super) fn is_unread(&self) -> bool {
-        self.ring().inbox.is_some()
-    }
-
-    fn ring(&self) -> MutexGuard<'_, Ring> {
-        self.ring.lock().expect(UNPOISONED)
+        self.ring.lock().inbox.is_some()
     }
 }
 
@@ -569,8 +565,6 @@ impl Wakes {
         self.several.into_iter().take(self.count).flatten().for_each(Wake::now);
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests;

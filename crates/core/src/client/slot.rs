@@ -49,12 +49,12 @@ impl Slot {
 
     /// Whether there is no answer yet.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(*self.state.lock().expect(UNPOISONED), State::Waiting(_))
+        matches!(*self.state.lock(), State::Waiting(_))
     }
 
     /// The answer, if it is there; otherwise `waker` is woken when it is.
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<Outcome> {
-        let mut state = self.state.lock().expect(UNPOISONED);
+        let mut state = self.state.lock();
         match mem::replace(&mut *state, State::Taken) {
             State::Done(answer) => Poll::Ready(answer),
             State::Waiting(_) => {
@@ -67,11 +67,9 @@ impl Slot {
 
     /// The call is over.
     pub(super) fn finish(&self, answer: Outcome) {
-        let before = mem::replace(&mut *self.state.lock().expect(UNPOISONED), State::Done(answer));
+        let before = mem::replace(&mut *self.state.lock(), State::Done(answer));
         if let State::Waiting(Some(waker)) = before {
             waker.wake();
         }
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

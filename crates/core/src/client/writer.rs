@@ -65,7 +65,7 @@ pub(super) struct Left {
 
 impl Writers {
     pub(super) fn shared(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().expect(UNPOISONED)
+        self.shared.lock()
     }
 
     /// Blocks until it is this thread's turn, which ends with [`leave`](Self::leave), or `until`: then `None`. Returns
@@ -85,14 +85,14 @@ impl Writers {
             waited = true;
             shared.waiting += 1;
             shared = match until {
-                None => self.changed.wait(shared).expect(UNPOISONED),
+                None => self.changed.wait(shared),
                 Some(until) => {
                     let left = until.saturating_duration_since(clock::now());
                     if left.is_zero() {
                         shared.waiting -= 1;
                         return None;
                     }
-                    self.changed.wait_timeout(shared, left).expect(UNPOISONED).0
+                    self.changed.wait_timeout(shared, left).0
                 }
             };
             shared.waiting -= 1;
@@ -158,7 +158,7 @@ impl Writers {
 
     /// Calls `write` if nobody else writes, and lets nobody else write meanwhile.
     pub(super) fn if_free(&self, write: impl FnOnce()) {
-        let Ok(shared) = self.shared.try_lock() else {
+        let Some(shared) = self.shared.try_lock() else {
             return;
         };
         if !self.try_take(&shared) {
@@ -168,8 +168,6 @@ impl Writers {
         self.free(shared);
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(all(test, not(feature = "model")))]
 mod tests {

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use crate::clock;
 use crate::lock::Mutex;
-use crate::sync::MutexGuard;
 use crate::sync::thread::{self, Thread};
 
 /// Way over which an answer goes on that somebody else was to take.
@@ -47,7 +46,7 @@ enum State {
 impl Mailbox {
     /// The answer is there.
     pub(crate) fn deliver(&self, message: Vec<u8>) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Closed) {
             State::Empty => *state = State::Arrived(message),
             State::Awaited(waker) => {
@@ -65,7 +64,7 @@ impl Mailbox {
 
     /// Passes the answer on over `line`, at once if it is there.
     pub(crate) fn send_on(&self, line: Box<dyn Onward>) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Closed) {
             State::Arrived(message) => {
                 drop(state);
@@ -77,7 +76,7 @@ impl Mailbox {
 
     /// The answer, if it is there; otherwise the task of `context` is woken when it is.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Vec<u8>> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Closed) {
             State::Arrived(message) => Poll::Ready(message),
             _ => {
@@ -111,20 +110,16 @@ impl Mailbox {
 
     /// Closes the mailbox: the answer is not waited for any more.
     pub(crate) fn close(&self) {
-        *self.state() = State::Closed;
+        *self.0.lock() = State::Closed;
     }
 
     /// Whether nobody waits any more.
     pub(crate) fn is_closed(&self) -> bool {
-        match &*self.state() {
+        match &*self.0.lock() {
             State::Closed => true,
             State::Onward(line) => line.is_cancelled(),
             State::Empty | State::Awaited(_) | State::Arrived(_) => false,
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no panic while the lock is held")
     }
 }
 

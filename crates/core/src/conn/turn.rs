@@ -28,22 +28,22 @@ struct Running {
 impl Turn {
     /// Takes the turn to write; as long as the guard lives, no other thread writes.
     pub(crate) fn to_write(&self) -> MutexGuard<'_, ()> {
-        self.write.lock().expect(UNPOISONED)
+        self.write.lock()
     }
 
     /// Takes the turn to write, unless a thread is writing.
     pub(crate) fn to_write_now(&self) -> Option<MutexGuard<'_, ()>> {
-        self.write.try_lock().ok()
+        self.write.try_lock()
     }
 
     /// A request goes on while another thread reads what comes after it.
     pub(crate) fn begin(&self, id: u32) {
-        self.running().entry(id).or_default().requests += 1;
+        self.running.lock().entry(id).or_default().requests += 1;
     }
 
     /// Notes the end of a request.
     pub(crate) fn finish(&self, id: u32) {
-        let mut running = self.running();
+        let mut running = self.running.lock();
         if let Some(request) = running.get_mut(&id) {
             request.requests -= 1;
             if request.requests == 0 {
@@ -54,7 +54,7 @@ impl Turn {
 
     /// The client does not wait for `id` any more.
     pub(crate) fn cancel(&self, id: u32) {
-        if let Some(request) = self.running().get_mut(&id) {
+        if let Some(request) = self.running.lock().get_mut(&id) {
             request.cancelled = true;
         }
     }
@@ -71,12 +71,6 @@ impl Turn {
 
     /// Whether the client has said so.
     pub(crate) fn was_cancelled(&self, id: u32) -> bool {
-        self.running().get(&id).is_some_and(|it| it.cancelled)
-    }
-
-    fn running(&self) -> MutexGuard<'_, HashMap<u32, Running>> {
-        self.running.lock().expect(UNPOISONED)
+        self.running.lock().get(&id).is_some_and(|it| it.cancelled)
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

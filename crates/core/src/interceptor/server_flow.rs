@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError};
 use std::thread::{self, ThreadId};
 
 use oxorb_giop::Request;
@@ -285,7 +285,7 @@ impl ServerFlow {
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
         // An interceptor that panicked has left nothing half done that matters to the others.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         act(&mut state)
     }
 }

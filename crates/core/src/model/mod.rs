@@ -19,12 +19,14 @@ pub(crate) mod reactor;
 mod replies;
 mod shutdown;
 mod side_by_side;
+pub(crate) mod sync;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb_object::{CompletionStatus, SystemException};
+use oxorb_sys::sync::Mutex;
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread;
 
@@ -142,16 +144,16 @@ impl Server {
     }
 
     pub(crate) fn ran(&self, number: i64) -> usize {
-        let ran = self.worker.ran.lock().unwrap();
+        let ran = self.worker.ran.lock();
         ran.iter().filter(|each| **each == number).count()
     }
 
     fn ran_in_all(&self) -> usize {
-        self.worker.ran.lock().unwrap().len()
+        self.worker.ran.lock().len()
     }
 
     fn forward_to(&self, object: Option<Ref>) {
-        *self.worker.forward.lock().unwrap() = object;
+        *self.worker.forward.lock() = object;
     }
 
     pub(crate) fn end(self) {
@@ -171,13 +173,13 @@ impl Adapter for Worker {
             Ok(number) => number,
             Err(rejected) => return upcall.reject(rejected),
         };
-        let forward = self.forward.lock().unwrap().clone();
+        let forward = self.forward.lock().clone();
         if let Some(to) = forward {
             return upcall.forward(&to);
         }
         self.gate.pass(number);
-        self.ran.lock().unwrap().push(number);
-        let asks = self.asks.lock().unwrap().clone();
+        self.ran.lock().push(number);
+        let asks = self.asks.lock().clone();
         let answer = match asks {
             None => {
                 thread::yield_now();

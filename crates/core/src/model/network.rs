@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice};
 use std::net::Ipv4Addr;
 use std::os::fd::BorrowedFd;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_giop::Wire;
@@ -15,16 +15,17 @@ use oxorb_transport::{
     Properties, Publish, Scheme, Start, Transport, WriteError,
 };
 use shuttle::rand::{Rng as _, thread_rng};
-use shuttle::sync::{Condvar, Mutex, MutexGuard};
 use shuttle::thread;
 
 use crate::Orb;
 use crate::protocol::{Protocol, Protocols};
 use crate::server::{Lane, welcome};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 
-/// Servers that listen. A mutex of `std`, and never held while anything else happens: not a part of
+/// Servers that listen. A mutex of the system, and never held while anything else happens: not a part of
 /// what is examined.
-static SERVERS: std::sync::Mutex<BTreeMap<u16, Server>> = std::sync::Mutex::new(BTreeMap::new());
+static SERVERS: oxorb_sys::sync::Mutex<BTreeMap<u16, Server>> =
+    oxorb_sys::sync::Mutex::new(BTreeMap::new());
 
 /// An ORB, and the lane that serves its connections, if it has one.
 #[derive(Clone)]
@@ -32,7 +33,7 @@ struct Server(Orb, Option<Arc<Lane>>);
 
 /// Makes `orb` reachable at the port, until the guard goes.
 pub(crate) fn listen(orb: &Orb, lane: Option<Arc<Lane>>) -> Listening {
-    let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut servers = SERVERS.lock();
     let port = (1..).find(|port| !servers.contains_key(port));
     let port = port.expect("a few models at a time");
     servers.insert(port, Server(orb.clone(), lane));
@@ -44,7 +45,7 @@ pub(crate) struct Listening(pub(crate) u16);
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut servers = SERVERS.lock();
         let server = servers.remove(&self.0);
         drop(servers);
         drop(server);
@@ -105,7 +106,7 @@ impl Transport for Network {
     fn start(&self, to: &Address) -> io::Result<Start> {
         let refused = io::ErrorKind::ConnectionRefused;
         let (_, port) = tcp::host_and_port(to).ok_or(refused)?;
-        let servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let servers = SERVERS.lock();
         let server = servers.get(&port).cloned();
         drop(servers);
         // One that ends has closed its port, or has not yet.
@@ -125,7 +126,7 @@ pub(crate) fn pair() -> (ModelLink, ModelLink) {
     let link = |incoming: &Arc<Pipe>, outgoing: &Arc<Pipe>| ModelLink {
         incoming: Arc::clone(incoming),
         outgoing: Arc::clone(outgoing),
-        limit: std::sync::Mutex::new(None),
+        limit: oxorb_sys::sync::Mutex::new(None),
     };
     (link(&back, &there), link(&there, &back))
 }
@@ -143,7 +144,7 @@ pub(crate) struct ModelLink {
     incoming: Arc<Pipe>,
     outgoing: Arc<Pipe>,
     /// Longest wait of a read for octets.
-    limit: std::sync::Mutex<Option<Duration>>,
+    limit: oxorb_sys::sync::Mutex<Option<Duration>>,
 }
 
 #[derive(Default)]
@@ -163,7 +164,7 @@ struct Flow {
 
 impl Pipe {
     fn flow(&self) -> MutexGuard<'_, Flow> {
-        self.flow.lock().unwrap_or_else(PoisonError::into_inner)
+        self.flow.lock()
     }
 
     fn change(&self, change: impl FnOnce(&mut Flow)) {
@@ -186,7 +187,7 @@ impl Flow {
 
 impl Link for ModelLink {
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        let limit = *self.limit.lock().expect("no panic while it is held");
+        let limit = *self.limit.lock();
         let within = |time| limit.is_some_and(|limit| limit <= time);
         let mut flow = self.incoming.flow();
         while flow.is_silent() {
@@ -199,7 +200,7 @@ impl Link for ModelLink {
                 flow = self.incoming.flow();
                 continue;
             }
-            flow = self.incoming.changed.wait(flow).unwrap_or_else(PoisonError::into_inner);
+            flow = self.incoming.changed.wait(flow);
         }
         if flow.deaf {
             return Ok(0);
@@ -233,7 +234,7 @@ impl Link for ModelLink {
     }
 
     fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        *self.limit.lock().expect("no panic while it is held") = timeout;
+        *self.limit.lock() = timeout;
         Ok(())
     }
 

@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::sync::Mutex;
 use oxorb_sys::poll::Token;
 use oxorb_transport::Link;
 use shuttle::rand::{Rng as _, thread_rng};
-use shuttle::sync::{Mutex, MutexGuard};
 use shuttle::thread;
 
 use crate::server::{Armed, Reactor, Watch};
@@ -42,19 +42,15 @@ impl State {
 }
 
 impl ModelReactor {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no panic while it is held")
-    }
-
     /// Whether whoever waits here would be told something.
     fn has_report(&self) -> bool {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.woken || state.first_ready().is_some()
     }
 
     /// A report, or that there is none.
     fn look(&self) -> Option<Option<Token>> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if std::mem::take(&mut state.woken) {
             return Some(None);
         }
@@ -68,7 +64,7 @@ impl ModelReactor {
 impl Reactor for ModelReactor {
     fn add(&self, link: &Arc<dyn Link>, Token(token): Token, armed: Armed) -> io::Result<()> {
         let watched = (Source::Link(Arc::clone(link)), Some(armed));
-        self.state().watched.insert(token, watched);
+        self.0.lock().watched.insert(token, watched);
         Ok(())
     }
 
@@ -77,14 +73,14 @@ impl Reactor for ModelReactor {
     }
 
     fn disarm(&self, _: &Arc<dyn Link>, Token(token): Token) -> io::Result<()> {
-        if let Some((_, armed)) = self.state().watched.get_mut(&token) {
+        if let Some((_, armed)) = self.0.lock().watched.get_mut(&token) {
             *armed = None;
         }
         Ok(())
     }
 
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {
-        self.state().watched.retain(
+        self.0.lock().watched.retain(
             |_, (watched, _)| !matches!(watched, Source::Link(it) if Arc::ptr_eq(it, link)),
         );
         Ok(())
@@ -104,7 +100,7 @@ impl Reactor for ModelReactor {
     }
 
     fn wake(&self) {
-        self.state().woken = true;
+        self.0.lock().woken = true;
     }
 
     fn model(&self) -> ModelReactor {
@@ -114,7 +110,7 @@ impl Reactor for ModelReactor {
     fn watch(&self, other: &dyn Reactor, Token(token): Token, how: Watch) -> io::Result<()> {
         let armed = (how == Watch::Arm).then_some(Armed::Once);
         let watched = (Source::Reactor(other.model()), armed);
-        self.state().watched.insert(token, watched);
+        self.0.lock().watched.insert(token, watched);
         Ok(())
     }
 }

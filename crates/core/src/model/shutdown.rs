@@ -38,7 +38,7 @@ fn nested_calls_while_their_server_ends() {
     explore(|| {
         let behind = Server::start(Options::default());
         let server = Server::start(Options::default());
-        *server.worker.asks.lock().unwrap() = Some(behind.object(&server.orb));
+        *server.worker.asks.lock() = Some(behind.object(&server.orb));
         let client = super::client();
         let object = server.object(&client);
         let caller = thread::spawn(move || [1, 2].map(|n| (n, run(&object, n))));
@@ -50,7 +50,7 @@ fn nested_calls_while_their_server_ends() {
             assert!(behind.ran(number) <= server.ran(number));
         }
         assert_eq!(server.ran_in_all(), ran, "something ran after the end");
-        server.worker.asks.lock().unwrap().take();
+        server.worker.asks.lock().take();
         client.shutdown(true).unwrap();
         behind.end();
     });

@@ -3,7 +3,7 @@
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
 
-use super::{Orb, UNPOISONED};
+use super::Orb;
 use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::thread::{self, ThreadId};
@@ -44,7 +44,7 @@ impl ExitHooks {
             if runner == here || left.is_zero() {
                 return;
             }
-            state = self.ran.wait_timeout(state, left).expect(UNPOISONED).0;
+            state = self.ran.wait_timeout(state, left).0;
         }
         state.runner = Some(here);
         while let Some(hook) = state.hooks.pop() {
@@ -57,7 +57,7 @@ impl ExitHooks {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect(UNPOISONED)
+        self.state.lock()
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use oxorb_cdr::Dialect;
 use oxorb_object::SystemException;
 
-use super::{Inner, Orb, UNPOISONED};
+use super::{Inner, Orb};
 use crate::clock;
 use crate::conn::Kept;
 use crate::main_thread::Busy;
@@ -27,9 +27,9 @@ impl Orb {
         let _main = self.inner.main.enter();
         loop {
             self.perform_work();
-            let mut ended = self.inner.ended.lock().expect(UNPOISONED);
+            let mut ended = self.inner.ended.lock();
             while !*ended && !self.work_pending() {
-                ended = self.inner.end.wait(ended).expect(UNPOISONED);
+                ended = self.inner.end.wait(ended);
             }
             if *ended {
                 break;
@@ -60,7 +60,7 @@ impl Orb {
     /// # Errors
     /// [`Busy`] when `most` wait already, or the ORB ends.
     pub fn run_on_main(&self, job: Box<dyn FnOnce() + Send>, most: usize) -> Result<(), Busy> {
-        let ended = self.inner.ended.lock().expect(UNPOISONED);
+        let ended = self.inner.ended.lock();
         if *ended {
             return Err(Busy);
         }
@@ -113,7 +113,7 @@ impl Orb {
         if let Some(adapter) = self.adapter() {
             adapter.closing();
         }
-        *self.inner.ended.lock().expect(UNPOISONED) = true;
+        *self.inner.ended.lock() = true;
         self.inner.main.clear();
         self.inner.end.notify_all();
         if wait_for_completion {
@@ -153,14 +153,14 @@ impl Orb {
     /// answered later is, or `until`.
     fn await_served(&self, until: Instant) {
         let inner = &self.inner;
-        let mut ended = inner.ended.lock().expect(UNPOISONED);
+        let mut ended = inner.ended.lock();
         while inner.local_calls.load(Ordering::SeqCst) > 0
             || inner.unanswered.load(Ordering::SeqCst) > 0
         {
             let Some(left) = until.checked_duration_since(clock::now()) else {
                 return;
             };
-            ended = self.inner.end.wait_timeout(ended, left).expect(UNPOISONED).0;
+            ended = self.inner.end.wait_timeout(ended, left).0;
         }
     }
 
@@ -222,7 +222,7 @@ impl Inner {
     fn last_ended(&self) {
         if self.shared.is_closed() {
             // With the lock, or the notice might come before the wait.
-            let _ended = self.ended.lock().expect(UNPOISONED);
+            let _ended = self.ended.lock();
             self.end.notify_all();
         }
     }

@@ -218,12 +218,12 @@ impl Orb {
     /// Registers a reference that `resolve_initial_references` then gives.
     /// An earlier one of the same name is replaced.
     pub fn register_initial_reference(&self, name: &str, reference: &Ref) {
-        self.inner.initial.lock().expect(UNPOISONED).insert(name.to_owned(), reference.clone());
+        self.inner.initial.lock().insert(name.to_owned(), reference.clone());
     }
 
     /// Removes an initial reference that was registered.
     pub fn forget_initial_reference(&self, name: &str) {
-        let mut initial = self.inner.initial.lock().expect(UNPOISONED);
+        let mut initial = self.inner.initial.lock();
         initial.remove(name);
     }
 
@@ -287,11 +287,11 @@ impl Orb {
     }
 
     pub(crate) fn initial_reference(&self, name: &str) -> Option<Ref> {
-        self.inner.initial.lock().expect(UNPOISONED).get(name).cloned()
+        self.inner.initial.lock().get(name).cloned()
     }
 
     pub(crate) fn initial_names(&self) -> Vec<String> {
-        let initial = self.inner.initial.lock().expect(UNPOISONED);
+        let initial = self.inner.initial.lock();
         initial.keys().cloned().collect()
     }
 }
@@ -311,5 +311,3 @@ impl fmt::Debug for Orb {
             .finish()
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

@@ -66,7 +66,7 @@ impl PolicyManager<'_> {
         policies: &[AnyPolicy],
         how: SetOverrideType,
     ) -> Result<(), InvalidPolicies> {
-        let _one_at_a_time = self.0.changing.lock().expect("no panic while the lock is held");
+        let _one_at_a_time = self.0.changing.lock();
         let set = self.0.level.load().set.overridden(policies, how)?;
         let mut effective = self.0.base;
         effective.apply(set.as_slice());

@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::ops::Deref;
-use std::sync::{Mutex, PoisonError};
 
 use oxorb_object::{MAX_PROTOCOLS, Protocol};
+use oxorb_sys::sync::Mutex;
 
 use super::UnusableList;
 
@@ -50,7 +50,7 @@ impl ProtocolList {
         if protocols.iter().enumerate().any(twice) {
             return Err(UnusableList("a protocol stands in it twice"));
         }
-        let mut lists = LISTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lists = LISTS.lock();
         if let Some(known) = lists.iter().find(|known| **known == protocols) {
             return Ok(Self(known));
         }

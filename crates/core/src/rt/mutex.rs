@@ -109,7 +109,7 @@ pub(crate) struct NamedMutexes(Mutex<HashMap<String, Arc<RtMutex>>>);
 impl NamedMutexes {
     /// Returns the mutex of that name, and whether it was made for this.
     pub(crate) fn create(&self, name: &str) -> (Arc<RtMutex>, bool) {
-        let mut mutexes = self.0.lock().expect(UNPOISONED);
+        let mut mutexes = self.0.lock();
         if let Some(known) = mutexes.get(name) {
             return (Arc::clone(known), false);
         }
@@ -120,20 +120,18 @@ impl NamedMutexes {
 
     /// Returns the mutex of that name.
     pub(crate) fn open(&self, name: &str) -> Result<Arc<RtMutex>, MutexNotFound> {
-        let mutexes = self.0.lock().expect(UNPOISONED);
+        let mutexes = self.0.lock();
         let known = mutexes.get(name).cloned();
         known.ok_or_else(|| MutexNotFound(name.to_owned()))
     }
 
     /// Forgets the mutex of that name.
     pub(crate) fn destroy(&self, name: &str) -> Result<(), MutexNotFound> {
-        let mut mutexes = self.0.lock().expect(UNPOISONED);
+        let mut mutexes = self.0.lock();
         let known = mutexes.remove(name);
         known.map(drop).ok_or_else(|| MutexNotFound(name.to_owned()))
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {

@@ -16,7 +16,7 @@ use super::intake::Intake;
 use super::lane_memory::{Memory, Pair};
 use super::owed;
 use super::registry::Admitted;
-use super::serving_context::{self, ServingContext, UNPOISONED};
+use super::serving_context::{self, ServingContext};
 use super::session::{Caller, Next, Session, refuse};
 use super::status::{Origin, Status};
 use super::threadpool::{DropRules, QueueOrder};
@@ -122,7 +122,7 @@ impl Connection {
     ) -> Connection {
         let mut connection = Connection::new(options, admitted, link, None);
         connection.session = Session::of_our_own();
-        *connection.lines.status.session.lock().expect(UNPOISONED) = connection.session;
+        *connection.lines.status.session.lock() = connection.session;
         connection.lines.status.set_turns(turn);
         connection.lines.status.use_both_ways(calls);
         connection.version = Version::V1_2;

@@ -8,7 +8,7 @@ use std::io;
 use std::time::Duration;
 
 use crate::lock::Mutex;
-use crate::sync::{Condvar, MutexGuard};
+use crate::sync::Condvar;
 
 /// Most of them, over all connections of an ORB or a lane.
 const MAX_FOLLOWERS: usize = 512;
@@ -52,7 +52,7 @@ impl<C> Followers<C> {
     /// Promises one, which `start` starts if there is none; false when there can be none. Whoever gets the promise
     /// [gives](Self::give) it a connection, or [releases](Self::release) it.
     pub(super) fn reserve(&self, start: impl FnOnce() -> io::Result<()>) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.ended {
             return false;
         }
@@ -69,7 +69,7 @@ impl<C> Followers<C> {
         drop(state);
         let started = start().is_ok();
         if !started {
-            let mut state = self.state();
+            let mut state = self.state.lock();
             state.threads -= 1;
             state.idle -= 1;
             state.reserved -= 1;
@@ -79,12 +79,12 @@ impl<C> Followers<C> {
 
     /// The promise is not needed.
     pub(super) fn release(&self) {
-        self.state().reserved -= 1;
+        self.state.lock().reserved -= 1;
     }
 
     /// Gives a connection to the thread that was promised.
     pub(super) fn give(&self, connection: C) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.reserved -= 1;
         state.connections.push_back(connection);
         drop(state);
@@ -93,7 +93,7 @@ impl<C> Followers<C> {
 
     /// A thread whose connection was taken over is to be one of them; false: there are enough.
     pub(super) fn join(&self) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let joins = !state.ended && state.threads < MAX_FOLLOWERS;
         if joins {
             state.threads += 1;
@@ -104,7 +104,7 @@ impl<C> Followers<C> {
 
     /// The next connection for a thread that has joined or was started; `None`: it ends.
     pub(super) fn next(&self) -> Option<C> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let mut patient = true;
         loop {
             if let Some(next) = state.connections.pop_front() {
@@ -116,7 +116,7 @@ impl<C> Followers<C> {
                 state.threads -= 1;
                 return None;
             }
-            let (again, waited) = self.came.wait_timeout(state, PATIENCE).expect(UNPOISONED);
+            let (again, waited) = self.came.wait_timeout(state, PATIENCE);
             state = again;
             patient = !waited.timed_out();
         }
@@ -124,18 +124,12 @@ impl<C> Followers<C> {
 
     /// The connection that it took has gone on, or ended: it waits again.
     pub(super) fn comes_back(&self) {
-        self.state().idle += 1;
+        self.state.lock().idle += 1;
     }
 
     /// Ends the threads as soon as they wait.
     pub(crate) fn end(&self) {
-        self.state().ended = true;
+        self.state.lock().ended = true;
         self.came.notify_all();
     }
-
-    fn state(&self) -> MutexGuard<'_, State<C>> {
-        self.state.lock().expect(UNPOISONED)
-    }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

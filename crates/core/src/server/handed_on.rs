@@ -96,7 +96,7 @@ impl<C> HandedOn<C> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting<C>> {
-        self.waiting.lock().expect("no panic while the lock is held")
+        self.waiting.lock()
     }
 }
 

@@ -591,7 +591,7 @@ impl Lane {
     }
 
     fn look_after_parked(&self, orb: &impl Parts) {
-        let mut parked = self.parked();
+        let mut parked = self.parked.lock();
         let ended: Vec<Connection> = parked
             .extract_if(|_, connection| connection.is_overdue(orb))
             .map(|(_, connection)| connection)
@@ -616,13 +616,13 @@ impl Lane {
     }
 
     fn put(&self, connection: Connection) {
-        let mut parked = self.parked();
+        let mut parked = self.parked.lock();
         parked.insert(connection.id, connection);
         self.parked_count.store(parked.len(), Ordering::Relaxed);
     }
 
     pub(super) fn take(&self, id: u64) -> Option<Connection> {
-        let mut parked = self.parked();
+        let mut parked = self.parked.lock();
         let mut taken = parked.remove(&id);
         self.parked_count.store(parked.len(), Ordering::Relaxed);
         if let Some(connection) = &mut taken {
@@ -691,7 +691,7 @@ impl Lane {
             let Some(left) = until.checked_duration_since(clock::now()) else {
                 return false;
             };
-            alive = self.changed.wait_timeout(alive, left).expect(UNPOISONED).0;
+            alive = self.changed.wait_timeout(alive, left).0;
         }
         true
     }
@@ -701,16 +701,12 @@ impl Lane {
     pub(crate) fn join(&self) {
         let mut alive = self.alive();
         while *alive > 0 {
-            alive = self.changed.wait(alive).expect(UNPOISONED);
+            alive = self.changed.wait(alive);
         }
     }
 
     fn alive(&self) -> MutexGuard<'_, usize> {
-        self.alive.lock().expect(UNPOISONED)
-    }
-
-    fn parked(&self) -> MutexGuard<'_, HashMap<u64, Connection>> {
-        self.parked.lock().expect(UNPOISONED)
+        self.alive.lock()
     }
 }
 
@@ -726,5 +722,3 @@ impl Drop for Alive {
 
 /// Stack of threads that do not ask for more, as Rust gives it.
 const STACK: usize = 2 << 20;
-
-const UNPOISONED: &str = "no panic while the lock is held";

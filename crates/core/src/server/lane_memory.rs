@@ -10,7 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use oxorb_rt::BufferPool;
 
 use crate::lock::Mutex;
-use crate::sync::MutexGuard;
 
 /// Buffers that a lane of a threadpool has from the start ([`Threadpool::message_buffers`](crate::Threadpool)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +61,7 @@ impl Memory {
 
     /// Takes buffers for a connection that comes; `None`: all are given away.
     pub(super) fn take(self: &Arc<Self>) -> Option<Pair> {
-        let mut stock = self.stock();
+        let mut stock = self.stock.lock();
         if stock.len() < 2 {
             self.without.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -78,20 +77,16 @@ impl Memory {
                 buffer = touched(self.planned.octets);
             }
             buffer.clear();
-            self.stock().put(buffer);
+            self.stock.lock().put(buffer);
         }
     }
 
     pub(super) fn report(&self) -> LaneMemory {
         LaneMemory {
             planned: self.planned,
-            free: self.stock().len(),
+            free: self.stock.lock().len(),
             without: self.without.load(Ordering::Relaxed),
         }
-    }
-
-    fn stock(&self) -> MutexGuard<'_, BufferPool> {
-        self.stock.lock().expect("no panic while the lock is held")
     }
 }
 

@@ -121,7 +121,7 @@ impl Listeners {
                 });
                 started.map_err(OpenError::Threads)?
             };
-            self.open.lock().expect(UNPOISONED).push(Listener { acceptor, thread: Some(thread) });
+            self.open.lock().push(Listener { acceptor, thread: Some(thread) });
         }
         Ok(real)
     }
@@ -134,7 +134,7 @@ impl Listeners {
         marks: &[(u8, u32)],
         otherwise: u32,
     ) -> io::Result<()> {
-        let open = self.open.lock().expect(UNPOISONED);
+        let open = self.open.lock();
         let mut acceptors = open.iter().map(|listener| &listener.acceptor);
         let acceptor = acceptors.find(|acceptor| acceptor.endpoint() == at);
         let acceptor = acceptor.ok_or(io::ErrorKind::NotFound)?;
@@ -160,7 +160,7 @@ impl Listeners {
 
     /// Stops listening; connections live on.
     pub(crate) fn close(&self) {
-        let mut open = self.open.lock().expect(UNPOISONED);
+        let mut open = self.open.lock();
         for listener in open.iter_mut() {
             listener.acceptor.close();
         }
@@ -172,8 +172,6 @@ impl Listeners {
         open.clear();
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 /// Why an ORB cannot listen.
 #[derive(Debug)]

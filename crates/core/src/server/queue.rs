@@ -14,7 +14,7 @@ use oxorb_object::Urgency;
 use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::{
-    Condvar, MutexGuard,
+    Condvar,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -108,13 +108,13 @@ impl<T> Queue<T> {
     /// Makes room for requests whose urgency decides, too.
     pub(crate) fn with_urgency(self) -> Queue<T> {
         let ahead = self.max_requests.min(AHEAD);
-        self.state().urgent.reserve(ahead);
+        self.state.lock().urgent.reserve(ahead);
         self
     }
 
     /// Takes a place for a request of so many octets; false when there is none. Whoever has one pushes.
     pub(crate) fn reserve(&self, octets: usize) -> bool {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if self.has_room(&state, octets) && !state.closed {
             self.take_place(&mut state, octets);
             return true;
@@ -125,7 +125,7 @@ impl<T> Queue<T> {
     /// Reserves a place for what cannot be refused: an end of a connection, say, of which there is
     /// one for each at most.
     pub(crate) fn reserve_anyway(&self, octets: usize) {
-        self.take_place(&mut self.state(), octets);
+        self.take_place(&mut self.state.lock(), octets);
     }
 
     fn take_place(&self, state: &mut State<T>, octets: usize) {
@@ -144,7 +144,7 @@ impl<T> Queue<T> {
     }
 
     fn add(&self, request: T, octets: usize, urgency: Option<Urgency>, yields: bool) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.arrivals += 1;
         let arrival = state.arrivals;
         let waiting = Waiting { request, octets, arrival };
@@ -169,13 +169,13 @@ impl<T> Queue<T> {
         if self.is_idle() {
             return None;
         }
-        self.next(&mut self.state())
+        self.next(&mut self.state.lock())
     }
 
     /// The next request; waits for it at most so long, and not once there will be [none](Self::has_ended) any more.
     pub(crate) fn wait(&self, limit: Duration) -> Option<T> {
         let until = clock::now() + limit;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         loop {
             if let Some(next) = self.next(&mut state) {
                 return Some(next);
@@ -185,7 +185,7 @@ impl<T> Queue<T> {
                 return None;
             }
             state.idle += 1;
-            let (again, timed_out) = self.came.wait_timeout(state, left).expect(UNPOISONED);
+            let (again, timed_out) = self.came.wait_timeout(state, left);
             state = again;
             state.idle -= 1;
             state.called = match timed_out.timed_out() {
@@ -202,7 +202,7 @@ impl<T> Queue<T> {
     /// Takes one out that gives way, and its place: of the least urgent ones the oldest. `None`: there is none, or room
     /// enough.
     pub(crate) fn displace(&self, octets: usize) -> Option<T> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if self.has_room(&state, octets) || octets > self.max_octets {
             return None;
         }
@@ -243,18 +243,14 @@ impl<T> Queue<T> {
 
     /// Whether no request is in it, nor will be.
     pub(crate) fn has_ended(&self) -> bool {
-        let state = self.state();
+        let state = self.state.lock();
         state.closed && self.is_idle()
     }
 
     /// Lets no further request in; those that have a place are still served.
     pub(crate) fn close(&self) {
-        self.state().closed = true;
+        self.state.lock().closed = true;
         self.came.notify_all();
-    }
-
-    fn state(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().expect(UNPOISONED)
     }
 }
 
@@ -285,8 +281,6 @@ impl<T> State<T> {
         }
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {

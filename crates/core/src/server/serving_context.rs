@@ -336,7 +336,7 @@ impl ServingContext {
         if self.handed_over.get() || taken {
             return status.turn().is_some_and(|turn| turn.is_cancelled(id));
         }
-        let behind = status.behind.lock().expect(UNPOISONED);
+        let behind = status.behind.lock();
         if behind.as_ref().is_some_and(|inbox| inbox.is_cancelled(id)) {
             return true;
         }
@@ -382,5 +382,3 @@ pub(super) fn finished(status: &Status, context: &ServingContext, request: u32) 
 pub(super) fn is_upcall(kind: MessageType) -> bool {
     kind == MessageType::REQUEST || kind == MessageType::LOCATE_REQUEST
 }
-
-pub(super) const UNPOISONED: &str = "no panic while the lock is held";

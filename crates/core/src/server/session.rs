@@ -12,7 +12,7 @@ use oxorb_transport::Link;
 use super::Sink;
 use super::connection::Lines;
 use super::lane::Lane;
-use super::serving_context::{ServingContext, UNPOISONED};
+use super::serving_context::ServingContext;
 use crate::raise;
 
 /// Facts that a connection knows about its client.
@@ -90,7 +90,7 @@ impl Caller<'_> {
     /// Replaces the session of the client for every thread that reads the connection.
     pub(crate) fn set_session(&mut self, session: Session) {
         *self.session = session;
-        *self.lines.status.session.lock().expect(UNPOISONED) = session;
+        *self.lines.status.session.lock() = session;
     }
 
     /// Serves the requests of a message stream in order, from the first one on.

@@ -177,7 +177,7 @@ impl Share {
     /// Waits until no other large reply of the client is being encoded, or one has been for [`ENCODING`]. Returns the
     /// number of the turn.
     fn encodes(&self) -> u64 {
-        let mut turns = self.encoding.lock().expect(UNPOISONED);
+        let mut turns = self.encoding.lock();
         let (mut seen, mut until) = (turns.last, clock::now() + ENCODING);
         while turns.taken {
             if turns.last != seen {
@@ -186,8 +186,7 @@ impl Share {
             let Some(left) = until.checked_duration_since(clock::now()) else {
                 break;
             };
-            let waited = self.encoded.wait_timeout(turns, left);
-            turns = waited.expect(UNPOISONED).0;
+            turns = self.encoded.wait_timeout(turns, left).0;
         }
         turns.taken = true;
         turns.last += 1;
@@ -195,7 +194,7 @@ impl Share {
     }
 
     fn encodes_no_more(&self, turn: u64) {
-        let mut turns = self.encoding.lock().expect(UNPOISONED);
+        let mut turns = self.encoding.lock();
         if turns.last == turn {
             turns.taken = false;
             self.encoded.notify_one();
@@ -409,8 +408,6 @@ impl Drop for Buffer {
         self.release();
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";
 
 #[cfg(test)]
 mod tests {

@@ -20,7 +20,7 @@ use oxorb_giop::{Inbox, Message, Response};
 use super::assign;
 use super::connection::Connection;
 use super::host::Host;
-use super::serving_context::{Served, ServingContext, UNPOISONED, finished, is_upcall};
+use super::serving_context::{Served, ServingContext, finished, is_upcall};
 use super::session::Next;
 use super::share::SMALL;
 use crate::Options;
@@ -54,7 +54,7 @@ impl Connection {
         let handed_on = waits && status.is_shared() && self.hand_on(orb, context, id);
         if !handed_on {
             let rest = self.split_off(context, orb.options());
-            *status.behind.lock().expect(UNPOISONED) = Some(rest);
+            *status.behind.lock() = Some(rest);
             context.running.set(status.begins(id));
         }
         let began = clock::monotonic_nanoseconds();
@@ -65,7 +65,7 @@ impl Connection {
         if !context.take_back(&status) {
             return finished(&status, context, id);
         }
-        let rest = status.behind.lock().expect(UNPOISONED).take();
+        let rest = status.behind.lock().take();
         if let Some(rest) = rest {
             let mut single = std::mem::replace(&mut self.inbox, rest);
             single.discard();

@@ -29,7 +29,6 @@ use super::lane::Lane;
 use super::per_connection::leave;
 use super::reactor::{self, Armed, Reactor};
 use super::registry::LongRunning;
-use super::serving_context::UNPOISONED;
 use crate::ReactorChoice;
 use crate::clock;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -180,8 +179,8 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>) -> Next {
     let takeover = lane.map_or_else(|| orb.takeover(), |lane| &lane.takeover);
     let often = found.running || found.shared || !found.long.is_empty();
     for one in found.long {
-        let waits = one.status.behind.lock().expect(UNPOISONED).is_some();
-        let in_order = one.status.session.lock().expect(UNPOISONED).in_order;
+        let waits = one.status.behind.lock().is_some();
+        let in_order = one.status.session.lock().in_order;
         if in_order || !one.status.may_go_beside(orb.options()) {
             continue;
         }
@@ -208,11 +207,11 @@ pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>) -> Next {
         status.share();
         let taken = status.take_over(request);
         let inbox = match taken {
-            true => status.behind.lock().expect(UNPOISONED).take(),
+            true => status.behind.lock().take(),
             false => None,
         };
         let inbox = inbox.unwrap_or_else(|| status.inbox(&orb.options().limits));
-        let session = *status.session.lock().expect(UNPOISONED);
+        let session = *status.session.lock();
         let payloads = status.payloads(orb.options());
         let lines = Lines { status, pool, payloads };
         let connection = Connection::of(id, link, inbox, session, lines, false);

@@ -27,7 +27,7 @@ use super::connection::Connection;
 use super::home::Home;
 use super::host::Host;
 use super::per_connection;
-use super::serving_context::{self, ServingContext, UNPOISONED};
+use super::serving_context::{self, ServingContext};
 use crate::conn::Beside;
 use crate::lock::Mutex;
 use crate::sync::attributed;
@@ -68,7 +68,7 @@ impl ServingContext {
             let Some(served) = served.as_ref() else {
                 return false;
             };
-            let behind = served.lines.status.behind.lock().expect(UNPOISONED);
+            let behind = served.lines.status.behind.lock();
             // Something had arrived behind the request that runs.
             behind.is_none().then(|| Arc::clone(&served.link))
         };
@@ -110,8 +110,8 @@ impl ServingContext {
         }
         let request = self.request().unwrap_or_default();
         status.goes_beside(request);
-        let inbox = status.behind.lock().expect(UNPOISONED).take();
-        let session = *status.session.lock().expect(UNPOISONED);
+        let inbox = status.behind.lock().take();
+        let session = *status.session.lock();
         let connection = Connection::of(
             served.id,
             Arc::clone(&served.link),
@@ -144,7 +144,7 @@ impl ServingContext {
             Err(back) => {
                 give_room();
                 if let Some(back) = back {
-                    *status.behind.lock().expect(UNPOISONED) = Some(back.inbox);
+                    *status.behind.lock() = Some(back.inbox);
                 }
                 status.goes_no_more(request);
                 status.leave();
@@ -168,13 +168,13 @@ pub(crate) fn start(
     let handed = Arc::new(Mutex::new(Some(connection)));
     let (taken, orb) = (Arc::clone(&handed), orb.clone());
     let started = builder.spawn(move || {
-        let connection = taken.lock().expect(UNPOISONED).take();
+        let connection = taken.lock().take();
         if let Some(connection) = connection {
             per_connection::take_over(&orb, &home, connection);
         }
         last();
     });
-    let back = |_| handed.lock().expect(UNPOISONED).take().map(Box::new);
+    let back = |_| handed.lock().take().map(Box::new);
     started.map(drop).map_err(back)
 }
 

@@ -174,7 +174,7 @@ impl Wire {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no panic while it is held")
+        self.state.lock()
     }
 
     fn change(&self, mut state: MutexGuard<'_, State>) {
@@ -221,11 +221,10 @@ impl Wire {
         until: [Option<u64>; 2],
     ) -> MutexGuard<'a, State> {
         match until.into_iter().flatten().min() {
-            None => self.changed.wait(state).expect("no panic while it is held"),
+            None => self.changed.wait(state),
             Some(until) => {
                 let limit = Duration::from_nanos(until.saturating_sub(now));
-                let waited = self.changed.wait_timeout(state, limit);
-                waited.expect("no panic while it is held").0
+                self.changed.wait_timeout(state, limit).0
             }
         }
     }
@@ -507,10 +506,6 @@ struct Limits {
 }
 
 impl SimulatedLink {
-    fn limits(&self) -> MutexGuard<'_, Limits> {
-        self.limits.lock().expect("no panic while it is held")
-    }
-
     /// Reads, until the moment if there is one.
     fn read_until(
         &self,
@@ -551,7 +546,7 @@ impl SimulatedLink {
 
 impl Link for SimulatedLink {
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
-        let limit = self.limits().read;
+        let limit = self.limits.lock().read;
         self.read_until(buffer, max, limit.and_then(|limit| self.wire.after(limit)))
     }
 
@@ -561,7 +556,7 @@ impl Link for SimulatedLink {
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         let octets: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
-        let limit = self.limits().write;
+        let limit = self.limits.lock().write;
         let until = limit.and_then(|limit| self.wire.after(limit));
         let mut written = 0;
         let mut state = self.wire.state();
@@ -600,12 +595,12 @@ impl Link for SimulatedLink {
     }
 
     fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.limits().read = timeout;
+        self.limits.lock().read = timeout;
         Ok(())
     }
 
     fn set_write_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        self.limits().write = timeout;
+        self.limits.lock().write = timeout;
         Ok(())
     }
 

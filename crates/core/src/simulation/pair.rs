@@ -1,12 +1,13 @@
 //! A client and a server, each an ORB, in one world.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_object::{CompletionStatus, SystemException, SystemExceptionKind};
+use oxorb_sys::sync::Mutex;
 
 use super::network::{Network, network};
 use super::thread;
@@ -111,28 +112,24 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    fn all(&self) -> MutexGuard<'_, BTreeMap<i64, Vec<Duration>>> {
-        self.ran.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns how often a request ran.
     pub(super) fn ran(&self, number: i64) -> usize {
-        self.all().get(&number).map_or(0, Vec::len)
+        self.ran.lock().get(&number).map_or(0, Vec::len)
     }
 
     /// Returns the moment at which a request began to run, the first time.
     pub(super) fn began(&self, number: i64) -> Duration {
-        self.all()[&number][0]
+        self.ran.lock()[&number][0]
     }
 
     /// Returns the moment at which a request was seen to be cancelled.
     pub(super) fn stopped(&self, number: i64) -> Option<Duration> {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        let stopped = self.stopped.lock();
         stopped.get(&number).copied()
     }
 
     pub(super) fn forward_to(&self, object: Option<Ref>) {
-        *self.forward.lock().unwrap_or_else(PoisonError::into_inner) = object;
+        *self.forward.lock() = object;
     }
 }
 
@@ -142,12 +139,12 @@ impl Adapter for Worker {
             Ok(work) => work,
             Err(rejected) => return upcall.reject(rejected),
         };
-        let forward = self.forward.lock().unwrap_or_else(PoisonError::into_inner);
+        let forward = self.forward.lock();
         let forward = { forward }.clone();
         if let Some(to) = forward {
             return upcall.forward(&to);
         }
-        self.all().entry(work.number).or_default().push(elapsed());
+        self.ran.lock().entry(work.number).or_default().push(elapsed());
         if work.later {
             let number = self.later.fetch_add(1, Ordering::Relaxed);
             return upcall.later(move |later: Later| {
@@ -164,7 +161,7 @@ impl Adapter for Worker {
                 thread::sleep(ms(100));
             }
             if elapsed() < until {
-                let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut stopped = self.stopped.lock();
                 stopped.insert(work.number, elapsed());
             }
         } else if work.takes > Duration::ZERO {

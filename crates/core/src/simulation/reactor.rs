@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use oxorb_sys::poll::Token;
+use oxorb_sys::sync::Mutex;
 use oxorb_transport::Link;
 
 use super::network::wire;
@@ -28,14 +29,10 @@ enum Source {
 }
 
 impl SimulatedReactor {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the token of a source that is armed and ready. Looks without the lock, as other threads run meanwhile.
     fn first_ready(&self) -> Option<u64> {
         let armed: Vec<_> = {
-            let state = self.state();
+            let state = self.0.lock();
             let armed = state.watched.iter().filter(|(_, (_, armed))| armed.is_some());
             armed.map(|(token, (source, _))| (*token, source.clone())).collect()
         };
@@ -47,18 +44,18 @@ impl SimulatedReactor {
     }
 
     fn has_report(&self) -> bool {
-        let woken = self.state().woken;
+        let woken = self.0.lock().woken;
         woken || self.first_ready().is_some()
     }
 
     /// Returns a report, or that somebody woke this.
     fn look(&self) -> Option<Option<Token>> {
         loop {
-            if std::mem::take(&mut self.state().woken) {
+            if std::mem::take(&mut self.0.lock().woken) {
                 return Some(None);
             }
             let token = self.first_ready()?;
-            let mut state = self.state();
+            let mut state = self.0.lock();
             // Another thread may have taken the report.
             if let Some((_, armed)) = state.watched.get_mut(&token)
                 && let Some(before) = *armed
@@ -73,27 +70,27 @@ impl SimulatedReactor {
 impl Reactor for SimulatedReactor {
     fn add(&self, link: &Arc<dyn Link>, Token(token): Token, armed: Armed) -> io::Result<()> {
         let watched = (Source::Link(Arc::clone(link)), Some(armed));
-        self.state().watched.insert(token, watched);
+        self.0.lock().watched.insert(token, watched);
         wire().touch();
         Ok(())
     }
 
     fn rearm(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()> {
-        if !self.state().watched.contains_key(&token.0) {
+        if !self.0.lock().watched.contains_key(&token.0) {
             return Err(io::ErrorKind::NotFound.into());
         }
         self.add(link, token, armed)
     }
 
     fn disarm(&self, _: &Arc<dyn Link>, Token(token): Token) -> io::Result<()> {
-        if let Some((_, armed)) = self.state().watched.get_mut(&token) {
+        if let Some((_, armed)) = self.0.lock().watched.get_mut(&token) {
             *armed = None;
         }
         Ok(())
     }
 
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         let is_it = |source: &Source| matches!(source, Source::Link(it) if Arc::ptr_eq(it, link));
         let (gone, kept) = std::mem::take(&mut state.watched)
             .into_iter()
@@ -121,7 +118,7 @@ impl Reactor for SimulatedReactor {
     }
 
     fn wake(&self) {
-        self.state().woken = true;
+        self.0.lock().woken = true;
         wire().touch();
     }
 
@@ -132,7 +129,7 @@ impl Reactor for SimulatedReactor {
     fn watch(&self, other: &dyn Reactor, Token(token): Token, how: Watch) -> io::Result<()> {
         let armed = (how == Watch::Arm).then_some(Armed::Once);
         let watched = (Source::Reactor(other.model()), armed);
-        self.state().watched.insert(token, watched);
+        self.0.lock().watched.insert(token, watched);
         wire().touch();
         Ok(())
     }

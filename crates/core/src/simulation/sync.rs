@@ -1,9 +1,11 @@
-//! Locks and condition variables of a world. Threads of no world take the locks as those of `std`.
+//! Locks and condition variables of a world, with the interface of [`oxorb_sys::sync`]. Threads of no world take the
+//! locks as those of `std`.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{self, LockResult, PoisonError, TryLockError, TryLockResult};
 use std::time::Duration;
+
+use oxorb_sys::sync;
 
 use super::world::{Here, here};
 
@@ -17,7 +19,7 @@ impl Waiting {
     }
 
     fn all(&self) -> sync::MutexGuard<'_, Vec<u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn wake_all(&self) {
@@ -38,22 +40,19 @@ impl Waiting {
     }
 
     /// Tries until a lock is free.
-    fn until_free<G>(&self, try_lock: impl Fn() -> TryLockResult<G>) -> LockResult<G> {
+    fn until_free<G>(&self, try_lock: impl Fn() -> Option<G>) -> G {
         let here = here();
         if let Some(here) = &here {
             here.step();
         }
         loop {
-            match try_lock() {
-                Ok(guard) => return Ok(guard),
-                Err(TryLockError::Poisoned(poisoned)) => return Err(poisoned),
-                Err(TryLockError::WouldBlock) => match &here {
-                    Some(here) => {
-                        self.all().push(here.id);
-                        here.wait(None);
-                    }
-                    None => std::thread::yield_now(),
-                },
+            match (try_lock(), &here) {
+                (Some(guard), _) => return guard,
+                (None, Some(here)) => {
+                    self.all().push(here.id);
+                    here.wait(None);
+                }
+                (None, None) => std::thread::yield_now(),
             }
         }
     }
@@ -70,22 +69,12 @@ impl<T> Mutex<T> {
         Mutex { waiting: Waiting::new(), inner: sync::Mutex::new(value) }
     }
 
-    pub(crate) fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let locked = self.waiting.until_free(|| self.inner.try_lock());
-        locked
-            .map(|inner| self.guard(inner))
-            .map_err(|poisoned| PoisonError::new(self.guard(poisoned.into_inner())))
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.guard(self.waiting.until_free(|| self.inner.try_lock()))
     }
 
-    pub(crate) fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        match self.inner.try_lock() {
-            Ok(inner) => Ok(self.guard(inner)),
-            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
-            Err(TryLockError::Poisoned(poisoned)) => {
-                let guard = self.guard(poisoned.into_inner());
-                Err(TryLockError::Poisoned(PoisonError::new(guard)))
-            }
-        }
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+        self.inner.try_lock().map(|inner| self.guard(inner))
     }
 
     fn guard<'a>(&'a self, inner: sync::MutexGuard<'a, T>) -> MutexGuard<'a, T> {
@@ -99,6 +88,7 @@ impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
+/// A lock that is held.
 pub struct MutexGuard<'a, T> {
     inner: Option<sync::MutexGuard<'a, T>>,
     mutex: &'a Mutex<T>,
@@ -125,68 +115,9 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
+/// Where threads wait to be notified.
 #[derive(Default)]
-pub(crate) struct RwLock<T> {
-    waiting: Waiting,
-    inner: sync::RwLock<T>,
-}
-
-impl<T> RwLock<T> {
-    pub(crate) fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        let locked = self.waiting.until_free(|| self.inner.try_read());
-        let guard = |inner| RwLockReadGuard(Some(inner), &self.waiting);
-        locked.map(guard).map_err(|poisoned| PoisonError::new(guard(poisoned.into_inner())))
-    }
-
-    pub(crate) fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let locked = self.waiting.until_free(|| self.inner.try_write());
-        let guard = |inner| RwLockWriteGuard(Some(inner), &self.waiting);
-        locked.map(guard).map_err(|poisoned| PoisonError::new(guard(poisoned.into_inner())))
-    }
-}
-
-pub struct RwLockReadGuard<'a, T>(Option<sync::RwLockReadGuard<'a, T>>, &'a Waiting);
-
-pub struct RwLockWriteGuard<'a, T>(Option<sync::RwLockWriteGuard<'a, T>>, &'a Waiting);
-
-impl<T> Deref for RwLockReadGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.0.as_ref().expect("held until it is dropped")
-    }
-}
-
-impl<T> Deref for RwLockWriteGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.0.as_ref().expect("held until it is dropped")
-    }
-}
-
-impl<T> DerefMut for RwLockWriteGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        self.0.as_mut().expect("held until it is dropped")
-    }
-}
-
-impl<T> Drop for RwLockReadGuard<'_, T> {
-    fn drop(&mut self) {
-        drop(self.0.take());
-        self.1.wake_all();
-    }
-}
-
-impl<T> Drop for RwLockWriteGuard<'_, T> {
-    fn drop(&mut self) {
-        drop(self.0.take());
-        self.1.wake_all();
-    }
-}
-
-#[derive(Default)]
-pub(crate) struct Condvar(Waiting);
+pub struct Condvar(Waiting);
 
 /// Whether a wait ended because its time was over.
 #[derive(Clone, Copy)]
@@ -203,22 +134,18 @@ impl Condvar {
         Condvar(Waiting::new())
     }
 
-    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        self.until(guard, place(), None).1
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.until(guard, place(), None).0
     }
 
     pub(crate) fn wait_timeout<'a, T>(
         &self,
         guard: MutexGuard<'a, T>,
         limit: Duration,
-    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+    ) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
         let here = place();
         let until = here.after(limit);
-        let (woken, locked) = self.until(guard, here, until);
-        let result = WaitTimeoutResult(!woken);
-        locked
-            .map(|guard| (guard, result))
-            .map_err(|poisoned| PoisonError::new((poisoned.into_inner(), result)))
+        self.until(guard, here, until)
     }
 
     fn until<'a, T>(
@@ -226,7 +153,7 @@ impl Condvar {
         guard: MutexGuard<'a, T>,
         here: Here,
         until: Option<u64>,
-    ) -> (bool, LockResult<MutexGuard<'a, T>>) {
+    ) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
         let mutex = guard.mutex;
         self.0.all().push(here.id);
         drop(guard);
@@ -234,7 +161,7 @@ impl Condvar {
         if !woken {
             self.0.all().retain(|id| *id != here.id);
         }
-        (woken, mutex.lock())
+        (mutex.lock(), WaitTimeoutResult(!woken))
     }
 
     pub(crate) fn notify_one(&self) {

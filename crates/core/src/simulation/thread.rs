@@ -1,8 +1,10 @@
 //! Threads of a world.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use oxorb_sys::sync::Mutex;
 
 pub(crate) use std::thread::Result;
 
@@ -17,7 +19,7 @@ pub(crate) struct JoinHandle<T> {
 impl<T> JoinHandle<T> {
     pub(crate) fn join(self) -> Result<T> {
         place().join(self.id);
-        let mut result = self.result.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut result = self.result.lock();
         result.take().expect("the thread has ended")
     }
 }
@@ -52,7 +54,7 @@ pub(super) fn named<T: Send + 'static>(
     let here = place();
     let id = here.world.start(name.into(), move || {
         let ended = caught(work);
-        *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(ended);
+        *kept.lock() = Some(ended);
     });
     here.step();
     Ok(JoinHandle { id, result })

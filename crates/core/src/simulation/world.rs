@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
 use super::network::Wire;
 use super::{Random, caught, words};
@@ -136,8 +138,7 @@ impl World {
                     _ => result,
                 };
             }
-            let waited = world.ended.wait_timeout(state, PATIENCE);
-            let (again, late) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (again, late) = world.ended.wait_timeout(state, PATIENCE);
             state = again;
             if late.timed_out() && state.result.is_none() {
                 let steps = state.steps;
@@ -148,7 +149,7 @@ impl World {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Returns the world's network.
@@ -267,7 +268,7 @@ impl Here {
     fn await_turn(&self, mut state: MutexGuard<'_, State>) {
         let turn = Arc::clone(&state.threads[&self.id].turn);
         while state.running != Some(self.id) {
-            state = turn.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = turn.wait(state);
         }
     }
 

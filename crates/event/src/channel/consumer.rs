@@ -1,10 +1,11 @@
 //! Connected consumers: filter, timers, and the queue if there is one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb_delivery::{Cause, Counts, Timer};
+use oxorb_sys::sync::Mutex;
 
 use super::dispatch::ConsumerQueue;
 use super::encoded::Outgoing;
@@ -102,10 +103,7 @@ impl Connected {
     /// Returns the events that conjunctions dropped because they had too much.
     pub(super) fn uncollected(&self) -> u64 {
         let progress = self.progress.as_ref();
-        progress.map_or(0, |progress| {
-            let progress = progress.lock();
-            progress.unwrap_or_else(PoisonError::into_inner).dropped()
-        })
+        progress.map_or(0, |progress| progress.lock().dropped())
     }
 
     /// Returns what its queue counts; nothing without one.
@@ -155,7 +153,7 @@ impl Connected {
             None => Matched::No,
             Some(progress) => {
                 // A panic within leaves a progress that is merely incomplete.
-                let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut progress = progress.lock();
                 self.program.advance(trigger, &mut progress)
             }
         };

@@ -1,10 +1,12 @@
 //! Threads that do something from time to time: ask peers whether they still are, or for another schedule.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use oxorb_sys::sync::{Condvar, Mutex};
 
 /// The rounds of one channel.
 #[derive(Default)]
@@ -42,15 +44,14 @@ impl Rounds {
 
     /// Ends the rounds, after the one that runs.
     pub(super) fn stop(&self) {
-        *self.stopped.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.stopped.lock() = true;
         self.changed.notify_all();
     }
 
     /// Waits; returns `false` when the rounds end meanwhile.
     fn wait(&self, period: Duration) -> bool {
-        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.changed.wait_timeout_while(stopped, period, |stopped| !*stopped);
-        let (stopped, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let stopped = self.stopped.lock();
+        let (stopped, _) = self.changed.wait_timeout_while(stopped, period, |stopped| !*stopped);
         !*stopped
     }
 }

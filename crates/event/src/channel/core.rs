@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::{Interface, SystemException, SystemExceptionKind};
 use oxorb_delivery::{Beyond, Dispatcher, Monotonic, Qos, Rate, Timer, Timers};
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use super::consumer::Connected;
 use super::control::Rounds;
@@ -331,7 +332,7 @@ impl Core {
             return Ok(Vec::new());
         }
         let limit = self.options.limits.timers;
-        let mut timers = self.timers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut timers = self.timers.lock();
         let timers = match &mut *timers {
             Some(timers) => timers,
             none => {
@@ -378,7 +379,7 @@ impl Core {
     }
 
     fn lock(&self) -> MutexGuard<'_, Members> {
-        self.members.lock().unwrap_or_else(PoisonError::into_inner)
+        self.members.lock()
     }
 
     /// Tells suppliers and observers that a consumer came or went; observers are not told of gateways.
@@ -588,7 +589,7 @@ fn side_by_side(calls: Calls, limit: Duration) {
     let end = Instant::now() + limit;
     let threads = calls.len().min(SIDE_BY_SIDE);
     let calls = Mutex::new(calls.into_iter());
-    let next = || calls.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let next = || calls.lock().next();
     let work = || {
         while let Some(call) = next() {
             if Instant::now() < end {

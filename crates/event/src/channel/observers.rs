@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use super::options::ChannelOptions;
 use crate::event_type;
@@ -68,7 +70,7 @@ impl Observers {
         listed: &impl Listed,
         options: &ChannelOptions,
     ) -> Option<u32> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if state.all.len() >= options.limits.observers {
             return None;
         }
@@ -82,20 +84,20 @@ impl Observers {
 
     /// Forgets an observer; `false` if there is none with this handle.
     pub(super) fn remove(&self, handle: u32) -> bool {
-        self.lock().all.remove(&handle).is_some()
+        self.state.lock().all.remove(&handle).is_some()
     }
 
     pub(super) fn clear(&self) {
-        self.lock().all.clear();
+        self.state.lock().all.clear();
     }
 
     pub(super) fn len(&self) -> usize {
-        self.lock().all.len()
+        self.state.lock().all.len()
     }
 
     /// Tells all observers what there is now.
     pub(super) fn tell(&self, change: Change, listed: &impl Listed) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for watched in state.all.values_mut() {
             watched.due[change as usize] = true;
         }
@@ -126,12 +128,8 @@ impl Observers {
                     watcher.tell_publications(publications);
                 }
             }
-            state = self.lock();
+            state = self.state.lock();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -2,8 +2,10 @@
 //! before them or not.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+
+use oxorb_sys::sync::Mutex;
 
 use super::consumer::{Connected, Parts};
 use super::core::Core;
@@ -104,7 +106,7 @@ impl ConsumerProxy {
             suspended: Arc::clone(&self.suspended),
             collected: options.limits.collected,
         }));
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let before = match &*state {
             State::Idle => None,
             State::Connected(before) if options.consumer_reconnect => Some(Arc::clone(before)),
@@ -152,7 +154,7 @@ impl ConsumerProxy {
     }
 
     pub(super) fn connected(&self) -> Option<Arc<Connected>> {
-        lock(&self.state).connected().cloned()
+        self.state.lock().connected().cloned()
     }
 
     pub(super) fn is_connected(&self) -> bool {
@@ -172,8 +174,8 @@ impl ConsumerProxy {
 
     /// Returns the consumer that was connected, for which no more events are.
     pub(super) fn close(&self) -> Option<Arc<Connected>> {
-        let before = std::mem::replace(&mut *lock(&self.state), State::Ended);
-        if let Some(at_end) = lock(&self.at_end).take() {
+        let before = std::mem::replace(&mut *self.state.lock(), State::Ended);
+        if let Some(at_end) = self.at_end.lock().take() {
             at_end();
         }
         let connected = before.into_connected()?;
@@ -182,7 +184,7 @@ impl ConsumerProxy {
 
     /// Calls `at_end` once, when the connection ends.
     pub(crate) fn at_end(&self, at_end: impl FnOnce() + Send + 'static) {
-        *lock(&self.at_end) = Some(Box::new(at_end));
+        *self.at_end.lock() = Some(Box::new(at_end));
     }
 }
 
@@ -215,7 +217,7 @@ impl SupplierProxy {
         let is_nil = matches!(supplier, Supplier::Nil);
         let supplier = Supplying::new(self.number, supplier, qos.clone(), options);
         let supplier = Arc::new(supplier.limited(self.core.rate(qos)));
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let before = match &*state {
             State::Idle => None,
             State::Connected(before) if options.supplier_reconnect => {
@@ -328,7 +330,7 @@ impl SupplierProxy {
 
     /// Returns whom events concern at present: what was found out before, unless a consumer came or went.
     fn routes(&self) -> Option<Arc<Routes>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let State::Connected(pushing) = &mut *state else {
             return None;
         };
@@ -353,7 +355,7 @@ impl SupplierProxy {
 
     /// Keeps the supplier's events from a consumer, from the next push on.
     pub(super) fn keep_from(&self, consumer: u64) {
-        if let State::Connected(pushing) = &mut *lock(&self.state) {
+        if let State::Connected(pushing) = &mut *self.state.lock() {
             pushing.supplier.keep_from(consumer);
             // Routes are made anew.
             pushing.generation = 0;
@@ -361,7 +363,7 @@ impl SupplierProxy {
     }
 
     pub(super) fn connected(&self) -> Option<Arc<Supplying>> {
-        let state = lock(&self.state);
+        let state = self.state.lock();
         state.connected().map(|pushing| Arc::clone(&pushing.supplier))
     }
 
@@ -404,7 +406,7 @@ impl SupplierProxy {
     /// Ends the proxy, unless a supplier is connected that `may` not be disconnected. Returns the supplier that was
     /// connected, if it had not ended before.
     fn close_if(&self, may: impl FnOnce(&Pushing) -> bool) -> Option<Arc<Supplying>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let State::Connected(pushing) = &*state
             && !may(pushing)
         {
@@ -412,7 +414,7 @@ impl SupplierProxy {
         }
         let before = std::mem::replace(&mut *state, State::Ended);
         drop(state);
-        if let Some(at_end) = lock(&self.at_end).take() {
+        if let Some(at_end) = self.at_end.lock().take() {
             at_end();
         }
         let supplier = before.into_connected()?.supplier;
@@ -421,7 +423,7 @@ impl SupplierProxy {
 
     /// Calls `at_end` once, when the connection ends.
     pub(crate) fn at_end(&self, at_end: impl FnOnce() + Send + 'static) {
-        *lock(&self.at_end) = Some(Box::new(at_end));
+        *self.at_end.lock() = Some(Box::new(at_end));
     }
 }
 
@@ -465,9 +467,4 @@ fn check_periods(dependencies: &[Dependency], least: Duration) -> Result<(), Fil
             },
         }),
     }
-}
-
-/// Locks a mutex whether it is poisoned or not: no code under these locks leaves half a change.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,12 @@
 //! Suppliers: publications, and the consumers that they concern.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb_delivery::{Meter, Rate};
+use oxorb_sys::sync::Mutex;
 
 use super::consumer::Connected;
 use super::options::ChannelOptions;
@@ -95,7 +96,7 @@ impl Supplying {
         if !matches!(self.supplier, Supplier::Nil) {
             return None;
         }
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut heard = self.heard.lock();
         if heard.0 != events {
             *heard = (events, now);
         }

@@ -1,12 +1,13 @@
 //! Target of a consumer's events, whichever thread brings them.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb::{CompletionStatus, Histogram, Interface, SystemException, SystemExceptionKind, minor};
 use oxorb_delivery::{Outcome, Release, Sink};
+use oxorb_sys::sync::Mutex;
 
 use super::encoded::Octets;
 use super::notice::Released;
@@ -197,7 +198,7 @@ impl Queued {
         let Pushed::Failed(why) = pushed else {
             return None;
         };
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        *self.last.lock() = why;
         Some(Outcome::Failed)
     }
 }
@@ -225,7 +226,7 @@ impl Sink<Arc<Set>> for Queued {
     fn released(&self, why: Release) {
         (self.release)(match why {
             Release::Failures(count) => {
-                let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+                let last = self.last.lock();
                 Released::Failures(count, *last)
             }
             _ => Released::Gone,

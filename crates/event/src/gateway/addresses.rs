@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb::{CompletionStatus, Interface as _, SystemException, SystemExceptionKind};
+use oxorb_sys::sync::Mutex;
 
 use super::Destinations;
 use crate::rtec_event_comm::EventHeader;
@@ -63,7 +63,7 @@ impl AskedAddresses {
 
     pub(super) fn of(&self, header: &EventHeader) -> Option<SocketAddr> {
         let key = (header.r#type, header.source);
-        let all = self.known();
+        let all = self.known.lock();
         let (known, silent) = (all.answers.get(&key).copied(), all.silent);
         drop(all);
         let asked = Instant::now();
@@ -77,7 +77,7 @@ impl AskedAddresses {
             return before;
         }
         let answer = self.ask(header);
-        let mut all = self.known();
+        let mut all = self.known.lock();
         all.silent = match &answer {
             Err(why) if is_silence(why.kind) => Some(Instant::now()),
             _ => None,
@@ -106,10 +106,6 @@ impl AskedAddresses {
             }
             Err(why) => Err(why),
         }
-    }
-
-    fn known(&self) -> MutexGuard<'_, All> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

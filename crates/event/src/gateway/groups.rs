@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+
+use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
 use super::iiop::asked_for;
 use super::{Destinations, GatewayError, ReceiverOptions, ReceiverStatistics, UdpReceiver};
@@ -155,16 +157,14 @@ impl fmt::Debug for GroupReceiver {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing that is done under the lock leaves half a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn run(&self) {
         loop {
             let state = self.lock();
             let idle = |state: &mut State| !(state.stopped || state.is_new);
-            let waited = self.changed.wait_timeout_while(state, self.options.period, idle);
-            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (mut state, _) = self.changed.wait_timeout_while(state, self.options.period, idle);
             state.is_new = false;
             if state.stopped {
                 let groups = std::mem::take(&mut state.groups);

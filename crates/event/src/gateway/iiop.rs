@@ -4,11 +4,12 @@ mod links;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use oxorb::{Interface as _, Orb, SystemException};
+use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
 use super::GatewayError;
 use crate::Key;
@@ -150,7 +151,7 @@ impl IiopGateway {
             counts: Counts::default(),
         });
         for servant in &servants {
-            *servant.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(&inner);
+            *servant.0.lock() = Arc::downgrade(&inner);
         }
         let run = {
             let (inner, orb) = (Arc::clone(&inner), orb.clone());
@@ -204,8 +205,7 @@ impl std::fmt::Debug for IiopGateway {
 
 impl Inner {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing that is done under the lock leaves half a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Keeps the gateway connected until it is dropped.
@@ -215,8 +215,7 @@ impl Inner {
             self.attend(&mut watch);
             let state = self.lock();
             let idle = |state: &mut State| !(state.stopped || state.is_new || state.over);
-            let waited = self.changed.wait_timeout_while(state, self.options.period, idle);
-            let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (state, _) = self.changed.wait_timeout_while(state, self.options.period, idle);
             let stopped = state.stopped;
             drop(state);
             if stopped {
@@ -336,7 +335,7 @@ struct Servant(Mutex<Weak<Inner>>);
 
 impl Servant {
     fn inner(&self) -> Option<Arc<Inner>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).upgrade()
+        self.0.lock().upgrade()
     }
 }
 

@@ -5,11 +5,12 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::ops::AddAssign;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use oxorb_sys::sync::Mutex;
 use rustix::net::{AddressFamily, SocketType, bind, socket, sockopt};
 
 use super::datagram::{self, MOST_MTU};
@@ -192,7 +193,7 @@ impl UdpReceiver {
             undecodable: receiving.undecodable.load(Relaxed),
             events: receiving.events.load(Relaxed),
             refused: receiving.refused.load(Relaxed),
-            messages: *receiving.messages.lock().unwrap_or_else(PoisonError::into_inner),
+            messages: *receiving.messages.lock(),
         }
     }
 }
@@ -258,7 +259,7 @@ impl Receiving {
                 // Such as what ICMP tells of datagrams that nobody sends from here.
                 Err(_) => thread::sleep(ROUND),
             }
-            *self.messages.lock().unwrap_or_else(PoisonError::into_inner) = reassembly.counts();
+            *self.messages.lock() = reassembly.counts();
         }
     }
 

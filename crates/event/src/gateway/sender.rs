@@ -3,10 +3,11 @@
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use oxorb_sys::sync::Mutex;
 use rustix::net::sockopt;
 
 use super::datagram::{LEAST_MTU, MOST_MTU, split};
@@ -227,7 +228,7 @@ impl PushConsumer for Sending {
 impl Sending {
     fn send(&self, event: &Event, to: SocketAddr) -> io::Result<()> {
         // What a panic leaves is written anew.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let State { next, message, datagram } = &mut *state;
         payload::write(event, message).map_err(io::Error::other)?;
         let number = *next;

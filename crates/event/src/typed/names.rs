@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
+
+use oxorb_sys::sync::Mutex;
 
 use crate::Filter;
 use crate::event_type::UNDEFINED;
@@ -64,12 +65,12 @@ impl Names {
 
     /// Returns the name of a type that was used in this process.
     pub fn name_of_type(&self, event_type: i32) -> Option<String> {
-        lock(&self.types).get(&event_type).cloned()
+        self.types.lock().get(&event_type).cloned()
     }
 
     /// Returns the name of a source that was used in this process.
     pub fn name_of_source(&self, source: i32) -> Option<String> {
-        lock(&self.sources).get(&source).cloned()
+        self.sources.lock().get(&source).cloned()
     }
 }
 
@@ -79,7 +80,7 @@ fn keep(
     first: i32,
 ) -> Result<i32, NameCollision> {
     let number = number(name, first);
-    let mut names = lock(names);
+    let mut names = names.lock();
     let full = names.len() >= MOST;
     match names.get(&number) {
         Some(known) if known == name => Ok(number),
@@ -99,10 +100,6 @@ fn number(name: &str, first: i32) -> i32 {
     }
     let room = i32::MAX.unsigned_abs() - first.unsigned_abs();
     first + (hash % room).cast_signed()
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A name whose number stands for another name already.

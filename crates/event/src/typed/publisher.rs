@@ -2,9 +2,9 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::{Mutex, TryLockError};
 
 use oxorb::{SystemException, cdr};
+use oxorb_sys::sync::Mutex;
 
 use super::join::{Channel, JoinError, SupplierEnd};
 use crate::rtec_event_comm::{Event, EventHeader};
@@ -65,9 +65,8 @@ impl<T: cdr::Encode> Publisher<T> {
     pub fn publish(&self, value: &T) -> Result<(), PublishError> {
         // Another thread, or a consumer that publishes from within, takes an event of its own.
         match self.event.try_lock() {
-            Ok(mut event) => self.send(&mut event, value),
-            Err(TryLockError::Poisoned(event)) => self.send(&mut event.into_inner(), value),
-            Err(TryLockError::WouldBlock) => self.send(&mut Event::default(), value),
+            Some(mut event) => self.send(&mut event, value),
+            None => self.send(&mut Event::default(), value),
         }
     }
 

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use oxorb::{SystemException, cdr};
+use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
 use super::join::{Channel, ConsumerEnd, JoinError};
 use crate::rtec_event_comm::{Event, EventHeader, PushConsumer};
@@ -111,8 +112,7 @@ impl<T> Subscriber<T> {
     /// Returns the next value; `None`: none came in time, or none will come.
     pub fn recv_timeout(&self, limit: Duration) -> Option<Sample<T>> {
         let none = |state: &mut State<T>| state.waiting.is_empty() && !state.ended;
-        let waited = self.queue.changed.wait_timeout_while(self.queue.lock(), limit, none);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut state, _) = self.queue.changed.wait_timeout_while(self.queue.lock(), limit, none);
         state.waiting.pop_front()
     }
 
@@ -158,8 +158,7 @@ impl<T> Iterator for Iter<'_, T> {
     fn next(&mut self) -> Option<Sample<T>> {
         let queue = &self.0.queue;
         let none = |state: &mut State<T>| state.waiting.is_empty() && !state.ended;
-        let waited = queue.changed.wait_while(queue.lock(), none);
-        waited.unwrap_or_else(PoisonError::into_inner).waiting.pop_front()
+        queue.changed.wait_while(queue.lock(), none).waiting.pop_front()
     }
 }
 
@@ -291,7 +290,7 @@ impl<T> Queue<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn wake(&self, mut state: MutexGuard<'_, State<T>>) {

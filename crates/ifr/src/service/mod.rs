@@ -11,12 +11,13 @@ mod text;
 mod value;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use oxorb::{
     CompletionStatus, IdAssignment, IdUniqueness, Interface, Lifespan, ObjectId, ObjectRef, Orb,
     Poa, Policies, Servant, ServedBy, Shape, SystemException, TypeCode, escape, minor,
 };
+use oxorb_sys::sync::Mutex;
 
 use crate::corba::*;
 use crate::{EntryId, Error, INITIAL_NAME, Kind, Repository};
@@ -78,7 +79,7 @@ impl Served {
     /// # Errors
     /// [`Error::Poa`], when the ORB was shut down.
     pub fn replace(&self, repository: Repository) -> Result<(), Error> {
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut active = self.active.lock();
         exchange(&self.poa, &mut active, repository)?;
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Refusal of operations that would change the repository, with an exception that says why.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use oxorb::{Outcome, Servant, SystemException, Upcall};
+use oxorb_sys::sync::RwLock;
 
 use super::{INDESTRUCTIBLE, READ_ONLY};
 
@@ -23,11 +24,11 @@ impl ReadOnly {
 
     /// Serves by another servant, of the same kind, from now on.
     pub(super) fn replace(&self, servant: Arc<dyn Servant>) {
-        *self.servant.write().unwrap_or_else(PoisonError::into_inner) = servant;
+        *self.servant.write() = servant;
     }
 
     fn servant(&self) -> Arc<dyn Servant> {
-        Arc::clone(&self.servant.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.servant.read())
     }
 }
 

@@ -1,13 +1,14 @@
 //! Types of IDL to type codes.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 
 use oxorb_cdr::{Label, TypeCode, ValueModifier, Visibility};
 use oxorb_idl::model::{
     Basic, Case, Def, DefId, DefKind, Enum, Field, InterfaceKind, Model, Type, Value, ValueKind,
     ValueType,
 };
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use crate::types::Unsupported;
 
@@ -103,7 +104,7 @@ impl Types {
     }
 
     fn made(&self) -> MutexGuard<'_, HashMap<DefId, TypeCode>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+        self.made.lock()
     }
 }
 

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use oxorb_core::lock::Mutex;
 use oxorb_core::{Interface, ObjectRef, Orb};
 use oxorb_deploy::Place;
 use oxorb_deploy::plan::{Connection, Plan};
@@ -20,7 +21,6 @@ use oxorb_deploy::rtcad::ServerResources;
 use oxorb_poa::Poa;
 
 use crate::idl::ox_deployment as idl;
-use crate::lock::Mutex;
 use crate::part::{instance_elsewhere, stands_for_process};
 use crate::resources::resources_of;
 use crate::{Implementations, LaunchError};

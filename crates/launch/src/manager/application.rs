@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_core::Interface as _;
+use oxorb_core::lock::Mutex;
 use oxorb_deploy::plan::Plan;
 use oxorb_sys::process::{Child, End};
 
@@ -17,7 +18,6 @@ use super::together::{Gate, Pass, together};
 use super::trouble::Trouble;
 use crate::idl::deployment::{Connection, Property};
 use crate::idl::ox_deployment::{ProcessState, ProcessStatus};
-use crate::lock::Mutex;
 use crate::wire;
 
 /// The part of a plan that runs on one node.

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use oxorb_core::Interface as _;
+use oxorb_core::lock::Mutex;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 use oxorb_sys::process::End;
 
 use crate::idl::dance::{LocalityManagerActivator, LocalityManagerRef};
 use crate::idl::deployment::Property;
 use crate::idl::ox_deployment::LocalityRef;
-use crate::lock::Mutex;
 
 /// Fate of a process that was started.
 pub(super) enum News {

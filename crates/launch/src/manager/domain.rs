@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
+use oxorb_core::lock::{Condvar, Mutex};
 use oxorb_core::{Interface as _, ThreadPurpose};
 use oxorb_deploy::plan::Plan;
 use oxorb_poa::Poa;
@@ -21,7 +22,6 @@ use super::{execution::Lookup, property};
 use crate::idl::deployment as d;
 use crate::idl::deployment::Connection;
 use crate::idl::ox_deployment as ox;
-use crate::lock::Mutex;
 use crate::wire;
 
 /// Plan, as its execution manager sees it.
@@ -386,8 +386,7 @@ impl Domain {
     pub(super) fn wait_for_end(&self) {
         let mut state = self.state.lock();
         while state.phase != Phase::Ended {
-            let woken = self.changed.wait_timeout(state, self.settings.node_timeout);
-            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, self.settings.node_timeout).0;
         }
     }
 

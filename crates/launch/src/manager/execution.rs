@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use oxorb_core::ThreadPurpose;
+use oxorb_core::lock::Mutex;
 use oxorb_deploy::Severity;
 use oxorb_deploy::check::{Input, check};
 use oxorb_deploy::plan::Plan;
@@ -26,7 +27,6 @@ use crate::idl::deployment::application_manager::{DestroyApplicationError, Start
 use crate::idl::deployment::execution_manager::{DestroyManagerError, PreparePlanError};
 use crate::idl::ox_deployment as ox;
 use crate::idl::ox_deployment::domain_application_manager::RedeployError;
-use crate::lock::Mutex;
 use crate::wire;
 
 /// Key of an execution manager, as DAnCE has it: `corbaloc::HOST:PORT/ExecutionManager`.

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Condvar, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use oxorb_core::lock::{Condvar, Mutex};
 use oxorb_core::{Interface as _, ObjectRef, ThreadPurpose};
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::processes;
@@ -26,7 +27,6 @@ use crate::idl::deployment::application_manager::{DestroyApplicationError, Start
 use crate::idl::deployment::node_manager::{DestroyManagerError, PreparePlanError};
 use crate::idl::ox_deployment as ox;
 use crate::idl::ox_deployment::node_application_manager::{RedeployError, RestartError};
-use crate::lock::Mutex;
 use crate::wire;
 
 /// Property of a plan: milliseconds for which node managers keep it without being asked to.
@@ -268,8 +268,7 @@ fn watch(inner: &Weak<Inner>) {
         if plans.is_closed {
             return;
         }
-        let woken = inner.changed.wait_timeout(plans, LOOK);
-        let mut plans = woken.unwrap_or_else(PoisonError::into_inner).0;
+        let mut plans = inner.changed.wait_timeout(plans, LOOK).0;
         let now = Instant::now();
         let expired: Vec<ObjectId> = plans
             .by_reference

@@ -1,6 +1,6 @@
 //! Keeps a plan on one node: a thread renews its lease there and does nothing else, so that no other step delays it.
 
-use std::sync::{PoisonError, Weak};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use oxorb_core::Interface as _;
@@ -117,8 +117,7 @@ impl Domain {
             if left.is_zero() {
                 return true;
             }
-            let woken = self.changed.wait_timeout(state, left);
-            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, left).0;
         }
         false
     }

@@ -1,7 +1,7 @@
 //! Steward of a launched plan: notices what ends on its nodes, and starts it again.
 
 use std::collections::BTreeSet;
-use std::sync::{PoisonError, Weak};
+use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use oxorb_core::Interface as _;
@@ -45,8 +45,7 @@ pub(super) fn watch(domain: &Weak<Domain>) {
             if left.is_zero() {
                 break;
             }
-            let woken = domain.changed.wait_timeout(state, left);
-            state = woken.unwrap_or_else(PoisonError::into_inner).0;
+            state = domain.changed.wait_timeout(state, left).0;
         }
     }
 }

@@ -1,10 +1,9 @@
 //! Steps on several processes or nodes at a time, and operations of which one runs at a time.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::lock::Mutex;
+use oxorb_core::lock::{Condvar, Mutex};
 
 /// Threads that work on one step.
 const THREADS: usize = 16;
@@ -59,8 +58,7 @@ impl Gate {
             if left.is_zero() {
                 return None;
             }
-            let woken = self.freed.wait_timeout(is_taken, left);
-            is_taken = woken.unwrap_or_else(PoisonError::into_inner).0;
+            is_taken = self.freed.wait_timeout(is_taken, left).0;
         }
         *is_taken = true;
         Some(Pass(self))

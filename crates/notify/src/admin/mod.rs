@@ -4,9 +4,10 @@ mod consumers;
 mod suppliers;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb::{Any, DelegatesTo, Interface as _, Orb, Ref, SystemException};
+use oxorb_sys::sync::Mutex;
 
 use crate::channel::Channel;
 use crate::cos_notification::QoSAdmin;
@@ -127,17 +128,13 @@ impl<P> Admin<P> {
         self.me.upgrade().ok_or(GONE)
     }
 
-    fn proxies(&self) -> MutexGuard<'_, Proxies<P>> {
-        self.proxies.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn proxy(&self, id: i32) -> Option<Arc<P>> {
-        self.proxies().by_id.get(&id).cloned()
+        self.proxies.lock().by_id.get(&id).cloned()
     }
 
     /// Adds a proxy, unless the admin has ended.
     pub(crate) fn add(&self, id: i32, proxy: &Arc<P>) -> Result<(), SystemException> {
-        let mut proxies = self.proxies();
+        let mut proxies = self.proxies.lock();
         match proxies.ended {
             true => Err(GONE),
             false => {
@@ -148,16 +145,16 @@ impl<P> Admin<P> {
     }
 
     pub(crate) fn forget(&self, id: i32) {
-        self.proxies().by_id.remove(&id);
+        self.proxies.lock().by_id.remove(&id);
     }
 
     pub(crate) fn all(&self) -> Vec<Arc<P>> {
-        self.proxies().by_id.values().cloned().collect()
+        self.proxies.lock().by_id.values().cloned().collect()
     }
 
     /// Takes no more proxies; returns those that there are.
     fn close(&self) -> Vec<Arc<P>> {
-        self.proxies().ended = true;
+        self.proxies.lock().ended = true;
         self.all()
     }
 

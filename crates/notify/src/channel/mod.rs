@@ -5,11 +5,12 @@ mod servant;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use oxorb::{Interface as _, Ref, SystemException, minor};
 use oxorb_delivery::{Counts, Dispatcher};
+use oxorb_sys::sync::{Mutex, RwLock};
 
 use crate::admin::{Admin, ConsumerAdmin, SupplierAdmin};
 use crate::cos_notification::EventType;
@@ -145,7 +146,7 @@ impl Channel {
         &self,
         operator: InterFilterGroupOperator,
     ) -> Result<Arc<ConsumerAdmin>, SystemException> {
-        let mut admins = self.admins();
+        let mut admins = self.admins.lock();
         self.check_admins(&admins)?;
         let admin = self.make_admin(&admins, operator, false)?;
         admins.consumers.insert(admin.id, Arc::clone(&admin));
@@ -156,7 +157,7 @@ impl Channel {
 
     /// Returns the default admin of consumers, made when it is first asked for.
     pub(crate) fn default_consumers(&self) -> Result<Arc<ConsumerAdmin>, SystemException> {
-        let mut admins = self.admins();
+        let mut admins = self.admins.lock();
         let id = admins.default_consumers;
         if let Some(admin) = id.and_then(|id| admins.consumers.get(&id)) {
             return Ok(Arc::clone(admin));
@@ -174,7 +175,7 @@ impl Channel {
         &self,
         operator: InterFilterGroupOperator,
     ) -> Result<Arc<SupplierAdmin>, SystemException> {
-        let mut admins = self.admins();
+        let mut admins = self.admins.lock();
         self.check_admins(&admins)?;
         let admin = self.make_admin(&admins, operator, false)?;
         admins.suppliers.insert(admin.id, Arc::clone(&admin));
@@ -185,7 +186,7 @@ impl Channel {
 
     /// Returns the default admin of suppliers, made when it is first asked for.
     pub(crate) fn default_suppliers(&self) -> Result<Arc<SupplierAdmin>, SystemException> {
-        let mut admins = self.admins();
+        let mut admins = self.admins.lock();
         let id = admins.default_suppliers;
         if let Some(admin) = id.and_then(|id| admins.suppliers.get(&id)) {
             return Ok(Arc::clone(admin));
@@ -206,12 +207,8 @@ impl Channel {
         })
     }
 
-    fn admins(&self) -> MutexGuard<'_, Admins> {
-        self.admins.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(crate) fn forget_admin(&self, id: i32) {
-        let mut admins = self.admins();
+        let mut admins = self.admins.lock();
         admins.consumers.remove(&id);
         admins.suppliers.remove(&id);
     }
@@ -287,7 +284,7 @@ impl Channel {
 
     /// Adds a connected proxy, unless it has ended meanwhile.
     pub(crate) fn add_route(&self, proxy: Arc<ProxySupplier>) {
-        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        let mut routes = self.routes.write();
         // Who ends it removes it later, with the same lock.
         if !proxy.is_connected() {
             return;
@@ -299,7 +296,7 @@ impl Channel {
     }
 
     pub(crate) fn remove_route(&self, id: i32) {
-        let mut routes = self.routes.write().unwrap_or_else(PoisonError::into_inner);
+        let mut routes = self.routes.write();
         *routes = routes.iter().filter(|one| one.id != id).cloned().collect();
         let changed = self.subscribed.leave(id);
         drop(routes);
@@ -308,7 +305,7 @@ impl Channel {
 
     /// Adds a connected proxy, unless it has ended meanwhile.
     pub(crate) fn add_source(&self, proxy: Arc<ProxyConsumer>) {
-        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources.write();
         // Who ends it removes it later, with the same lock.
         if !proxy.is_connected() {
             return;
@@ -320,7 +317,7 @@ impl Channel {
     }
 
     pub(crate) fn remove_source(&self, id: i32) {
-        let mut sources = self.sources.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sources = self.sources.write();
         *sources = sources.iter().filter(|one| one.id != id).cloned().collect();
         let changed = self.offered.leave(id);
         drop(sources);
@@ -328,11 +325,11 @@ impl Channel {
     }
 
     fn routes(&self) -> Arc<[Arc<ProxySupplier>]> {
-        Arc::clone(&self.routes.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.routes.read())
     }
 
     fn sources(&self) -> Arc<[Arc<ProxyConsumer>]> {
-        Arc::clone(&self.sources.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.sources.read())
     }
 
     /// Follows a changed subscription.
@@ -396,7 +393,7 @@ impl Channel {
 
     /// Ends the channel and all that belongs to it; connected peers are called.
     pub(crate) fn end(&self) -> Result<(), SystemException> {
-        let mut admins = self.admins();
+        let mut admins = self.admins.lock();
         if std::mem::replace(&mut admins.ended, true) {
             return Err(GONE);
         }
@@ -444,7 +441,7 @@ impl Hosted for Channel {
 
     fn stop(&self, limit: Duration) {
         self.dispatcher.shut_down(limit);
-        self.admins().ended = true;
+        self.admins.lock().ended = true;
         self.sources().iter().for_each(|source| source.end(false));
     }
 }
@@ -461,7 +458,7 @@ impl Owner for Channel {
         let keeper = service.keeper.as_ref();
         let keeps = self.is_persistent();
         if self.saved.save(keeper, place, keeps, || Ok(self.row()))? {
-            let admins = self.admins();
+            let admins = self.admins.lock();
             let consumers: Vec<_> = admins.consumers.values().cloned().collect();
             let suppliers: Vec<_> = admins.suppliers.values().cloned().collect();
             drop(admins);

@@ -63,7 +63,7 @@ impl Channel {
         let is_default = row.is_default;
         if row.consumers {
             let admin: Arc<ConsumerAdmin> = Admin::create(service, self, id, operator, is_default)?;
-            let mut admins = self.admins();
+            let mut admins = self.admins.lock();
             if is_default {
                 admins.default_consumers = Some(id);
             }
@@ -72,7 +72,7 @@ impl Channel {
             return admin.restore(orb, &row.has);
         }
         let admin: Arc<SupplierAdmin> = Admin::create(service, self, id, operator, is_default)?;
-        let mut admins = self.admins();
+        let mut admins = self.admins.lock();
         if is_default {
             admins.default_suppliers = Some(id);
         }
@@ -82,11 +82,11 @@ impl Channel {
     }
 
     pub(crate) fn consumer_admin(&self, id: i32) -> Option<Arc<ConsumerAdmin>> {
-        self.admins().consumers.get(&id).cloned()
+        self.admins.lock().consumers.get(&id).cloned()
     }
 
     pub(crate) fn supplier_admin(&self, id: i32) -> Option<Arc<SupplierAdmin>> {
-        self.admins().suppliers.get(&id).cloned()
+        self.admins.lock().suppliers.get(&id).cloned()
     }
 
     pub(crate) fn has_store(&self) -> bool {

@@ -97,7 +97,7 @@ impl EventChannel for Channel {
         if id == 0 {
             return Ok(self.default_consumer_admin()?);
         }
-        let found = self.admins().consumers.get(&id).cloned();
+        let found = self.admins.lock().consumers.get(&id).cloned();
         Ok(Some(found.ok_or(AdminNotFound {})?.consumer_reference()?))
     }
 
@@ -108,15 +108,15 @@ impl EventChannel for Channel {
         if id == 0 {
             return Ok(self.default_supplier_admin()?);
         }
-        let found = self.admins().suppliers.get(&id).cloned();
+        let found = self.admins.lock().suppliers.get(&id).cloned();
         Ok(Some(found.ok_or(AdminNotFound {})?.supplier_reference()?))
     }
 
     fn get_all_consumeradmins(&self) -> oxorb::Result<Cow<'_, [i32]>> {
-        Ok(self.admins().consumers.keys().copied().collect())
+        Ok(self.admins.lock().consumers.keys().copied().collect())
     }
 
     fn get_all_supplieradmins(&self) -> oxorb::Result<Cow<'_, [i32]>> {
-        Ok(self.admins().suppliers.keys().copied().collect())
+        Ok(self.admins.lock().suppliers.keys().copied().collect())
     }
 }

@@ -1,9 +1,10 @@
 //! Filters that are attached to a proxy or an admin.
 
 use std::borrow::Cow;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb::{Any, Interface as _, Orb, Ref, SystemException, minor};
+use oxorb_sys::sync::{Mutex, RwLock};
 
 use super::foreign::Foreign;
 use super::{FilterObject, Home};
@@ -89,7 +90,7 @@ impl Attached {
 
     /// Returns what the store keeps, with own filters written before.
     pub(crate) fn row(&self) -> Result<(FilterId, Vec<Attachment>), SystemException> {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.last.lock();
         let list = self.list();
         let row = list.iter().map(|one| {
             one.place.keep()?;
@@ -102,7 +103,7 @@ impl Attached {
         let Some(service) = self.service.upgrade() else {
             return;
         };
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        *self.last.lock() = last;
         let list = filters.iter().filter_map(|one| {
             let reference = reference_of(orb, &one.filter)?;
             Some(One {
@@ -115,11 +116,11 @@ impl Attached {
     }
 
     fn list(&self) -> Arc<[One]> {
-        Arc::clone(&self.list.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.list.read())
     }
 
     fn put(&self, list: Arc<[One]>) {
-        *self.list.write().unwrap_or_else(PoisonError::into_inner) = list;
+        *self.list.write() = list;
     }
 }
 
@@ -127,7 +128,7 @@ impl FilterAdmin for Attached {
     fn add_filter(&self, new_filter: Option<&FilterRef>) -> oxorb::Result<FilterId> {
         let reference = new_filter.ok_or_else(nil)?;
         let service = self.service.upgrade().ok_or(GONE)?;
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock();
         let full = too_many(minor::imp_limit::EVENT_FILTERS);
         let list = self.list();
         if list.len() >= service.settings().limits.filters_of_object {
@@ -147,7 +148,7 @@ impl FilterAdmin for Attached {
     }
 
     fn remove_filter(&self, filter: FilterId) -> Result<(), RemoveFilterError> {
-        let changing = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let changing = self.last.lock();
         let list = self.list();
         if list.iter().all(|one| one.id != filter) {
             return Err(FilterNotFound {}.into());
@@ -169,7 +170,7 @@ impl FilterAdmin for Attached {
     }
 
     fn remove_all_filters(&self) -> oxorb::Result<()> {
-        let changing = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let changing = self.last.lock();
         self.put(Arc::default());
         drop(changing);
         self.changed()
@@ -230,12 +231,12 @@ impl MappingSlot {
             reference: MappingFilterRef::from_ref(service.bounded(reference.reference())),
             place: Place::of(reference.reference(), service),
         });
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = mapping;
+        *self.0.write() = mapping;
     }
 
     /// Returns what the store keeps, with an own filter written before.
     pub(crate) fn row(&self) -> Result<Vec<u8>, SystemException> {
-        let slot = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.0.read();
         if let Some(mapping) = &*slot {
             mapping.place.keep()?;
         }
@@ -249,13 +250,13 @@ impl MappingSlot {
     }
 
     pub(crate) fn get(&self) -> Option<MappingFilterRef> {
-        let slot = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.0.read();
         slot.as_ref().map(|mapping| mapping.reference.clone())
     }
 
     /// Returns the value that the filter has for an event; `None` without a filter, and if it does not answer.
     pub(crate) fn map(&self, event: &Event) -> Option<Any> {
-        let mapping = self.0.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let mapping = self.0.read().clone()?;
         let foreign = match &mapping.place {
             Place::Here(own) => return own.map(event),
             Place::Elsewhere(foreign) => foreign,

@@ -1,9 +1,9 @@
 //! Filters of other processes: a dead one must not cost each event a call that times out.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb::{SystemException, SystemExceptionKind};
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 /// Calls to a filter of another process. After several in a row that reached nobody it is called no more for a while.
 pub(super) struct Foreign {
@@ -69,7 +69,7 @@ impl Foreign {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Weak};
 
 use crate::etcl::{Constraint, Grammar, Limits, Options, Properties, Subject, event_type};
 use oxorb::{Any, Interface as _, SystemException, minor};
+use oxorb_sys::sync::{Mutex, RwLock};
 
 use super::Home;
 use crate::cos_notification::{EventType, Property, StructuredEvent};
@@ -88,7 +89,7 @@ impl FilterObject {
             parsed.ok().map(Arc::new)
         });
         let held = Held { last: row.last, constraints: constraints.collect(), destroyed: false };
-        *filter.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(held);
+        *filter.held.write() = Arc::new(held);
         Some(filter)
     }
 
@@ -143,7 +144,7 @@ impl FilterObject {
     }
 
     pub(super) fn held(&self) -> Arc<Held> {
-        Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.held.read())
     }
 
     pub(super) fn grammar(&self) -> Grammar {
@@ -188,7 +189,6 @@ impl FilterObject {
     ) -> Result<R, E> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         let turn = self.changing.lock();
-        let turn = turn.unwrap_or_else(PoisonError::into_inner);
         let before = self.held();
         if before.destroyed {
             return Err(crate::problem::GONE.into());
@@ -199,11 +199,11 @@ impl FilterObject {
             return Err(too_many(minor::imp_limit::EVENT_CONSTRAINTS).into());
         }
         let after = Arc::new(held);
-        *self.held.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&after);
+        *self.held.write() = Arc::clone(&after);
         if self.saved.is_on_disk()
             && let Err(exception) = self.save()
         {
-            *self.held.write().unwrap_or_else(PoisonError::into_inner) = before;
+            *self.held.write() = before;
             return Err(exception.into());
         }
         drop(turn);
@@ -213,7 +213,7 @@ impl FilterObject {
 
     /// Tells the callbacks of event types that constraints name now, and did not before, and the reverse.
     fn tell(&self, before: &Held, after: &Held) {
-        let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
+        let callbacks = self.callbacks.lock();
         if callbacks.1.is_empty() {
             return;
         }
@@ -236,9 +236,8 @@ impl FilterObject {
         service.remove_filter(self.id)?;
         let place = (Kind::Filter as u8, self.id);
         self.saved.remove(service.keeper(), place);
-        let turn = self.changing.lock();
-        let _turn = turn.unwrap_or_else(PoisonError::into_inner);
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.changing.lock();
+        let mut held = self.held.write();
         *held = Arc::new(Held { destroyed: true, ..Held::default() });
         Ok(())
     }
@@ -380,7 +379,7 @@ impl Filter for FilterObject {
     fn attach_callback(&self, callback: Option<&NotifySubscribeRef>) -> oxorb::Result<CallbackId> {
         let callback = callback.ok_or_else(nil)?;
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
-        let mut callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callbacks = self.callbacks.lock();
         let full = too_many(minor::imp_limit::EVENT_CALLBACKS);
         if callbacks.1.len() >= service.settings().limits.callbacks {
             return Err(full);
@@ -393,7 +392,7 @@ impl Filter for FilterObject {
     }
 
     fn detach_callback(&self, callback: CallbackId) -> Result<(), DetachCallbackError> {
-        let mut callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut callbacks = self.callbacks.lock();
         match callbacks.1.remove(&callback) {
             Some(_) => Ok(()),
             None => Err(CallbackNotFound {}.into()),
@@ -401,7 +400,7 @@ impl Filter for FilterObject {
     }
 
     fn get_callbacks(&self) -> oxorb::Result<Cow<'_, [i32]>> {
-        let callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
+        let callbacks = self.callbacks.lock();
         Ok(callbacks.1.keys().copied().collect())
     }
 }

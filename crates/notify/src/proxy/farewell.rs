@@ -1,8 +1,9 @@
 //! Calls of a peer's disconnect operation, by threads that wait for nobody else.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use oxorb_delivery::{Attributes, Outcome, Outlet, Qos, Sink};
+use oxorb_sys::sync::Mutex;
 
 use super::peer::Peer;
 use crate::service::Service;
@@ -20,7 +21,7 @@ pub(super) fn bid(service: &Service, peer: Peer) {
     let qos = Qos { events: 1, ..Qos::default() };
     // Without a place for it, the peer finds out when it calls.
     if let Ok(outlet) = service.updates.connect(sink, qos) {
-        *farewell.outlet.lock().unwrap_or_else(PoisonError::into_inner) = Some(outlet.clone());
+        *farewell.outlet.lock() = Some(outlet.clone());
         outlet.offer(&(), &Attributes::default());
     }
 }
@@ -28,7 +29,7 @@ pub(super) fn bid(service: &Service, peer: Peer) {
 impl Sink<()> for Farewell {
     fn deliver(&self, _: &[()]) -> Outcome {
         let _ = self.peer.disconnect();
-        let outlet = self.outlet.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let outlet = self.outlet.lock().take();
         drop(outlet);
         Outcome::Delivered
     }

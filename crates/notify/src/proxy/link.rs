@@ -1,11 +1,12 @@
 //! Common part of the proxies of both sides: the peer, its state, and what it is told.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use oxorb::{Interface, SystemException, SystemExceptionKind};
 use oxorb_delivery::{Attributes, Outcome, Outlet, Qos, Sink, WhenFull};
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use super::peer::{Failure, Peer};
 use super::{Form, Style, farewell};
@@ -81,11 +82,7 @@ impl Link {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn news(&self) -> MutexGuard<'_, Option<Outlet<()>>> {
-        self.news.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(crate) fn peer(&self) -> Option<Peer> {
@@ -162,7 +159,7 @@ impl Link {
         state.phase = Phase::Gone;
         state.peer = None;
         drop(state);
-        let news = self.news().take();
+        let news = self.news.lock().take();
         drop(news);
         if let (true, Some(service), Some(peer)) = (call_peer, service, &before.peer) {
             farewell::bid(service, peer.clone());
@@ -186,11 +183,11 @@ impl Link {
         self.told.knows(Vec::new());
         // Without a place for it, the peer can still ask.
         let outlet = service.updates.connect(sink, qos).ok();
-        let before = std::mem::replace(&mut *self.news(), outlet);
+        let before = std::mem::replace(&mut *self.news.lock(), outlet);
         drop(before);
         match self.phase() {
             // It ended meanwhile, and found nothing to take.
-            Phase::Gone => drop(self.news().take()),
+            Phase::Gone => drop(self.news.lock().take()),
             _ => self.tell(),
         }
     }
@@ -212,7 +209,7 @@ impl Link {
 
     /// Queues the call that tells the peer what it does not know, if the peer wants to know.
     pub(crate) fn tell(&self) {
-        let news = self.news().clone();
+        let news = self.news.lock().clone();
         if let Some(news) = news.filter(|_| self.told.is_wanted()) {
             news.offer(&(), &Attributes::default());
         }

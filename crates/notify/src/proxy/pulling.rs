@@ -1,9 +1,10 @@
 //! Pulling from a supplier: a thread for each, so that a slow one delays no other.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use oxorb::{Interface as _, SystemException, ThreadPurpose, minor};
+use oxorb_sys::sync::{Condvar, Mutex};
 
 use super::Form;
 use super::peer::{Failure, Peer};
@@ -64,15 +65,14 @@ impl Pulling {
 
     /// Wakes the thread to look again.
     pub(super) fn wake(&self) {
-        *self.woken.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.woken.lock() = true;
         self.wake.notify_all();
     }
 
     /// Waits for as long, or until the thread is woken.
     pub(super) fn pause(&self, time: Duration) {
-        let woken = self.woken.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.wake.wait_timeout_while(woken, time, |woken| !*woken);
-        let (mut woken, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let woken = self.woken.lock();
+        let (mut woken, _) = self.wake.wait_timeout_while(woken, time, |woken| !*woken);
         *woken = false;
     }
 }

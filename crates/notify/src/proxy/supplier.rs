@@ -1,10 +1,11 @@
 //! Proxies to which consumers connect.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor};
 use oxorb_delivery::{Attributes, Order, Outlet, PullError, Qos, WhenFull};
+use oxorb_sys::sync::{Mutex, RwLock};
 
 use super::link::{Informed, Link, Phase, Refused};
 use super::peer::Peer;
@@ -173,7 +174,7 @@ impl ProxySupplier {
         }
         let peer = self.link.peer_of(&service, consumer);
         // One connect at a time.
-        let mut outlet = self.outlet.write().unwrap_or_else(PoisonError::into_inner);
+        let mut outlet = self.outlet.write();
         let reconnect = service.settings.reconnect;
         match self.link.phase() {
             Phase::New => {
@@ -265,7 +266,7 @@ impl ProxySupplier {
     }
 
     fn outlet(&self) -> Option<Outlet<Item>> {
-        self.outlet.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.outlet.read().clone()
     }
 
     /// Applies changed properties to the queue.
@@ -324,12 +325,8 @@ impl ProxySupplier {
 
     /// Notes that the consumer has what it pulled before.
     pub(super) fn has_pulled(&self) {
-        let pulled = std::mem::take(&mut *self.pulled());
+        let pulled = std::mem::take(&mut *self.pulled.lock());
         drop(pulled);
-    }
-
-    fn pulled(&self) -> MutexGuard<'_, Vec<Arc<Slip>>> {
-        self.pulled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn next_event(&self, wait: bool) -> Result<Option<Arc<Event>>, PullFailure> {
@@ -343,7 +340,7 @@ impl ProxySupplier {
         };
         match taken {
             Ok(item) => {
-                self.pulled().extend(item.slip);
+                self.pulled.lock().extend(item.slip);
                 Ok(Some(item.event))
             }
             Err(PullError::Empty) => Ok(None),
@@ -399,7 +396,7 @@ impl ProxySupplier {
         let Some(before) = self.link.end(service.as_deref(), call_peer) else {
             return;
         };
-        let outlet = self.outlet.write().unwrap_or_else(PoisonError::into_inner).take();
+        let outlet = self.outlet.write().take();
         if let Some(outlet) = outlet {
             outlet.detach();
         }

@@ -7,7 +7,7 @@ mod restore;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use crate::etcl::Grammar;
@@ -16,6 +16,7 @@ use oxorb::{
     minor,
 };
 use oxorb_delivery::{Counts, Dispatcher, LanePlan, Plan, Timers};
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use crate::cos_notify_channel_admin::EventChannelRef;
 use crate::cos_notify_filter::{FilterFactoryRef, FilterRef, MappingFilterRef};
@@ -233,19 +234,15 @@ impl Service {
     }
 
     pub(crate) fn channels(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<dyn Hosted>>> {
-        self.channels.lock().unwrap_or_else(PoisonError::into_inner)
+        self.channels.lock()
     }
 
     fn creating(&self) -> MutexGuard<'_, ()> {
-        self.creating.lock().unwrap_or_else(PoisonError::into_inner)
+        self.creating.lock()
     }
 
     fn names(&self) -> MutexGuard<'_, BTreeMap<String, i32>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn filters(&self) -> MutexGuard<'_, BTreeMap<i32, Arc<FilterObject>>> {
-        self.filters.lock().unwrap_or_else(PoisonError::into_inner)
+        self.names.lock()
     }
 
     /// Makes a filter object, or a mapping filter with this default value.
@@ -255,7 +252,7 @@ impl Service {
         default: Option<Any>,
     ) -> Result<Ref, SystemException> {
         let full = too_many(minor::imp_limit::EVENT_FILTERS);
-        let mut filters = self.filters();
+        let mut filters = self.filters.lock();
         if filters.len() >= self.limits().filters {
             return Err(full);
         }
@@ -268,7 +265,7 @@ impl Service {
         filters.insert(id, Arc::clone(&filter));
         drop(filters);
         let activated = self.serve_filter(id, mapping, filter);
-        activated.inspect_err(|_| drop(self.filters().remove(&id)))
+        activated.inspect_err(|_| drop(self.filters.lock().remove(&id)))
     }
 
     /// Returns the id of the service's own filter that a reference leads to.
@@ -312,11 +309,11 @@ impl Home for Service {
 
     fn own_filter(&self, reference: &Ref) -> Option<Arc<FilterObject>> {
         let id = self.filter_id(reference)?;
-        self.filters().get(&id).cloned()
+        self.filters.lock().get(&id).cloned()
     }
 
     fn remove_filter(&self, id: i32) -> Result<(), SystemException> {
-        self.filters().remove(&id).ok_or(GONE)?;
+        self.filters.lock().remove(&id).ok_or(GONE)?;
         self.deactivate(Kind::Filter, id);
         Ok(())
     }

@@ -1,10 +1,11 @@
 //! The reconnection registry: clients that are told when the service has started anew.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use oxorb::{Any, Interface as _, ObjectRef, Ref, SystemException, minor};
 use oxorb_delivery::{Attributes, Outcome, Outlet, Qos, Sink};
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use super::{Kind, Service};
 use crate::notify_ext::ReconnectionCallbackRef;
@@ -23,7 +24,7 @@ struct Callbacks {
 
 impl Registry {
     fn lock(&self) -> MutexGuard<'_, Callbacks> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -103,7 +104,7 @@ struct Call {
 
 impl Call {
     fn outlet(&self) -> MutexGuard<'_, Option<Outlet<()>>> {
-        self.outlet.lock().unwrap_or_else(PoisonError::into_inner)
+        self.outlet.lock()
     }
 
     fn make(&self) -> Result<(), SystemException> {

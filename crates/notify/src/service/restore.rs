@@ -95,7 +95,7 @@ impl Service {
             filter.keep().map_err(not_made("filter", id))?;
             let served = self.serve_filter(id, maps, Arc::clone(&filter));
             served.map_err(not_made("filter", id))?;
-            self.filters().insert(id, filter);
+            self.filters.lock().insert(id, filter);
             made.objects.insert((Kind::Filter as u8, id));
         }
         Ok(())

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use oxorb::{Any, Codec, CompletionStatus, Orb, SystemException, ThreadPurpose, minor};
 use oxorb_store::Database;
+use oxorb_sys::sync::Mutex;
 use redb::{ReadableDatabase as _, ReadableTable as _};
 
 use super::slip::Kept;
@@ -103,8 +104,7 @@ impl Keeper {
 
     /// Reads all that the store holds, once.
     pub(crate) fn contents(&self, orb: &Orb) -> Result<Contents, redb::Error> {
-        let database = self.database.lock();
-        let database = database.unwrap_or_else(PoisonError::into_inner).take();
+        let database = self.database.lock().take();
         let Some(database) = database else {
             return Err(redb::Error::DatabaseClosed);
         };
@@ -169,8 +169,7 @@ impl Keeper {
     pub(crate) fn end(&self) {
         self.close();
         self.writer.end();
-        let ended = self.ended.lock();
-        let ended = ended.unwrap_or_else(PoisonError::into_inner).take();
+        let ended = self.ended.lock().take();
         if let Some(ended) = ended {
             // Nothing is ever sent.
             let _ = ended.recv();
@@ -192,8 +191,7 @@ impl Keeper {
 
     /// Reserves an id together with the ones that follow, unless it is reserved already.
     pub(crate) fn reserve(&self, ids: Ids, id: i32) -> Result<(), SystemException> {
-        let reserved = self.reserved.lock();
-        let mut reserved = reserved.unwrap_or_else(PoisonError::into_inner);
+        let mut reserved = self.reserved.lock();
         let last = &mut reserved[ids as usize];
         if id > *last {
             let until = id.saturating_add(IDS - 1);
@@ -305,7 +303,7 @@ impl Keeper {
 
     /// Returns what last went wrong with the file; taken when read.
     pub(crate) fn take_failure(&self) -> Option<String> {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.failure.lock();
         failure.take().map(|error| error.to_string())
     }
 
@@ -378,5 +376,5 @@ fn octets_with(own: usize, proxies: usize) -> u64 {
 }
 
 fn note(failure: &Mutex<Option<Arc<redb::Error>>>, error: &Arc<redb::Error>) {
-    *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(error));
+    *failure.lock() = Some(Arc::clone(error));
 }

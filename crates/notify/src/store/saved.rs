@@ -1,8 +1,9 @@
 //! Whether an object is in the store.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use oxorb::{Any, SystemException};
+use oxorb_sys::sync::Mutex;
 
 use super::Keeper;
 
@@ -32,7 +33,7 @@ impl Saved {
         let Some(keeper) = keeper else {
             return Ok(false);
         };
-        let mut place = self.lock();
+        let mut place = self.0.lock();
         match (*place, keeps) {
             (Where::Nowhere, _) | (Where::Memory, false) => Ok(false),
             (before, true) => {
@@ -49,18 +50,14 @@ impl Saved {
     }
 
     pub(crate) fn is_on_disk(&self) -> bool {
-        *self.lock() == Where::Disk
+        *self.0.lock() == Where::Disk
     }
 
     /// Removes an object that has ended.
     pub(crate) fn remove(&self, keeper: Option<&Arc<Keeper>>, (kind, id): (u8, i32)) {
-        let before = std::mem::replace(&mut *self.lock(), Where::Nowhere);
+        let before = std::mem::replace(&mut *self.0.lock(), Where::Nowhere);
         if let (Some(keeper), Where::Disk) = (keeper, before) {
             keeper.remove(kind, id);
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Where> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oxorb::{Any, Interface as _, Orb};
 use oxorb_store::{CACHE, Database};
+use oxorb_sys::sync::Mutex;
 
 use super::{Store, prepare};
 use crate::cos_notification::{
@@ -64,7 +65,7 @@ struct Tape(Arc<Mutex<Vec<Step>>>);
 
 impl Tape {
     fn note(&self, step: Step) {
-        self.0.lock().unwrap().push(step);
+        self.0.lock().push(step);
     }
 
     fn during<R>(&self, change: Change, work: impl FnOnce() -> R) -> R {
@@ -89,11 +90,11 @@ impl fmt::Debug for Recorder {
 
 impl redb::StorageBackend for Recorder {
     fn len(&self) -> Result<u64, std::io::Error> {
-        Ok(self.image.lock().unwrap().len() as u64)
+        Ok(self.image.lock().len() as u64)
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> Result<(), std::io::Error> {
-        let image = self.image.lock().unwrap();
+        let image = self.image.lock();
         let at = offset as usize;
         let found = image.get(at..at + out.len());
         out.copy_from_slice(found.ok_or(std::io::ErrorKind::UnexpectedEof)?);
@@ -102,7 +103,7 @@ impl redb::StorageBackend for Recorder {
 
     fn set_len(&self, len: u64) -> Result<(), std::io::Error> {
         let step = Step::Length(len);
-        apply(&mut self.image.lock().unwrap(), &step);
+        apply(&mut self.image.lock(), &step);
         self.tape.note(step);
         Ok(())
     }
@@ -114,7 +115,7 @@ impl redb::StorageBackend for Recorder {
 
     fn write(&self, offset: u64, data: &[u8]) -> Result<(), std::io::Error> {
         let step = Step::Write(offset, data.to_vec());
-        apply(&mut self.image.lock().unwrap(), &step);
+        apply(&mut self.image.lock(), &step);
         self.tape.note(step);
         Ok(())
     }
@@ -141,7 +142,7 @@ impl StructuredPushConsumer for Consumer {
     ) -> Result<(), PushStructuredEventError> {
         let number = event.remainder_of_body.get::<i32>().unwrap().unwrap();
         self.1.note(Step::Got(number));
-        let _ = self.0.lock().unwrap().send(number);
+        let _ = self.0.lock().send(number);
         Ok(())
     }
 
@@ -290,7 +291,7 @@ impl Client {
         proxy.resume_connection().unwrap();
         self.wait_for(EVENTS - 1);
         drop(service);
-        std::mem::take(&mut tape.0.lock().unwrap())
+        std::mem::take(&mut tape.0.lock())
     }
 }
 

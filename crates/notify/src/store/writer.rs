@@ -1,11 +1,12 @@
 //! Thread that makes all changes. Changes that wait while the disk is busy go to it together: one
 //! `fsync` for all of them.
 
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use oxorb_store::Database;
+use oxorb_sys::sync::{Condvar, Mutex};
 
 use super::keeper::Reserved;
 use super::{EVENTS, META, OBJECTS, SLIPS};
@@ -75,19 +76,15 @@ impl Writer {
 
     /// Ends the thread when all that waits was tried.
     pub(super) fn end(&self) {
-        self.queue().ended = true;
+        self.queue.lock().ended = true;
         self.work.notify_all();
     }
 
     fn send(&self, job: Job) {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         queue.jobs.push(job);
         drop(queue);
         self.work.notify_one();
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Work of the thread.
@@ -118,22 +115,15 @@ impl Writer {
     /// Waits for changes; reports whether these are the last ones.
     fn gather(&self, left: &mut Vec<Job>) -> bool {
         let failed = !left.is_empty();
-        let queue = self.queue();
+        let queue = self.queue.lock();
         let idle = |queue: &mut Queue| queue.jobs.is_empty() && !queue.ended;
         let queue = match failed {
-            true => {
-                let waited = self.work.wait_timeout_while(queue, PAUSE, idle);
-                waited.unwrap_or_else(PoisonError::into_inner).0
-            }
-            false => {
-                let waited = self.work.wait_while(queue, idle);
-                waited.unwrap_or_else(PoisonError::into_inner)
-            }
+            true => self.work.wait_timeout_while(queue, PAUSE, idle).0,
+            false => self.work.wait_while(queue, idle),
         };
         let unhurried =
             |queue: &mut Queue| !queue.ended && queue.jobs.iter().all(|job| job.answer.is_none());
-        let waited = self.work.wait_timeout_while(queue, LINGER, unhurried);
-        let (mut queue, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let (mut queue, _) = self.work.wait_timeout_while(queue, LINGER, unhurried);
         left.append(&mut queue.jobs);
         queue.ended
     }

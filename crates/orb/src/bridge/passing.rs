@@ -1,10 +1,11 @@
 //! References that pass through the bridge.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use crate::{CompletionStatus, Interface as _, Ior, ObjectRef, Poa, Ref, SystemException, minor};
 use oxorb_cdr::{Dynamic, RawProfile, RawReference};
+use oxorb_core::lock::Mutex;
 
 use oxorb_object::TaggedProfile;
 
@@ -72,7 +73,7 @@ impl Inner {
         ior: &Ior,
         completed: CompletionStatus,
     ) -> Result<Ior, SystemException> {
-        let mut known = self.passing.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.passing.known.lock();
         if let Some(ior) = known.there.get(ior).or_else(|| known.here.get(ior)) {
             return Ok(ior.clone());
         }
@@ -91,7 +92,7 @@ impl Inner {
 
     /// Remembers what an object of the bridge stands for.
     pub(crate) fn stands_for(&self, object: &ObjectRef, target: &Ior) {
-        let mut known = self.passing.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.passing.known.lock();
         let here = as_sent(object.reference());
         known.here.insert(target.clone(), here.clone());
         known.there.insert(here, target.clone());

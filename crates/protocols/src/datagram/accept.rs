@@ -5,12 +5,13 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_sys::datagram::{self, Came};
 use oxorb_sys::random;
 use oxorb_sys::socket::{self, Shutdown};
+use oxorb_sys::sync::Mutex;
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Refused};
 
 use crate::datagram::link::{DatagramLink, canonical};
@@ -199,8 +200,7 @@ impl State {
 
 impl Acceptor for DatagramAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
-        // A panic elsewhere leaves whole entries.
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let mut buffer = Vec::with_capacity(self.place.most + 1);
         loop {
             if self.closed.load(Ordering::Acquire) {

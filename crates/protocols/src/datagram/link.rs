@@ -4,9 +4,9 @@ use std::io::{self, IoSlice};
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use oxorb_sys::sync::{Mutex, MutexGuard};
 use oxorb_sys::{datagram, poll, socket};
 use oxorb_transport::stream::Stream;
 use oxorb_transport::{Facts, Link, Oversized, PeerId, Properties, WriteError};
@@ -322,13 +322,8 @@ impl DatagramLink {
     }
 
     fn aside(&self) -> MutexGuard<'_, Aside> {
-        lock(&self.aside)
+        self.aside.lock()
     }
-}
-
-/// Locks a mutex whether it is poisoned or not: no code panics while it holds one of these locks.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Link for DatagramLink {

@@ -3,7 +3,8 @@
 
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use oxorb_sys::sync::Mutex;
 
 use crate::datagram::message::{Header, Kind};
 use crate::datagram::window::{Seen, Window};
@@ -179,7 +180,7 @@ impl Session {
 
     #[cold]
     fn hold(&self, octets: usize, parts: &[IoSlice<'_>]) -> Departure {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         if self.verified.load(Relaxed) {
             return Departure::Send;
         }
@@ -204,7 +205,7 @@ impl Session {
         match (self.role, *kind) {
             (Role::Client, ASKED) => Arrival::Respond(word(ANSWERED, nonce)),
             (Role::Server, ANSWERED) if nonce == self.nonce => {
-                let mut held = self.held();
+                let mut held = self.held.lock();
                 self.verified.store(true, Relaxed);
                 Arrival::Release(std::mem::take(&mut *held))
             }
@@ -217,11 +218,6 @@ impl Session {
     fn drop(&self, reason: Reason) -> Arrival {
         self.dropped.fetch_add(1, Relaxed);
         Arrival::Dropped(reason)
-    }
-
-    fn held(&self) -> MutexGuard<'_, Vec<u8>> {
-        // What is in it is whole, whatever panicked.
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

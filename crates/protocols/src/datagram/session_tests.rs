@@ -139,7 +139,7 @@ fn what_is_kept_is_one_datagram_at_most_and_credit_ends() {
     for id in 0..10 {
         assert!(matches!(departs(&server, &reply(id, 3000)), Departure::Hold(_)));
     }
-    assert_eq!(server.held().len(), 8000, "the others are dropped");
+    assert_eq!(server.held.lock().len(), 8000, "the others are dropped");
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::unix::Listening;
+use oxorb_sys::sync::Mutex;
 use oxorb_sys::{descriptor, poll, socket};
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 
@@ -81,7 +81,7 @@ fn turn_away(waiting: &mut VecDeque<(OwnedFd, Instant)>) {
 
 impl Drop for ShmAcceptor {
     fn drop(&mut self) {
-        turn_away(self.waiting.get_mut().unwrap_or_else(PoisonError::into_inner));
+        turn_away(self.waiting.get_mut());
     }
 }
 
@@ -98,7 +98,7 @@ enum Client {
 impl Acceptor for ShmAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
         // Nothing panics while it is held, and no state is ever half changed.
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         loop {
             for _ in 0..waiting.len() {
                 let Some((client, since)) = waiting.pop_front() else {

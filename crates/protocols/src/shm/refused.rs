@@ -5,10 +5,10 @@
 //! for it. It ends when there are none.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use oxorb_sys::schedule::Schedule;
 use oxorb_sys::socket::{self, Shutdown};
+use oxorb_sys::sync::{Mutex, MutexGuard};
 use oxorb_sys::{thread, unix};
 
 /// Most sockets that wait to be closed. With more, those who accept close them, and wait.
@@ -24,7 +24,7 @@ struct Refused {
 static REFUSED: Mutex<Refused> = Mutex::new(Refused { waiting: Vec::new(), runs: false });
 
 fn refused() -> MutexGuard<'static, Refused> {
-    REFUSED.lock().unwrap_or_else(PoisonError::into_inner)
+    REFUSED.lock()
 }
 
 /// Closes the socket of a client, and what waits there. Waits for files to be closed only where [`MOST`] others wait as well,

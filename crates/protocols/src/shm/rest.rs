@@ -8,10 +8,11 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use oxorb_sys::schedule::Schedule;
+use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 use oxorb_sys::{barrier, thread};
 
 use crate::shm::blocks::Blocks;
@@ -98,7 +99,7 @@ impl Rest {
     #[cold]
     fn wait(&self) {
         self.writing.store(false, Ordering::Release);
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = self.turn.lock();
         // With the mutex held nobody gives back, and who takes it next makes a barrier first.
         self.writing.store(true, Ordering::Relaxed);
         drop(turn);
@@ -106,7 +107,7 @@ impl Rest {
 
     /// Gives the pages back, unless a write is going on, or something was not read.
     fn give_back(&self) -> bool {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let _turn = self.turn.lock();
         self.giving_back.store(true, Ordering::Relaxed);
         // Whoever began to write before has said so; whoever begins from now on sees the flag.
         let given = barrier::all_threads().is_ok()
@@ -156,7 +157,7 @@ static NEWS: Condvar = Condvar::new();
 const TICK: Duration = Duration::from_millis(500);
 
 fn keeper() -> MutexGuard<'static, Keeper> {
-    KEEPER.lock().unwrap_or_else(PoisonError::into_inner)
+    KEEPER.lock()
 }
 
 fn look_after(rest: &Arc<Rest>) -> io::Result<()> {
@@ -191,8 +192,7 @@ fn run() {
             known.look();
             tick = tick.min(known.after / 2);
         }
-        let waited = NEWS.wait_timeout(keeper, tick.max(Duration::from_millis(1)));
-        keeper = waited.unwrap_or_else(PoisonError::into_inner).0;
+        keeper = NEWS.wait_timeout(keeper, tick.max(Duration::from_millis(1))).0;
     }
 }
 

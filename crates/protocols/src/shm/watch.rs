@@ -8,10 +8,11 @@
 //! first look after that believes nothing of what is noted here: see [`Watch::joins`].
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use oxorb_sys::poll::Either;
+use oxorb_sys::sync::Mutex;
 
 /// State of this end's descriptor.
 #[derive(Debug, Default)]
@@ -43,7 +44,7 @@ impl Watch {
         arm: impl FnOnce(),
     ) -> Option<BorrowedFd<'_>> {
         if self.either.get().is_none() {
-            let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+            let _making = self.making.lock();
             if self.either.get().is_none() {
                 let made = Either::new(socket).ok()?;
                 // Before the descriptor: who knows of that knows of this.
@@ -64,7 +65,7 @@ impl Watch {
 
     #[cold]
     fn join(&self) -> bool {
-        drop(self.making.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(self.making.lock());
         self.joining.store(false, Ordering::Relaxed);
         true
     }

@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::os::fd::AsFd as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb_sys::socket;
+use oxorb_sys::sync::Mutex;
 use oxorb_transport::tcp::{TcpAcceptor, TcpLink};
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError, Refused};
 use rustls::{Connection, ServerConnection};
@@ -247,7 +248,7 @@ fn refused(tcp: &TcpLink, why: String) -> Refused {
 
 impl Acceptor for TlsAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
-        let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut work = self.work.lock();
         loop {
             if self.closed.load(Ordering::Acquire) {
                 return self.finish(&mut work);

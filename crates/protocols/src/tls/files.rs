@@ -3,9 +3,10 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use oxorb_sys::sync::Mutex;
 use oxorb_transport::{ClientCertificates, Security, SecurityError};
 use rustls::client::{Resumption, WebPkiServerVerifier};
 use rustls::pki_types::pem::PemObject as _;
@@ -54,7 +55,7 @@ type Stamp = (i64, i64, u64, u64);
 impl Files {
     /// Reads the files. The first call decides which.
     pub(crate) fn prepare(&self, security: &Security) -> Result<(), SecurityError> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         if state.loaded.is_some() {
             return Ok(());
         }
@@ -66,7 +67,7 @@ impl Files {
 
     /// Reads the files again.
     pub(crate) fn reload(&self) -> Result<(), SecurityError> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let Some(loaded) = &state.loaded else {
             return Ok(());
         };
@@ -78,7 +79,7 @@ impl Files {
 
     /// Returns what was read, after another look at the files if the last was a second ago. Reads those that have changed.
     pub(crate) fn current(&self) -> Loaded {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let now = Instant::now();
         let Some(loaded) = &state.loaded else {
             return unprepared();
@@ -104,18 +105,14 @@ impl Files {
 
     /// Returns why changed files could not be read, once.
     pub(crate) fn complaint(&self) -> Option<String> {
-        self.lock().complaint.take()
+        self.0.lock().complaint.take()
     }
 
     /// Returns the settings.
     pub(crate) fn security(&self) -> Arc<Security> {
-        let state = self.lock();
+        let state = self.0.lock();
         let loaded = state.loaded.as_ref();
         loaded.map_or_else(Arc::default, |loaded| Arc::clone(&loaded.security))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,10 +3,10 @@
 use std::io::{self, BufRead as _, IoSlice, Write as _};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use oxorb_sys::socket;
+use oxorb_sys::sync::{Mutex, MutexGuard};
 use oxorb_transport::tcp::TcpLink;
 use oxorb_transport::{Facts, Link, PeerId, Properties, Refused, WriteError};
 use rustls::client::verify_server_name;
@@ -145,14 +145,14 @@ impl TlsLink {
     }
 
     fn tls(&self) -> MutexGuard<'_, Connection> {
-        self.tls.lock().unwrap_or_else(PoisonError::into_inner)
+        self.tls.lock()
     }
 
     fn take(&self, buffer: &mut Vec<u8>, max: usize, waits: bool) -> io::Result<usize> {
         if max == 0 || self.deaf.load(Ordering::Relaxed) {
             return Ok(0);
         }
-        let mut reading = lock(&self.reading);
+        let mut reading = self.reading.lock();
         let (mut since, mut came_before) = (None, false);
         loop {
             match self.decrypt(&mut reading, buffer, max)? {
@@ -275,10 +275,9 @@ impl TlsLink {
     /// Takes what has come without waiting, as far as that tells whether a read would give something.
     fn look(&self) -> io::Result<Seen> {
         let mut reading = match self.reading.try_lock() {
-            Ok(reading) => reading,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Some(reading) => reading,
             // Somebody reads, and finds it.
-            Err(TryLockError::WouldBlock) => return Ok(Seen::Nothing),
+            None => return Ok(Seen::Nothing),
         };
         loop {
             if self.deaf.load(Ordering::Relaxed) {
@@ -337,9 +336,8 @@ impl TlsLink {
     #[cold]
     fn flush(&self) {
         let mut writing = match self.writing.try_lock() {
-            Ok(writing) => writing,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
+            Some(writing) => writing,
+            None => return,
         };
         // A record that went out in part cannot be followed by another.
         if writing.broken {
@@ -361,7 +359,7 @@ impl TlsLink {
 
     /// Tells the peer that nothing more comes, if that can be told without waiting.
     fn say_goodbye(&self) {
-        if let Ok(writing) = self.writing.try_lock()
+        if let Some(writing) = self.writing.try_lock()
             && !writing.broken
         {
             drop(writing);
@@ -398,7 +396,7 @@ impl Link for TlsLink {
         if left == 0 {
             return Ok(());
         }
-        let mut writing = lock(&self.writing);
+        let mut writing = self.writing.lock();
         if writing.broken || self.closed.load(Ordering::Relaxed) {
             return Err(WriteError { written: 0, error: io::ErrorKind::BrokenPipe.into() });
         }
@@ -473,7 +471,7 @@ impl Link for TlsLink {
     }
 
     fn pending(&self) -> bool {
-        let Ok(reading) = self.reading.try_lock() else {
+        let Some(reading) = self.reading.try_lock() else {
             return false;
         };
         !reading.octets.is_empty() || self.tls().reader().fill_buf().is_ok()
@@ -544,10 +542,6 @@ impl Drop for TlsLink {
             self.say_goodbye();
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn nanoseconds(timeout: Option<Duration>) -> u64 {

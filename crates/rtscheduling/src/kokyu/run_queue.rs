@@ -10,7 +10,7 @@ use super::{Exclusive, Urgency};
 use crate::Id;
 use crate::refusal::{RUN_QUEUE, cancelled_here};
 use crate::slots::Cancelled;
-use crate::sync::{Mutex, MutexGuard, lock};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Bounded queue of threads that wait for one of a few processors.
 pub(crate) struct RunQueue {
@@ -57,7 +57,7 @@ impl RunQueue {
     }
 
     pub(crate) fn waiting(&self) -> usize {
-        lock(&self.state).waiting.len()
+        self.state.lock().waiting.len()
     }
 
     /// Waits until the calling thread is among those that may run. One that runs already goes on.
@@ -66,7 +66,7 @@ impl RunQueue {
     /// TRANSIENT: as many wait as may, or it has waited for too long; THREAD_CANCELLED.
     pub(crate) fn acquire(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
         let thread = turn::own().number();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let Some(running) = state.running.iter_mut().find(|it| it.thread == thread) {
             running.times += 1;
             return Ok(());
@@ -86,7 +86,7 @@ impl RunQueue {
     /// Those of [`acquire`](Self::acquire); the thread goes on then as it did.
     pub(crate) fn change(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
         let thread = turn::own().number();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let Some(at) = state.running.iter().position(|it| it.thread == thread) else {
             drop(state);
             return self.acquire(id, urgency);
@@ -98,7 +98,7 @@ impl RunQueue {
         let times = state.running.swap_remove(at).times;
         self.admit(&mut state);
         let waited = self.wait(state, id, thread, urgency);
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         match state.running.iter_mut().find(|it| it.thread == thread) {
             Some(running) => running.times = times,
             // One too many for a while; or else it would be released without having been admitted.
@@ -110,7 +110,7 @@ impl RunQueue {
     /// The calling thread needs no processor until it is back from a call, whatever it does besides.
     pub(crate) fn go(&self) {
         let thread = turn::own().number();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let Some(at) = state.running.iter().position(|it| it.thread == thread) else {
             return;
         };
@@ -128,7 +128,7 @@ impl RunQueue {
     pub(crate) fn come_back(&self, id: &Id, urgency: Urgency) -> Result<(), SystemException> {
         self.acquire(id, urgency)?;
         let thread = turn::own().number();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let last = state.away.iter().rposition(|it| it.thread == thread);
         if let Some(times) = last.map(|at| state.away.remove(at).times)
             && let Some(running) = state.running.iter_mut().find(|it| it.thread == thread)
@@ -141,7 +141,7 @@ impl RunQueue {
     /// The calling thread ends one of its admissions, if it has one.
     pub(crate) fn release(&self) {
         let thread = turn::own().number();
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let Some(at) = state.running.iter().position(|it| it.thread == thread) {
             state.running[at].times -= 1;
             if state.running[at].times == 0 {
@@ -161,7 +161,7 @@ impl RunQueue {
 
     /// Ends the wait of a distributable thread, if it waits.
     pub(crate) fn cancel(&self, id: &Id) {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while let Some(at) = state.waiting.iter().position(|waiter| waiter.id == *id) {
             let waiter = state.waiting.swap_remove(at);
             waiter.turn.tell(Told::Cancelled);
@@ -189,7 +189,7 @@ impl RunQueue {
         let told = match told {
             Some(told) => told,
             None => {
-                let mut state = lock(&self.state);
+                let mut state = self.state.lock();
                 match state.waiting.iter().position(|it| it.arrival == arrival) {
                     Some(at) => {
                         state.waiting.swap_remove(at);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::sync::{Condvar, Mutex, lock};
+use crate::sync::{Condvar, Mutex};
 
 /// Message to a waiting thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,33 +50,30 @@ impl Turn {
 
     /// Forgets what it was told.
     pub(super) fn reset(&self) {
-        *lock(&self.told) = None;
+        *self.told.lock() = None;
     }
 
     /// Tells the thread to go on.
     pub(super) fn tell(&self, what: Told) {
-        *lock(&self.told) = Some(what);
+        *self.told.lock() = Some(what);
         self.changed.notify_one();
     }
 
     /// Returns what it was told.
     pub(super) fn told(&self) -> Option<Told> {
-        *lock(&self.told)
+        *self.told.lock()
     }
 
     /// Waits until it is told something, at most until then.
     pub(super) fn wait(&self, until: Option<Instant>) -> Option<Told> {
-        let mut told = lock(&self.told);
+        let mut told = self.told.lock();
         while told.is_none() {
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
                 return None;
             }
             let left = left.unwrap_or(Duration::from_secs(86_400));
-            told = match self.changed.wait_timeout(told, left) {
-                Ok((told, _)) => told,
-                Err(poisoned) => poisoned.into_inner().0,
-            };
+            told = self.changed.wait_timeout(told, left).0;
         }
         *told
     }

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use oxorb::{Orb, Priority, SystemException, SystemExceptionKind};
+use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 
 use super::counts::{Measured, add};
 use super::periodic::{Missed, Overrun, Periodic};
@@ -240,14 +241,11 @@ impl Executive {
     }
 
     fn wait<'s>(&self, state: MutexGuard<'s, State>, limit: Duration) -> MutexGuard<'s, State> {
-        match self.changed.wait_timeout(state, limit) {
-            Ok((state, _)) => state,
-            Err(poisoned) => poisoned.into_inner().0,
-        }
+        self.changed.wait_timeout(state, limit).0
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -60,7 +60,7 @@ mod executive;
 mod periodic;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use counts::UpcallCounts;
@@ -72,6 +72,7 @@ use oxorb::sched::{Error as ScheduleError, level};
 use oxorb::{
     Distribution, Interface, NativePriority, Orb, Priority, SchedulingClass, SystemException,
 };
+use oxorb_sys::sync::Mutex;
 
 use self::counts::Measured;
 use self::executive::{Executive, Job};
@@ -208,8 +209,8 @@ fn characteristics(periodic: &Periodic) -> Characteristics {
 }
 
 impl Inner {
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> oxorb_sys::sync::MutexGuard<'_, State> {
+        self.state.lock()
     }
 
     /// Returns the CORBA priority that stands for a native one. Where the ORB's threads have no native ones, that of the real-time

@@ -3,7 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use crate::sync::{Mutex, MutexGuard};
 
 thread_local! {
     static OWN: RefCell<Arc<Places>> = RefCell::default();
@@ -47,7 +49,7 @@ impl Places {
 
     // Nothing panics while it is held.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -3,9 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
-use super::{lock, pair};
+use oxorb_sys::sync::{Condvar, Mutex};
+
+use super::pair;
 use crate::transport::{Notation, Start};
 use crate::{
     Acceptor, Address, Endpoint, EndpointError, Facts, Link, ListenError, Part, PeerId, Publish,
@@ -71,13 +73,13 @@ impl Memory {
     }
 
     fn open(&self, name: &str) -> Option<Arc<Place>> {
-        lock(&self.0).open.get(name)?.upgrade()
+        self.0.lock().open.get(name)?.upgrade()
     }
 }
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Memory({} places)", lock(&self.0).open.len())
+        write!(f, "Memory({} places)", self.0.lock().open.len())
     }
 }
 
@@ -132,7 +134,7 @@ impl Transport for Memory {
     }
 
     fn listen(&self, at: &Endpoint) -> Result<Box<dyn Acceptor>, ListenError> {
-        let mut places = lock(&self.0);
+        let mut places = self.0.lock();
         places.open.retain(|_, place| place.strong_count() > 0);
         let mut endpoint = at.clone();
         while endpoint.place.is_empty() {
@@ -183,7 +185,7 @@ impl Transport for Memory {
         let refused = io::ErrorKind::ConnectionRefused;
         let name = to.of(SCHEME).ok_or(io::ErrorKind::InvalidInput)?;
         let place = self.open(name).ok_or(refused)?;
-        let mut queue = lock(&place.queue);
+        let mut queue = place.queue.lock();
         if queue.closed || queue.waiting.len() >= BACKLOG {
             return Err(refused.into());
         }
@@ -211,7 +213,7 @@ struct MemAcceptor {
 
 impl Acceptor for MemAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
-        let mut queue = lock(&self.place.queue);
+        let mut queue = self.place.queue.lock();
         loop {
             if let Some(link) = queue.waiting.pop_front() {
                 return Ok(link);
@@ -219,19 +221,19 @@ impl Acceptor for MemAcceptor {
             if queue.closed {
                 return Err(io::ErrorKind::NotConnected.into());
             }
-            queue = self.place.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self.place.changed.wait(queue);
         }
     }
 
     fn close(&self) {
-        let mut places = lock(&self.memory.0);
+        let mut places = self.memory.0.lock();
         let name = &self.endpoint.place;
         let ours = |place: &Weak<Place>| place.as_ptr() == Arc::as_ptr(&self.place);
         if places.open.get(name).is_some_and(ours) {
             places.open.remove(name);
         }
         drop(places);
-        lock(&self.place.queue).closed = true;
+        self.place.queue.lock().closed = true;
         self.place.changed.notify_all();
     }
 

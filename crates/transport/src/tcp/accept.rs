@@ -4,10 +4,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use oxorb_sys::socket::{self, Listen, Shutdown};
 use oxorb_sys::steering;
+use oxorb_sys::sync::Mutex;
 
 use super::{Place, TcpLink};
 use crate::{Acceptor, Endpoint, Link, ListenError};
@@ -106,7 +106,7 @@ impl TcpAcceptor {
         loop {
             if self.closed.load(Ordering::Acquire) {
                 // Whoever had connected by then is told so, instead of losing a request.
-                let late = self.late().pop().ok_or(io::ErrorKind::NotConnected)?;
+                let late = self.late.lock().pop().ok_or(io::ErrorKind::NotConnected)?;
                 return TcpLink::new(late);
             }
             match socket::accept(&self.socket).and_then(TcpLink::new) {
@@ -121,11 +121,7 @@ impl TcpAcceptor {
     }
 }
 
-impl TcpAcceptor {
-    fn late(&self) -> MutexGuard<'_, Vec<OwnedFd>> {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
+impl TcpAcceptor {}
 
 impl Acceptor for TcpAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
@@ -134,7 +130,7 @@ impl Acceptor for TcpAcceptor {
 
     fn close(&self) {
         // Whoever accepts then waits for it.
-        let mut late = self.late();
+        let mut late = self.late.lock();
         if self.closed.swap(true, Ordering::AcqRel) {
             return;
         }

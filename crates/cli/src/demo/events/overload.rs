@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display};
 use std::io::IsTerminal as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb::SystemException;
@@ -13,6 +13,7 @@ use oxorb_event::{
     ChannelOptions, ConsumerConnection, ConsumerDispatch, ConsumerStatistics, EventChannel, Filter,
     SupplierConnection, asks_for, publishes,
 };
+use oxorb_sys::sync::{Condvar, Mutex};
 use serde::Serialize;
 
 use super::{ALARM, READING, event, number, until};
@@ -106,14 +107,14 @@ impl Taker {
     }
 
     fn free(&self) {
-        *self.stuck.lock().unwrap_or_else(PoisonError::into_inner) = false;
+        *self.stuck.lock() = false;
         self.freed.notify_all();
     }
 }
 
 impl PushConsumer for Taker {
     fn push(&self, events: &[Event]) {
-        let stuck = self.stuck.lock().unwrap_or_else(PoisonError::into_inner);
+        let stuck = self.stuck.lock();
         drop(self.freed.wait_while(stuck, |stuck| *stuck));
         for event in events {
             // Numbers are nanoseconds since the start.
@@ -123,7 +124,7 @@ impl PushConsumer for Taker {
                 ALARM => &self.alarms,
                 _ => &self.readings,
             };
-            let mut latencies = latencies.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut latencies = latencies.lock();
             latencies.record(age);
             drop(latencies);
             let last = &self.last[event.header.source.rem_euclid(5) as usize];
@@ -241,7 +242,7 @@ impl Playing {
         let number = self.connection.number();
         let counted = all.iter().find(|one| one.number == number)?;
         let of = |latencies: &Mutex<Latencies>| {
-            let latencies = latencies.lock().unwrap_or_else(PoisonError::into_inner);
+            let latencies = latencies.lock();
             latencies.percentiles()
         };
         Some(SeenConsumer {

@@ -221,7 +221,7 @@ impl Pools {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ThreadpoolId, Arc<Pool>>> {
-        self.pools.lock().expect(UNPOISONED)
+        self.pools.lock()
     }
 }
 
@@ -448,5 +448,3 @@ impl Pool {
         Ok(())
     }
 }
-
-const UNPOISONED: &str = "no panic while the lock is held";

@@ -2,11 +2,12 @@
 //! nothing is left behind.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use oxorb_object::{CompletionStatus, SystemException, Version};
+use oxorb_sys::sync::Mutex;
 
 use crate::policy::{RelativeRoundtripTimeout, Retry, SyncScope};
 use crate::simulation::network::{Connect, Fate, Network, Trouble, Weather, network};
@@ -133,12 +134,12 @@ impl Record {
     }
 
     fn note(&self, number: i64, told: Result<i64, SystemException>) {
-        let mut all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.told.lock();
         all.push((number, told));
     }
 
     fn all(&self) -> Vec<(i64, Result<i64, SystemException>)> {
-        let all = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.told.lock();
         all.clone()
     }
 }

@@ -2,17 +2,17 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oxorb_sys::multicast;
+use oxorb_sys::sync::{Condvar, Mutex};
 use oxorb_transport::{Acceptor, Endpoint, Link, ListenError};
 
 use super::hear::Hearer;
 use super::place::Place;
 use super::reassembly::{Limits, Reassembly};
-use crate::datagram::link::lock;
 
 /// Time between two looks whether the socket was closed by the thread that serves it; it is joined
 /// again then.
@@ -77,7 +77,7 @@ impl GroupAcceptor {
 
 impl Acceptor for GroupAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         let since = Instant::now();
         loop {
             if self.closed.load(Ordering::Acquire) {
@@ -98,14 +98,13 @@ impl Acceptor for GroupAcceptor {
                     Arc::clone(&state.over),
                 )));
             }
-            let waited = self.changed.wait_timeout(state, LOOK);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            state = self.changed.wait_timeout(state, LOOK).0;
         }
     }
 
     fn close(&self) {
         self.closed.store(true, Ordering::Release);
-        let _state = lock(&self.state);
+        let _state = self.state.lock();
         self.changed.notify_all();
     }
 

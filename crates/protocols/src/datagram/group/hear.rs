@@ -3,18 +3,19 @@
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use oxorb_sys::datagram;
 use oxorb_sys::socket::{self, Shutdown, Waiting};
+use oxorb_sys::sync::Mutex;
 use oxorb_transport::{Access, Facts, Link, PeerId, Properties, WriteError};
 
 use super::reassembly::Reassembly;
 use super::send::MOST_MESSAGE;
 use crate::datagram::aside::Aside;
-use crate::datagram::link::{apply, canonical, facts, lock};
+use crate::datagram::link::{apply, canonical, facts};
 use crate::datagram::message::Header;
 
 /// Packets without a message at their end that a read which does not wait takes, at most.
@@ -75,7 +76,7 @@ impl Hearer {
             if let Some(came) = came
                 && self.access.admits(&PeerId::Ip(canonical(came.source).ip()))
                 && let Some(message) =
-                    lock(&self.reassembly).take(now, came.source, &reading.packet)
+                    self.reassembly.lock().take(now, came.source, &reading.packet)
                 && Header::read(&message)
                     .is_some_and(|it| it.octets == message.len() && it.is_oneway(&message))
             {
@@ -101,7 +102,7 @@ impl Hearer {
         if max == 0 {
             return Ok(0);
         }
-        let mut reading = lock(&self.reading);
+        let mut reading = self.reading.lock();
         if reading.aside.is_empty() {
             self.fill(&mut reading, waits)?;
         }
@@ -126,7 +127,7 @@ impl Link for Hearer {
     }
 
     fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        let mut reading = lock(&self.reading);
+        let mut reading = self.reading.lock();
         if reading.timeout != timeout {
             socket::set_receive_timeout(&self.socket, timeout)?;
             reading.timeout = timeout;

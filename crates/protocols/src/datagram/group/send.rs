@@ -3,16 +3,16 @@
 use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
+use oxorb_sys::sync::Mutex;
 use oxorb_sys::{datagram, random};
 use oxorb_transport::stream::Stream;
 use oxorb_transport::{Facts, Link, Oversized, PeerId, Properties, Unanswered, WriteError};
 
 use super::packet::{self, HEADER, SENT_ID};
-use crate::datagram::link::{apply, facts, lock};
+use crate::datagram::link::{apply, facts};
 use crate::datagram::message::Header;
 
 /// Most octets of a message to a group.
@@ -140,7 +140,7 @@ impl Link for Sender {
     }
 
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         if let [one] = slices {
             return self.send_all(&mut state, one);
         }

@@ -18,8 +18,337 @@
 
 mod error;
 mod interface;
-mod types;
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use oxorb_cdr::{Label, TypeCode, ValueModifier, Visibility};
+use oxorb_idl::model::{
+    Basic, Case, Def, DefId, DefKind, Enum, Field, InterfaceKind, Model, Type, Value, ValueKind,
+    ValueType,
+};
+use oxorb_sys::sync::{Mutex, MutexGuard};
 
 pub use error::Unsupported;
 pub use interface::{Attribute, Interface};
-pub use types::Types;
+
+/// A compiled IDL file as a source of types and signatures.
+#[derive(Debug)]
+pub struct Types {
+    model: Model,
+    /// Types made before; none that is part of a type still being made.
+    made: Mutex<HashMap<DefId, TypeCode>>,
+    /// Definitions by repository id, once one is looked for.
+    by_id: OnceLock<HashMap<String, DefId>>,
+}
+
+impl Types {
+    /// Reads nothing yet: types are made when they are asked for, each once.
+    pub fn new(model: Model) -> Self {
+        Types { model, made: Mutex::default(), by_id: OnceLock::new() }
+    }
+
+    /// Returns the model that the types were made of.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The definition of a scoped name (`bank::Account`, with or without `::` before it) or repository id.
+    pub fn find(&self, name: &str) -> Option<&Def> {
+        let scoped = name.strip_prefix("::").unwrap_or(name);
+        let mut defs = self.model.defs();
+        defs.find(|def| def.scoped_name == scoped || def.repository_id == name)
+    }
+
+    /// The type code of a definition by its scoped name or repository id.
+    pub fn by_name(&self, name: &str) -> Result<TypeCode, Unsupported> {
+        let def = self.find(name);
+        let def = def.ok_or_else(|| Unsupported::Unknown(name.to_owned()))?;
+        self.of_def(def.id)
+    }
+
+    /// Returns the name of the definition that a type code describes: its repository id, which [`by_name`](Self::by_name)
+    /// takes. `None` if the IDL declares no such type, or another one with this id.
+    pub fn name_of(&self, ty: &TypeCode) -> Option<&str> {
+        let id = ty.id().filter(|id| !id.is_empty())?;
+        let def = self.of_id(id)?;
+        let same = self.of_def(def.id).is_ok_and(|known| known == *ty);
+        same.then_some(&*def.repository_id)
+    }
+
+    /// Returns the `@default` of a member, of the struct, exception, union or valuetype with this repository id.
+    pub fn default_of(&self, id: &str, member: &str) -> Option<&Value> {
+        let model = &self.model;
+        let fields: Vec<&Field> = match &self.of_id(id)?.kind {
+            DefKind::Struct(body) | DefKind::Exception(body) => {
+                model.all_fields(body).into_iter().collect()
+            }
+            DefKind::Union(body) => body.cases.iter().map(|case| &case.field).collect(),
+            DefKind::ValueType(value) => {
+                let state = model.all_state(value).into_iter();
+                state.map(|member| &member.field).collect()
+            }
+            _ => return None,
+        };
+        let field = fields.into_iter().find(|field| field.name == member)?;
+        field.default.as_ref()
+    }
+
+    fn of_id(&self, id: &str) -> Option<&Def> {
+        let by_id = self.by_id.get_or_init(|| {
+            let defs = self.model.defs();
+            defs.map(|def| (def.repository_id.clone(), def.id)).collect()
+        });
+        by_id.get(id).map(|&id| self.model.def(id))
+    }
+
+    /// The type code of a type.
+    pub fn of(&self, ty: &Type) -> Result<TypeCode, Unsupported> {
+        Maker::new(self).of(ty)
+    }
+
+    /// The type code of a definition, an exception's too.
+    pub fn of_def(&self, id: DefId) -> Result<TypeCode, Unsupported> {
+        Maker::new(self).named(id)
+    }
+
+    /// The type codes of all valuetypes, event types and boxes that values can be of: for
+    /// [`ValueRegistry::register_types`](oxorb_cdr::ValueRegistry::register_types). Those without a type code are left out.
+    pub fn valuetypes(&self) -> impl Iterator<Item = TypeCode> {
+        let values = self.model.defs().filter(|def| match &def.kind {
+            DefKind::ValueType(value) => value.kind != ValueKind::Abstract,
+            DefKind::ValueBox(_) => true,
+            _ => false,
+        });
+        values.filter_map(|def| self.of_def(def.id).ok())
+    }
+
+    fn made(&self) -> MutexGuard<'_, HashMap<DefId, TypeCode>> {
+        self.made.lock()
+    }
+}
+
+/// Makes one type, of which others may be parts that contain it.
+struct Maker<'t> {
+    types: &'t Types,
+    /// Definitions that are being made, outermost first.
+    open: Vec<DefId>,
+}
+
+impl<'t> Maker<'t> {
+    fn new(types: &'t Types) -> Self {
+        Maker { types, open: Vec::new() }
+    }
+
+    fn of(&mut self, ty: &Type) -> Result<TypeCode, Unsupported> {
+        Ok(match ty {
+            Type::Basic(basic) => of_basic(*basic),
+            Type::String(bound) => TypeCode::bounded_string(bound.unwrap_or(0)),
+            Type::WString(bound) => TypeCode::bounded_wstring(bound.unwrap_or(0)),
+            Type::Sequence(element, bound) => {
+                TypeCode::bounded_sequence(self.of(element)?, bound.unwrap_or(0))
+            }
+            Type::Array(element, dimensions) => {
+                let innermost_first = dimensions.iter().rev();
+                let element = self.of(element)?;
+                innermost_first.fold(element, |element, &length| TypeCode::array(element, length))
+            }
+            Type::Fixed(digits, scale) => TypeCode::fixed(*digits, *scale),
+            // As it is sent.
+            Type::Map(key, value, bound) => {
+                let entry = [("key", self.of(key)?), ("value", self.of(value)?)];
+                let entry = TypeCode::structure("", "", entry);
+                TypeCode::bounded_sequence(entry, bound.unwrap_or(0))
+            }
+            Type::Named(id) => self.named(*id)?,
+            Type::Object => TypeCode::OBJECT,
+            Type::Any => TypeCode::ANY,
+            Type::TypeCode => TypeCode::TYPE_CODE,
+            Type::ValueBase => TypeCode::VALUE_BASE,
+        })
+    }
+
+    fn named(&mut self, id: DefId) -> Result<TypeCode, Unsupported> {
+        if let Some(made) = self.types.made().get(&id) {
+            return Ok(made.clone());
+        }
+        let def = self.types.model.def(id);
+        if self.open.contains(&id) {
+            return Ok(TypeCode::recursive(&def.repository_id));
+        }
+        // Types point back to what they are, not to another name of it: what contains itself is never a typedef alone.
+        let is_typedef = matches!(def.kind, DefKind::Typedef(_));
+        if !is_typedef {
+            self.open.push(id);
+        }
+        let made = self.make(def);
+        if !is_typedef {
+            self.open.pop();
+        }
+        let made = made?;
+        // What is part of a type still being made is not whole without it.
+        if made.is_complete() {
+            self.types.made().insert(id, made.clone());
+        }
+        Ok(made)
+    }
+
+    fn make(&mut self, def: &Def) -> Result<TypeCode, Unsupported> {
+        let (id, name) = (def.repository_id.as_str(), def.name.as_str());
+        Ok(match &def.kind {
+            DefKind::Interface(interface) => of_interface(interface.kind, id, name),
+            DefKind::ForwardInterface(kind) => of_interface(*kind, id, name),
+            DefKind::Struct(body) => {
+                let fields = self.types.model.all_fields(body);
+                TypeCode::structure(id, name, self.fields(def, fields)?)
+            }
+            DefKind::Exception(body) => {
+                TypeCode::exception(id, name, self.fields(def, &body.fields)?)
+            }
+            DefKind::Union(union) => {
+                let discriminator = self.of(&union.discriminator)?;
+                let mut members = Vec::new();
+                for case in &union.cases {
+                    let ty = self.of(&case.field.ty)?;
+                    let member = |label| (label, case.field.name.as_str(), ty.clone());
+                    members.extend(labels(case).map(member));
+                }
+                TypeCode::union(id, name, discriminator, members)
+            }
+            DefKind::Enum(body) => of_enum(body, id, name),
+            DefKind::Typedef(typedef) => TypeCode::alias(id, name, self.of(&typedef.ty)?),
+            DefKind::Native => TypeCode::native(id, name),
+            DefKind::ValueType(value) => self.value(value, id, name)?,
+            DefKind::ValueBox(ty) => TypeCode::value_box(id, name, self.of(ty)?),
+            // Their type codes came after CORBA: they are the integers that are sent.
+            DefKind::BitMask(mask) => TypeCode::alias(id, name, unsigned(mask.bit_bound)),
+            DefKind::BitSet(set) => {
+                let bits = self.types.model.all_bits(set);
+                let bits = bits.iter().map(|field| field.bits).sum();
+                TypeCode::alias(id, name, unsigned(bits))
+            }
+            DefKind::Component(_) => TypeCode::component(id, name),
+            DefKind::Home(_) => TypeCode::home(id, name),
+            DefKind::Module(_)
+            | DefKind::Const(_)
+            | DefKind::Connector(_)
+            | DefKind::PortType(_)
+            | DefKind::TemplateModule(_) => {
+                return Err(Unsupported::NotAType(def.scoped_name.clone()));
+            }
+        })
+    }
+
+    fn value(&mut self, value: &ValueType, id: &str, name: &str) -> Result<TypeCode, Unsupported> {
+        let modifier = match value.kind {
+            ValueKind::Custom => ValueModifier::Custom,
+            ValueKind::Abstract => ValueModifier::Abstract,
+            ValueKind::Stateful if value.truncatable => ValueModifier::Truncatable,
+            ValueKind::Stateful => ValueModifier::None,
+        };
+        let base = match value.bases.first() {
+            Some(&base) if self.has_state(base) => Some(self.named(base)?),
+            _ => None,
+        };
+        let mut members = Vec::new();
+        for member in &value.state {
+            let visibility = match member.public {
+                true => Visibility::Public,
+                false => Visibility::Private,
+            };
+            let ty = self.of(&member.field.ty)?;
+            members.push((member.field.name.as_str(), ty, visibility));
+        }
+        Ok(match value.event {
+            true => TypeCode::event(id, name, modifier, base, members),
+            false => TypeCode::value(id, name, modifier, base, members),
+        })
+    }
+
+    fn has_state(&self, value: DefId) -> bool {
+        match &self.types.model.def(value).kind {
+            DefKind::ValueType(value) => value.kind != ValueKind::Abstract,
+            _ => false,
+        }
+    }
+
+    fn fields<'f>(
+        &mut self,
+        def: &Def,
+        fields: impl IntoIterator<Item = &'f Field>,
+    ) -> Result<Vec<(&'f str, TypeCode)>, Unsupported> {
+        let field = |field: &'f Field| match field.optional {
+            true => Err(Unsupported::NoTypeCode(
+                format!("{}::{}", def.scoped_name, field.name),
+                "an optional member",
+            )),
+            false => Ok((field.name.as_str(), self.of(&field.ty)?)),
+        };
+        fields.into_iter().map(field).collect()
+    }
+}
+
+/// Enumerators with numbers of their own came after CORBA, too.
+fn of_enum(body: &Enum, id: &str, name: &str) -> TypeCode {
+    let plain = (0..).zip(&body.enumerators);
+    if body.bit_bound.is_some() || !plain.into_iter().all(|(at, each)| each.value == at) {
+        return TypeCode::alias(id, name, unsigned(body.bit_bound.unwrap_or(32)));
+    }
+    let names = body.enumerators.iter().map(|each| each.name.as_str());
+    TypeCode::enumeration(id, name, names)
+}
+
+/// The smallest unsigned integer of so many bits.
+fn unsigned(bits: u16) -> TypeCode {
+    match bits {
+        0..=8 => TypeCode::OCTET,
+        9..=16 => TypeCode::USHORT,
+        17..=32 => TypeCode::ULONG,
+        _ => TypeCode::ULONGLONG,
+    }
+}
+
+fn of_interface(kind: InterfaceKind, id: &str, name: &str) -> TypeCode {
+    match kind {
+        InterfaceKind::Unconstrained => TypeCode::interface(id, name),
+        InterfaceKind::Local => TypeCode::local_interface(id, name),
+        InterfaceKind::Abstract => TypeCode::abstract_interface(id, name),
+    }
+}
+
+/// The default last, so that it is a member of its own beside labels that say the same.
+fn labels(case: &Case) -> impl Iterator<Item = Label> + '_ {
+    let values = case.labels.iter().map(|label| Label::Value(number(label)));
+    values.chain(case.is_default.then_some(Label::Default))
+}
+
+/// A label as a number.
+fn number(value: &Value) -> i128 {
+    match value {
+        Value::Integer(number) => *number,
+        Value::Boolean(yes) => (*yes).into(),
+        Value::Char(character) => u32::from(*character).into(),
+        Value::Enumerator(_, ordinal) => (*ordinal).into(),
+        // No other type is one of discriminators; the front end says so.
+        _ => 0,
+    }
+}
+
+fn of_basic(basic: Basic) -> TypeCode {
+    match basic {
+        // Type codes do not tell them apart.
+        Basic::Octet | Basic::Int8 | Basic::UInt8 => TypeCode::OCTET,
+        Basic::Boolean => TypeCode::BOOLEAN,
+        Basic::Char => TypeCode::CHAR,
+        Basic::WChar => TypeCode::WCHAR,
+        Basic::Short => TypeCode::SHORT,
+        Basic::UShort => TypeCode::USHORT,
+        Basic::Long => TypeCode::LONG,
+        Basic::ULong => TypeCode::ULONG,
+        Basic::LongLong => TypeCode::LONGLONG,
+        Basic::ULongLong => TypeCode::ULONGLONG,
+        Basic::Float => TypeCode::FLOAT,
+        Basic::Double => TypeCode::DOUBLE,
+        Basic::LongDouble => TypeCode::LONGDOUBLE,
+    }
+}

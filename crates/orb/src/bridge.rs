@@ -32,7 +32,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod bridge;
 mod counts;
 mod error;
 mod forwarder;
@@ -40,7 +39,160 @@ mod interfaces;
 mod passing;
 mod typed;
 
-pub use bridge::{Bridge, MOST_REFERENCES, POA_NAME};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::{
+    ByteOrder, IdAssignment, Interface as _, Ior, Lifespan, ObjectRef, Orb, Poa, Policies, Ref,
+};
+
+use counts::Counts;
+use forwarder::Forwarder;
+use passing::Passing;
+
 pub use counts::Statistics;
 pub use error::Error;
 pub use interfaces::Interfaces;
+
+/// The POA of objects that were opened by name.
+pub const POA_NAME: &str = "bridge";
+
+/// References that went through and are objects of the bridge, at most. With one more, requests that bring new ones end with
+/// IMP_LIMIT, COMPLETED_NO; results with COMPLETED_YES.
+pub const MOST_REFERENCES: usize = 100_000;
+
+/// Longest time that a target may take to say its interface.
+const ASK: Duration = Duration::from_secs(5);
+
+/// Passes requests on. Cheap to clone.
+///
+/// It lives as long as the ORB whose endpoints it has. Requests are passed on by the threads that have read them, so settings of
+/// the ORB about concurrency, lanes, limits and access rules are those of the bridge.
+#[derive(Clone)]
+pub struct Bridge(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) orb: Orb,
+    /// Sends what came in the byte order that is not this machine's.
+    pub(crate) foreign: Orb,
+    named: Poa,
+    pub(crate) passing: Passing,
+    pub(crate) interfaces: Arc<Interfaces>,
+    pub(crate) counts: Counts,
+}
+
+impl Bridge {
+    /// Makes one of an ORB that listens where its clients are and can connect to where its targets are.
+    ///
+    /// # Errors
+    /// The ORB has a POA named [`POA_NAME`] or `bridged` already, or is shut down.
+    pub fn new(orb: &Orb, interfaces: Interfaces) -> Result<Bridge, Error> {
+        let options = orb.options().clone();
+        let foreign = Orb::builder().configure(|change| {
+            *change = options;
+            change.listen.clear();
+            change.byte_order = opposite(ByteOrder::NATIVE);
+        });
+        let foreign = foreign.build().map_err(|error| Error::Setup(error.into()))?;
+        let root = orb.root_poa();
+        let named = Policies {
+            lifespan: Lifespan::Persistent,
+            id_assignment: IdAssignment::User,
+            ..Policies::default()
+        };
+        Ok(Bridge(Arc::new(Inner {
+            orb: orb.clone(),
+            foreign,
+            named: root.create_poa(POA_NAME, named)?,
+            passing: Passing::new(root.create_poa("bridged", Policies::default())?),
+            interfaces: Arc::new(interfaces),
+            counts: Counts::default(),
+        })))
+    }
+
+    /// Makes an object that stands for a target: its requests go on to where the reference leads (`IOR:`, `corbaloc:`,
+    /// `corbaname:`, ..). The name is its id, good across restarts of the bridge, and its key: `corbaloc::host:port/name`.
+    ///
+    /// A target whose reference does not say its interface, as URLs do not, is asked for it, and then for each interface that the
+    /// bridge knows, each time for 5 s at most; where that leads to nothing, only what needs no types is carried.
+    ///
+    /// # Errors
+    /// The reference leads nowhere, or the name is taken.
+    pub fn open(&self, name: &str, target: &str) -> Result<ObjectRef, Error> {
+        let mut ior = self.resolve(target)?;
+        if ior.type_id.is_empty() {
+            let asked = Ref::new(&self.0.orb, ior.clone()).with_timeout(ASK);
+            // Not every ORB answers the first question.
+            let known = &self.0.interfaces;
+            ior.type_id = asked.repository_id().unwrap_or_else(|_| {
+                let is_a = |id: &str| asked.is_a(id).unwrap_or(false);
+                known.most_derived(is_a).unwrap_or_default().to_owned()
+            });
+        }
+        self.stand_for(name, &ior)
+    }
+
+    /// Makes an object as [`open`](Self::open) does, for a target of this interface.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_as(
+        &self,
+        name: &str,
+        target: &str,
+        repository_id: &str,
+    ) -> Result<ObjectRef, Error> {
+        let mut ior = self.resolve(target)?;
+        repository_id.clone_into(&mut ior.type_id);
+        self.stand_for(name, &ior)
+    }
+
+    fn resolve(&self, target: &str) -> Result<Ior, Error> {
+        let found: Result<ObjectRef, _> = self.0.orb.resolve(target);
+        match found {
+            Ok(found) => Ok(found.reference().ior().clone()),
+            Err(error) => Err(Error::Target(target.to_owned(), error.into())),
+        }
+    }
+
+    fn stand_for(&self, name: &str, target: &Ior) -> Result<ObjectRef, Error> {
+        let inner = &self.0;
+        let servant = Arc::new(Forwarder::new(inner, target));
+        let object = inner.named.activate_servant_with_id(&name.into(), servant)?;
+        let object = ObjectRef::from_ref(object);
+        inner.stands_for(&object, target);
+        inner.orb.bind(name, &object);
+        Ok(object)
+    }
+
+    /// Reports whether the bridge knows the operations of an interface.
+    pub fn knows(&self, repository_id: &str) -> bool {
+        self.0.interfaces.has(repository_id)
+    }
+
+    /// Returns what was passed on so far.
+    pub fn statistics(&self) -> Statistics {
+        self.0.counts.read()
+    }
+
+    /// Ends the connections of the bridge that are not its ORB's; call it when that was shut down.
+    pub fn close(&self) {
+        // It serves nothing that could fail to end.
+        let _ = self.0.foreign.shutdown(true);
+    }
+}
+
+fn opposite(order: ByteOrder) -> ByteOrder {
+    match order {
+        ByteOrder::Big => ByteOrder::Little,
+        ByteOrder::Little => ByteOrder::Big,
+    }
+}
+
+impl fmt::Debug for Bridge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let statistics = self.statistics();
+        f.debug_tuple("Bridge").field(&statistics).finish()
+    }
+}

@@ -247,6 +247,7 @@ pub mod bank {
 
     impl AccountRef {
         /// What is on it.
+        #[inline]
         pub fn balance(&self) -> Result<i64, SystemException> {
             if self.0.is_near()
                 && let Some(done) = self
@@ -262,11 +263,13 @@ pub mod bank {
         }
 
         /// [`balance`](Self::balance) without waiting for the answer.
+        #[inline]
         pub fn balance_async(&self) -> __gen::AsyncReply<i64, SystemException> {
             self.0.invoke_async(&account::op::GET_BALANCE, |_| Ok(()), |d| d.longlong())
         }
 
         /// Who owns it.
+        #[inline]
         pub fn owner(&self) -> Result<String, SystemException> {
             if self.0.is_near()
                 && let Some(done) = self
@@ -285,6 +288,7 @@ pub mod bank {
         }
 
         /// [`owner`](Self::owner) without waiting for the answer.
+        #[inline]
         pub fn owner_async(&self) -> __gen::AsyncReply<String, SystemException> {
             self.0
                 .invoke_async(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
@@ -293,6 +297,7 @@ pub mod bank {
         /// Sets the attribute `owner`.
         ///
         /// Who owns it.
+        #[inline]
         pub fn set_owner(&self, value: &str) -> Result<(), SystemException> {
             if self.0.is_near() && __gen::text_passes(value, u32::MAX)
                 && let Some(done) = self
@@ -308,6 +313,7 @@ pub mod bank {
         }
 
         /// [`set_owner`](Self::set_owner) without waiting for the answer.
+        #[inline]
         pub fn set_owner_async(
             &self,
             value: &str,
@@ -316,6 +322,7 @@ pub mod bank {
         }
 
         /// Takes money out and gives what is left.
+        #[inline]
         pub fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError> {
             if self.0.is_near()
                 && let Some(done) = self
@@ -339,6 +346,7 @@ pub mod bank {
         }
 
         /// [`withdraw`](Self::withdraw) without waiting for the answer.
+        #[inline]
         pub fn withdraw_async(
             &self,
             amount: u32,
@@ -355,6 +363,7 @@ pub mod bank {
         }
 
         /// The latest bookings, newest first, and how many there are in all.
+        #[inline]
         pub fn bookings(&self, most: u32) -> Result<(Statement, u32), SystemException> {
             if self.0.is_near()
                 && let Some(done) = self
@@ -387,6 +396,7 @@ pub mod bank {
         }
 
         /// [`bookings`](Self::bookings) without waiting for the answer.
+        #[inline]
         pub fn bookings_async(
             &self,
             most: u32,
@@ -411,25 +421,22 @@ pub mod bank {
 
     impl<T: Account> __gen::ServedBy<Arc<T>> for AccountRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            let handles = __gen::handles([
-                __gen::handle::<dyn Account>(servant.clone()),
-            ]);
-            Arc::new(account::Skeleton(servant, handles))
+            <Self as __gen::ServedBy<Arc<dyn Account>>>::servant(servant)
         }
     }
 
     impl __gen::ServedBy<Arc<dyn Account>> for AccountRef {
+        #[inline]
         fn servant(servant: Arc<dyn Account>) -> Arc<dyn __gen::Servant> {
             let handles = __gen::handles([
                 __gen::handle::<dyn Account>(servant.clone()),
             ]);
-            Arc::new(account::Skeleton(servant, handles))
+            __gen::skeleton(servant, handles)
         }
     }
 
     /// What belongs to [`Account`].
     pub mod account {
-        use ::std::sync::Arc;
         use ::oxorb::__gen;
         use __gen::{Decode as _, Encode as _, SystemException};
 
@@ -533,28 +540,13 @@ pub mod bank {
             pub static BOOKINGS: Op = Op::twoway("bookings").at(4);
         }
 
-        /// The servant as the object adapter sees it.
-        #[doc(hidden)]
-        #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
+        impl __gen::Dispatch for dyn super::Account {
+            const REPOSITORY_IDS: &'static [&'static str] = &[
+                "IDL:bank/Account:1.0",
+                "IDL:omg.org/CORBA/Object:1.0",
+            ];
 
-        impl<T: super::Account + ?Sized> __gen::Servant for Skeleton<T> {
-            fn repository_id(&self) -> &str {
-                "IDL:bank/Account:1.0"
-            }
-
-            fn is_a(&self, id: &str) -> bool {
-                ["IDL:bank/Account:1.0", "IDL:omg.org/CORBA/Object:1.0"].contains(&id)
-            }
-
-            fn identity(&self) -> usize {
-                Arc::as_ptr(&self.0).cast::<()>() as usize
-            }
-
-            fn handles(&self) -> Option<&__gen::Handles> {
-                Some(&self.1)
-            }
-
+            #[inline]
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &[
@@ -571,11 +563,11 @@ pub mod bank {
                     ),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => serve::balance(&*self.0, upcall),
-                    1 => serve::owner(&*self.0, upcall),
-                    2 => serve::set_owner(&*self.0, upcall),
-                    3 => serve::withdraw(&*self.0, upcall),
-                    4 => serve::bookings(&*self.0, upcall),
+                    0 => serve::balance(self, upcall),
+                    1 => serve::owner(self, upcall),
+                    2 => serve::set_owner(self, upcall),
+                    3 => serve::withdraw(self, upcall),
+                    4 => serve::bookings(self, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -586,8 +578,9 @@ pub mod bank {
         pub mod serve {
             use ::oxorb::__gen;
 
-            pub fn balance<T: super::super::Account + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn balance(
+                servant: &dyn super::super::Account,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 if let Err(rejected) = upcall.args(|_| Ok(())) {
@@ -605,8 +598,9 @@ pub mod bank {
                 }
             }
 
-            pub fn owner<T: super::super::Account + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn owner(
+                servant: &dyn super::super::Account,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 if let Err(rejected) = upcall.args(|_| Ok(())) {
@@ -618,8 +612,9 @@ pub mod bank {
                 }
             }
 
-            pub fn set_owner<T: super::super::Account + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn set_owner(
+                servant: &dyn super::super::Account,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let value = match upcall.args(|d| d.string()) {
@@ -632,8 +627,9 @@ pub mod bank {
                 }
             }
 
-            pub fn withdraw<T: super::super::Account + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn withdraw(
+                servant: &dyn super::super::Account,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let amount = match upcall.args(|d| d.ulong()) {
@@ -652,8 +648,9 @@ pub mod bank {
                 }
             }
 
-            pub fn bookings<T: super::super::Account + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn bookings(
+                servant: &dyn super::super::Account,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let most = match upcall.args(|d| d.ulong()) {
@@ -694,17 +691,25 @@ pub mod bank {
     ///
     /// IDL: `interface bank::Savings`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-    pub struct SavingsRef(__gen::Ref);
+    pub struct SavingsRef(AccountRef);
+
+    impl ::core::ops::Deref for SavingsRef {
+        type Target = AccountRef;
+
+        fn deref(&self) -> &AccountRef {
+            &self.0
+        }
+    }
 
     impl __gen::Interface for SavingsRef {
         const REPOSITORY_ID: &'static str = "IDL:bank/Savings:1.0";
 
         fn from_ref(reference: __gen::Ref) -> Self {
-            Self(reference)
+            Self(__gen::Interface::from_ref(reference))
         }
 
         fn reference(&self) -> &__gen::Ref {
-            &self.0
+            __gen::Interface::reference(&self.0)
         }
     }
 
@@ -729,7 +734,7 @@ pub mod bank {
 
     impl From<SavingsRef> for AccountRef {
         fn from(derived: SavingsRef) -> Self {
-            __gen::Interface::from_ref(derived.0)
+            derived.0
         }
     }
 
@@ -745,10 +750,10 @@ pub mod bank {
 
     impl SavingsRef {
         /// Adds interest to all accounts; nobody waits for that.
+        #[inline]
         pub fn accrue(&self, rate: f64) -> Result<(), SystemException> {
-            if self.0.is_near()
-                && self
-                    .0
+            if __gen::Interface::reference(&self.0).is_near()
+                && __gen::Interface::reference(&self.0)
                     .direct_oneway(
                         &savings::op::ACCRUE,
                         |servant: &dyn Savings| {
@@ -758,169 +763,13 @@ pub mod bank {
             {
                 return Ok(());
             }
-            self.0
+            __gen::Interface::reference(&self.0)
                 .send(
                     &savings::op::ACCRUE,
                     |e| {
                         e.double(rate);
                         Ok(())
                     },
-                )
-        }
-
-        /// What is on it.
-        pub fn balance(&self) -> Result<i64, SystemException> {
-            if self.0.is_near()
-                && let Some(done) = self
-                    .0
-                    .direct(
-                        &account::op::GET_BALANCE,
-                        |servant: &dyn Account| Account::balance(servant),
-                    )
-            {
-                return done;
-            }
-            self.0.invoke(&account::op::GET_BALANCE, |_| Ok(()), |d| d.longlong())
-        }
-
-        /// [`balance`](Self::balance) without waiting for the answer.
-        pub fn balance_async(&self) -> __gen::AsyncReply<i64, SystemException> {
-            self.0.invoke_async(&account::op::GET_BALANCE, |_| Ok(()), |d| d.longlong())
-        }
-
-        /// Who owns it.
-        pub fn owner(&self) -> Result<String, SystemException> {
-            if self.0.is_near()
-                && let Some(done) = self
-                    .0
-                    .direct_checked(
-                        &account::op::GET_OWNER,
-                        |servant: &dyn Account| Account::owner(servant),
-                        |result, _| __gen::text_passes(result, u32::MAX),
-                        |result, e| { e.string(result) },
-                        |d| d.owned_string(),
-                    )
-            {
-                return done;
-            }
-            self.0.invoke(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
-        }
-
-        /// [`owner`](Self::owner) without waiting for the answer.
-        pub fn owner_async(&self) -> __gen::AsyncReply<String, SystemException> {
-            self.0
-                .invoke_async(&account::op::GET_OWNER, |_| Ok(()), |d| d.owned_string())
-        }
-
-        /// Sets the attribute `owner`.
-        ///
-        /// Who owns it.
-        pub fn set_owner(&self, value: &str) -> Result<(), SystemException> {
-            if self.0.is_near() && __gen::text_passes(value, u32::MAX)
-                && let Some(done) = self
-                    .0
-                    .direct(
-                        &account::op::SET_OWNER,
-                        |servant: &dyn Account| Account::set_owner(servant, value),
-                    )
-            {
-                return done;
-            }
-            self.0.invoke(&account::op::SET_OWNER, |e| e.string(value), |_| Ok(()))
-        }
-
-        /// [`set_owner`](Self::set_owner) without waiting for the answer.
-        pub fn set_owner_async(
-            &self,
-            value: &str,
-        ) -> __gen::AsyncReply<(), SystemException> {
-            self.0.invoke_async(&account::op::SET_OWNER, |e| e.string(value), |_| Ok(()))
-        }
-
-        /// Takes money out and gives what is left.
-        pub fn withdraw(&self, amount: u32) -> Result<i64, account::WithdrawError> {
-            if self.0.is_near()
-                && let Some(done) = self
-                    .0
-                    .direct(
-                        &account::op::WITHDRAW,
-                        |servant: &dyn Account| Account::withdraw(servant, amount),
-                    )
-            {
-                return done;
-            }
-            self.0
-                .invoke(
-                    &account::op::WITHDRAW,
-                    |e| {
-                        e.ulong(amount);
-                        Ok(())
-                    },
-                    |d| d.longlong(),
-                )
-        }
-
-        /// [`withdraw`](Self::withdraw) without waiting for the answer.
-        pub fn withdraw_async(
-            &self,
-            amount: u32,
-        ) -> __gen::AsyncReply<i64, account::WithdrawError> {
-            self.0
-                .invoke_async(
-                    &account::op::WITHDRAW,
-                    |e| {
-                        e.ulong(amount);
-                        Ok(())
-                    },
-                    |d| d.longlong(),
-                )
-        }
-
-        /// The latest bookings, newest first, and how many there are in all.
-        pub fn bookings(&self, most: u32) -> Result<(Statement, u32), SystemException> {
-            if self.0.is_near()
-                && let Some(done) = self
-                    .0
-                    .direct_checked(
-                        &account::op::BOOKINGS,
-                        |servant: &dyn Account| Account::bookings(servant, most),
-                        |(result, _), orb| {
-                            result.iter().all(|item| __gen::Passes::passes(item, orb))
-                        },
-                        |(result, all), e| {
-                            e.sequence(result, None)?;
-                            e.ulong(*all);
-                            Ok(())
-                        },
-                        |d| Ok((d.sequence::<Booking>(None)?, d.ulong()?)),
-                    )
-            {
-                return done;
-            }
-            self.0
-                .invoke(
-                    &account::op::BOOKINGS,
-                    |e| {
-                        e.ulong(most);
-                        Ok(())
-                    },
-                    |d| Ok((d.sequence::<Booking>(None)?, d.ulong()?)),
-                )
-        }
-
-        /// [`bookings`](Self::bookings) without waiting for the answer.
-        pub fn bookings_async(
-            &self,
-            most: u32,
-        ) -> __gen::AsyncReply<(Statement, u32), SystemException> {
-            self.0
-                .invoke_async(
-                    &account::op::BOOKINGS,
-                    |e| {
-                        e.ulong(most);
-                        Ok(())
-                    },
-                    |d| Ok((d.sequence::<Booking>(None)?, d.ulong()?)),
                 )
         }
     }
@@ -933,27 +782,23 @@ pub mod bank {
 
     impl<T: Savings> __gen::ServedBy<Arc<T>> for SavingsRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            let handles = __gen::handles([
-                __gen::handle::<dyn Savings>(servant.clone()),
-                __gen::handle::<dyn Account>(servant.clone()),
-            ]);
-            Arc::new(savings::Skeleton(servant, handles))
+            <Self as __gen::ServedBy<Arc<dyn Savings>>>::servant(servant)
         }
     }
 
     impl __gen::ServedBy<Arc<dyn Savings>> for SavingsRef {
+        #[inline]
         fn servant(servant: Arc<dyn Savings>) -> Arc<dyn __gen::Servant> {
             let handles = __gen::handles([
                 __gen::handle::<dyn Savings>(servant.clone()),
                 __gen::handle::<dyn Account>(servant.clone()),
             ]);
-            Arc::new(savings::Skeleton(servant, handles))
+            __gen::skeleton(servant, handles)
         }
     }
 
     /// What belongs to [`Savings`].
     pub mod savings {
-        use ::std::sync::Arc;
         use ::oxorb::__gen;
 
         /// One descriptor for each operation.
@@ -963,33 +808,14 @@ pub mod bank {
             pub static ACCRUE: Op = Op::oneway("accrue").at(5);
         }
 
-        /// The servant as the object adapter sees it.
-        #[doc(hidden)]
-        #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
+        impl __gen::Dispatch for dyn super::Savings {
+            const REPOSITORY_IDS: &'static [&'static str] = &[
+                "IDL:bank/Savings:1.0",
+                "IDL:bank/Account:1.0",
+                "IDL:omg.org/CORBA/Object:1.0",
+            ];
 
-        impl<T: super::Savings + ?Sized> __gen::Servant for Skeleton<T> {
-            fn repository_id(&self) -> &str {
-                "IDL:bank/Savings:1.0"
-            }
-
-            fn is_a(&self, id: &str) -> bool {
-                [
-                    "IDL:bank/Savings:1.0",
-                    "IDL:bank/Account:1.0",
-                    "IDL:omg.org/CORBA/Object:1.0",
-                ]
-                    .contains(&id)
-            }
-
-            fn identity(&self) -> usize {
-                Arc::as_ptr(&self.0).cast::<()>() as usize
-            }
-
-            fn handles(&self) -> Option<&__gen::Handles> {
-                Some(&self.1)
-            }
-
+            #[inline]
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &[
@@ -1007,12 +833,12 @@ pub mod bank {
                     ),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => super::account::serve::balance(&*self.0, upcall),
-                    1 => super::account::serve::owner(&*self.0, upcall),
-                    2 => super::account::serve::set_owner(&*self.0, upcall),
-                    3 => super::account::serve::withdraw(&*self.0, upcall),
-                    4 => super::account::serve::bookings(&*self.0, upcall),
-                    5 => serve::accrue(&*self.0, upcall),
+                    0 => super::account::serve::balance(self, upcall),
+                    1 => super::account::serve::owner(self, upcall),
+                    2 => super::account::serve::set_owner(self, upcall),
+                    3 => super::account::serve::withdraw(self, upcall),
+                    4 => super::account::serve::bookings(self, upcall),
+                    5 => serve::accrue(self, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -1023,8 +849,9 @@ pub mod bank {
         pub mod serve {
             use ::oxorb::__gen;
 
-            pub fn accrue<T: super::super::Savings + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn accrue(
+                servant: &dyn super::super::Savings,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let rate = match upcall.args(|d| d.double()) {

@@ -118,6 +118,7 @@ pub mod included {
 
     impl BaseRef {
         /// The operation `need`.
+        #[inline]
         pub fn need(&self) -> Result<Needed, SystemException> {
             if self.0.is_near()
                 && let Some(done) = self
@@ -130,6 +131,7 @@ pub mod included {
         }
 
         /// [`need`](Self::need) without waiting for the answer.
+        #[inline]
         pub fn need_async(&self) -> __gen::AsyncReply<Needed, SystemException> {
             self.0.invoke_async(&base::op::NEED, |_| Ok(()), |d| Needed::decode(d))
         }
@@ -143,21 +145,20 @@ pub mod included {
 
     impl<T: Base> __gen::ServedBy<Arc<T>> for BaseRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            let handles = __gen::handles([__gen::handle::<dyn Base>(servant.clone())]);
-            Arc::new(base::Skeleton(servant, handles))
+            <Self as __gen::ServedBy<Arc<dyn Base>>>::servant(servant)
         }
     }
 
     impl __gen::ServedBy<Arc<dyn Base>> for BaseRef {
+        #[inline]
         fn servant(servant: Arc<dyn Base>) -> Arc<dyn __gen::Servant> {
             let handles = __gen::handles([__gen::handle::<dyn Base>(servant.clone())]);
-            Arc::new(base::Skeleton(servant, handles))
+            __gen::skeleton(servant, handles)
         }
     }
 
     /// What belongs to [`Base`].
     pub mod base {
-        use ::std::sync::Arc;
         use ::oxorb::__gen;
 
         /// One descriptor for each operation.
@@ -167,35 +168,20 @@ pub mod included {
             pub static NEED: Op = Op::twoway("need").at(0);
         }
 
-        /// The servant as the object adapter sees it.
-        #[doc(hidden)]
-        #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
+        impl __gen::Dispatch for dyn super::Base {
+            const REPOSITORY_IDS: &'static [&'static str] = &[
+                "IDL:included/Base:1.0",
+                "IDL:omg.org/CORBA/Object:1.0",
+            ];
 
-        impl<T: super::Base + ?Sized> __gen::Servant for Skeleton<T> {
-            fn repository_id(&self) -> &str {
-                "IDL:included/Base:1.0"
-            }
-
-            fn is_a(&self, id: &str) -> bool {
-                ["IDL:included/Base:1.0", "IDL:omg.org/CORBA/Object:1.0"].contains(&id)
-            }
-
-            fn identity(&self) -> usize {
-                Arc::as_ptr(&self.0).cast::<()>() as usize
-            }
-
-            fn handles(&self) -> Option<&__gen::Handles> {
-                Some(&self.1)
-            }
-
+            #[inline]
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &["need"],
                     __gen::PerfectHash::from_tables(0, &[0], &[0, 1]),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => serve::need(&*self.0, upcall),
+                    0 => serve::need(self, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -207,8 +193,9 @@ pub mod included {
             use ::oxorb::__gen;
             use __gen::Encode as _;
 
-            pub fn need<T: super::super::Base + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn need(
+                servant: &dyn super::super::Base,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 if let Err(rejected) = upcall.args(|_| Ok(())) {
@@ -238,7 +225,7 @@ pub mod included {
 mod global_idl {
     use ::std::sync::Arc;
     use ::oxorb::__gen;
-    use __gen::{Decode as _, Encode as _, SystemException};
+    use __gen::{Encode as _, SystemException};
 
     /// IDL: `enum Mood`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -621,6 +608,7 @@ mod global_idl {
 
     impl ForwardRef {
         /// The operation `back`.
+        #[inline]
         pub fn back(&self) -> Result<Option<HelloRef>, SystemException> {
             if self.0.is_near()
                 && let Some(done) = self
@@ -643,6 +631,7 @@ mod global_idl {
         }
 
         /// [`back`](Self::back) without waiting for the answer.
+        #[inline]
         pub fn back_async(
             &self,
         ) -> __gen::AsyncReply<Option<HelloRef>, SystemException> {
@@ -658,25 +647,22 @@ mod global_idl {
 
     impl<T: Forward> __gen::ServedBy<Arc<T>> for ForwardRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            let handles = __gen::handles([
-                __gen::handle::<dyn Forward>(servant.clone()),
-            ]);
-            Arc::new(forward::Skeleton(servant, handles))
+            <Self as __gen::ServedBy<Arc<dyn Forward>>>::servant(servant)
         }
     }
 
     impl __gen::ServedBy<Arc<dyn Forward>> for ForwardRef {
+        #[inline]
         fn servant(servant: Arc<dyn Forward>) -> Arc<dyn __gen::Servant> {
             let handles = __gen::handles([
                 __gen::handle::<dyn Forward>(servant.clone()),
             ]);
-            Arc::new(forward::Skeleton(servant, handles))
+            __gen::skeleton(servant, handles)
         }
     }
 
     /// What belongs to [`Forward`].
     pub mod forward {
-        use ::std::sync::Arc;
         use ::oxorb::__gen;
 
         /// One descriptor for each operation.
@@ -686,35 +672,20 @@ mod global_idl {
             pub static BACK: Op = Op::twoway("back").at(0);
         }
 
-        /// The servant as the object adapter sees it.
-        #[doc(hidden)]
-        #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
+        impl __gen::Dispatch for dyn super::Forward {
+            const REPOSITORY_IDS: &'static [&'static str] = &[
+                "IDL:Forward:1.0",
+                "IDL:omg.org/CORBA/Object:1.0",
+            ];
 
-        impl<T: super::Forward + ?Sized> __gen::Servant for Skeleton<T> {
-            fn repository_id(&self) -> &str {
-                "IDL:Forward:1.0"
-            }
-
-            fn is_a(&self, id: &str) -> bool {
-                ["IDL:Forward:1.0", "IDL:omg.org/CORBA/Object:1.0"].contains(&id)
-            }
-
-            fn identity(&self) -> usize {
-                Arc::as_ptr(&self.0).cast::<()>() as usize
-            }
-
-            fn handles(&self) -> Option<&__gen::Handles> {
-                Some(&self.1)
-            }
-
+            #[inline]
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &["back"],
                     __gen::PerfectHash::from_tables(0, &[0], &[1, 0]),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => serve::back(&*self.0, upcall),
+                    0 => serve::back(self, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -725,8 +696,9 @@ mod global_idl {
         pub mod serve {
             use ::oxorb::__gen;
 
-            pub fn back<T: super::super::Forward + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn back(
+                servant: &dyn super::super::Forward,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 if let Err(rejected) = upcall.args(|_| Ok(())) {
@@ -765,17 +737,25 @@ mod global_idl {
     ///
     /// IDL: `interface Hello`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-    pub struct HelloRef(__gen::Ref);
+    pub struct HelloRef(super::included::BaseRef);
+
+    impl ::core::ops::Deref for HelloRef {
+        type Target = super::included::BaseRef;
+
+        fn deref(&self) -> &super::included::BaseRef {
+            &self.0
+        }
+    }
 
     impl __gen::Interface for HelloRef {
         const REPOSITORY_ID: &'static str = "IDL:Hello:1.0";
 
         fn from_ref(reference: __gen::Ref) -> Self {
-            Self(reference)
+            Self(__gen::Interface::from_ref(reference))
         }
 
         fn reference(&self) -> &__gen::Ref {
-            &self.0
+            __gen::Interface::reference(&self.0)
         }
     }
 
@@ -800,7 +780,7 @@ mod global_idl {
 
     impl From<HelloRef> for super::included::BaseRef {
         fn from(derived: HelloRef) -> Self {
-            __gen::Interface::from_ref(derived.0)
+            derived.0
         }
     }
 
@@ -816,15 +796,23 @@ mod global_idl {
 
     impl HelloRef {
         /// The operation `greet`.
+        #[inline]
         pub fn greet(
             &self,
             words: &Greeting,
             via: Option<&ForwardRef>,
         ) -> Result<Greetings, hello::GreetError> {
-            if self.0.is_near() && __gen::Passes::passes(words, self.0.orb())
-                && via.is_none_or(|one| __gen::Passes::passes(one, self.0.orb()))
-                && let Some(done) = self
-                    .0
+            if __gen::Interface::reference(&self.0).is_near()
+                && __gen::Passes::passes(
+                    words,
+                    __gen::Interface::reference(&self.0).orb(),
+                )
+                && via
+                    .is_none_or(|one| __gen::Passes::passes(
+                        one,
+                        __gen::Interface::reference(&self.0).orb(),
+                    ))
+                && let Some(done) = __gen::Interface::reference(&self.0)
                     .direct_checked(
                         &hello::op::GREET,
                         |servant: &dyn Hello| Hello::greet(servant, words, via),
@@ -837,7 +825,7 @@ mod global_idl {
             {
                 return done;
             }
-            self.0
+            __gen::Interface::reference(&self.0)
                 .invoke(
                     &hello::op::GREET,
                     |e| {
@@ -849,12 +837,13 @@ mod global_idl {
         }
 
         /// [`greet`](Self::greet) without waiting for the answer.
+        #[inline]
         pub fn greet_async(
             &self,
             words: &Greeting,
             via: Option<&ForwardRef>,
         ) -> __gen::AsyncReply<Greetings, hello::GreetError> {
-            self.0
+            __gen::Interface::reference(&self.0)
                 .invoke_async(
                     &hello::op::GREET,
                     |e| {
@@ -862,40 +851,6 @@ mod global_idl {
                         __gen::encode_ref(e, via)
                     },
                     |d| d.sequence::<Greeting>(None),
-                )
-        }
-
-        /// The operation `need`.
-        pub fn need(&self) -> Result<super::included::Needed, SystemException> {
-            if self.0.is_near()
-                && let Some(done) = self
-                    .0
-                    .direct(
-                        &super::included::base::op::NEED,
-                        |servant: &dyn super::included::Base| super::included::Base::need(
-                            servant,
-                        ),
-                    )
-            {
-                return done;
-            }
-            self.0
-                .invoke(
-                    &super::included::base::op::NEED,
-                    |_| Ok(()),
-                    |d| super::included::Needed::decode(d),
-                )
-        }
-
-        /// [`need`](Self::need) without waiting for the answer.
-        pub fn need_async(
-            &self,
-        ) -> __gen::AsyncReply<super::included::Needed, SystemException> {
-            self.0
-                .invoke_async(
-                    &super::included::base::op::NEED,
-                    |_| Ok(()),
-                    |d| super::included::Needed::decode(d),
                 )
         }
     }
@@ -908,27 +863,23 @@ mod global_idl {
 
     impl<T: Hello> __gen::ServedBy<Arc<T>> for HelloRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            let handles = __gen::handles([
-                __gen::handle::<dyn Hello>(servant.clone()),
-                __gen::handle::<dyn super::included::Base>(servant.clone()),
-            ]);
-            Arc::new(hello::Skeleton(servant, handles))
+            <Self as __gen::ServedBy<Arc<dyn Hello>>>::servant(servant)
         }
     }
 
     impl __gen::ServedBy<Arc<dyn Hello>> for HelloRef {
+        #[inline]
         fn servant(servant: Arc<dyn Hello>) -> Arc<dyn __gen::Servant> {
             let handles = __gen::handles([
                 __gen::handle::<dyn Hello>(servant.clone()),
                 __gen::handle::<dyn super::included::Base>(servant.clone()),
             ]);
-            Arc::new(hello::Skeleton(servant, handles))
+            __gen::skeleton(servant, handles)
         }
     }
 
     /// What belongs to [`Hello`].
     pub mod hello {
-        use ::std::sync::Arc;
         use ::oxorb::__gen;
         use __gen::{Decode as _, Encode as _, SystemException};
 
@@ -1033,41 +984,22 @@ mod global_idl {
             pub static GREET: Op = Op::twoway("greet").at(1);
         }
 
-        /// The servant as the object adapter sees it.
-        #[doc(hidden)]
-        #[derive(Debug)]
-        pub struct Skeleton<T: ?Sized>(pub(super) Arc<T>, pub(super) __gen::Handles);
+        impl __gen::Dispatch for dyn super::Hello {
+            const REPOSITORY_IDS: &'static [&'static str] = &[
+                "IDL:Hello:1.0",
+                "IDL:included/Base:1.0",
+                "IDL:omg.org/CORBA/Object:1.0",
+            ];
 
-        impl<T: super::Hello + ?Sized> __gen::Servant for Skeleton<T> {
-            fn repository_id(&self) -> &str {
-                "IDL:Hello:1.0"
-            }
-
-            fn is_a(&self, id: &str) -> bool {
-                [
-                    "IDL:Hello:1.0",
-                    "IDL:included/Base:1.0",
-                    "IDL:omg.org/CORBA/Object:1.0",
-                ]
-                    .contains(&id)
-            }
-
-            fn identity(&self) -> usize {
-                Arc::as_ptr(&self.0).cast::<()>() as usize
-            }
-
-            fn handles(&self) -> Option<&__gen::Handles> {
-                Some(&self.1)
-            }
-
+            #[inline]
             fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &["need", "greet"],
                     __gen::PerfectHash::from_tables(0, &[0], &[0, 1, 2, 0]),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => super::super::included::base::serve::need(&*self.0, upcall),
-                    1 => serve::greet(&*self.0, upcall),
+                    0 => super::super::included::base::serve::need(self, upcall),
+                    1 => serve::greet(self, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -1079,8 +1011,9 @@ mod global_idl {
             use ::oxorb::__gen;
             use __gen::Decode as _;
 
-            pub fn greet<T: super::super::Hello + ?Sized>(
-                servant: &T,
+            #[inline]
+            pub fn greet(
+                servant: &dyn super::super::Hello,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let (words, via) = match upcall

@@ -10,7 +10,7 @@ use crate::{
 use oxorb_cdr::{Encode as _, Relayed};
 use oxorb_core::{Answered, Op, Operation};
 
-use crate::bridge::bridge::Inner;
+use crate::bridge::Inner;
 use crate::bridge::counts::add;
 use crate::bridge::interfaces::Known;
 use crate::bridge::typed::Typed;

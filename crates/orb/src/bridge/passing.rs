@@ -9,9 +9,9 @@ use oxorb_core::lock::Mutex;
 
 use oxorb_object::TaggedProfile;
 
-use crate::bridge::bridge::{Inner, MOST_REFERENCES};
 use crate::bridge::counts::add;
 use crate::bridge::forwarder::Forwarder;
+use crate::bridge::{Inner, MOST_REFERENCES};
 
 /// Objects that stand for references which went through, and what they stand for.
 pub(crate) struct Passing {

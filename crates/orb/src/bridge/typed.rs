@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::{CompletionStatus, Ref, current_deadline};
 use oxorb_dynamic::{DynamicServant, Exception, Invocation, Results, Signature, invoke};
 
-use crate::bridge::bridge::Inner;
+use crate::bridge::Inner;
 use crate::bridge::counts::add;
 use crate::bridge::forwarder::GONE;
 use crate::bridge::interfaces::Interfaces;

@@ -17,6 +17,7 @@ use crate::Result;
 use crate::dispatch::dispatching::{Pair, PairRef};
 use crate::format::Format;
 use crate::machine::Machine;
+use crate::table::Table;
 
 /// Options of `oxbench collocated`.
 #[derive(Args)]
@@ -194,10 +195,7 @@ impl fmt::Display for Report {
             "calls within the process, nanoseconds a call, best of {} rounds of {} calls",
             self.rounds, self.calls
         )?;
-        for Row { way, nanoseconds } in &self.rows {
-            writeln!(f, "  {:38}{nanoseconds:>10.1}", way.to_string())?;
-        }
-        Ok(())
+        Table::of(&self.rows).left([""], |it| [it.way]).fixed([""], 1, |it| [it.nanoseconds]).fmt(f)
     }
 }
 

@@ -22,6 +22,7 @@ use crate::experiment::{EXPERIMENTS, Experiment};
 use crate::format::Format;
 use crate::peers::{self, Contender, Pair, Peer};
 use crate::placement::{Placement, Role};
+use crate::table::Table;
 use budgets::Budgets;
 use callgrind::Log;
 use messagings::Messagings;
@@ -358,28 +359,27 @@ impl Side {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}, per ping:", self.peer)?;
-        for (name, side) in [("client", &self.client), ("server", &self.server)] {
-            let number = |count: Option<f64>, digits| match count {
-                Some(count) => format!("{count:.digits$}"),
-                None => "unknown".into(),
-            };
-            let calls = side.system_calls.iter().flatten();
-            let calls: Vec<String> =
-                calls.map(|(name, count)| format!("{name} {count:.3}")).collect();
-            writeln!(
-                f,
-                "  {name}: {} allocations, {} system calls ({}), {} waits for a lock, {} instructions, {} virtual calls",
-                number(side.allocations, 3),
-                number(side.system_calls_in_all(), 3),
-                calls.join(", "),
-                number(side.futexes(), 3),
-                number(side.instructions, 0),
-                number(side.virtual_calls, 2),
-            )?;
-        }
-        Ok(())
+        let table = Table::of([("client", &self.client), ("server", &self.server)])
+            .left([""], |(name, _)| [name])
+            .right(["allocations", "system calls", "waits for a lock"], |(_, side)| {
+                [side.allocations, side.system_calls_in_all(), side.futexes()]
+                    .map(|count| known(count, 3))
+            })
+            .right(["instructions"], |(_, side)| [known(side.instructions, 0)])
+            .right(["virtual calls"], |(_, side)| [known(side.virtual_calls, 2)])
+            .left([""], |(_, side)| {
+                let calls = side.system_calls.iter().flatten();
+                let calls: Vec<_> =
+                    calls.map(|(name, count)| format!("{name} {count:.3}")).collect();
+                [calls.join(", ")]
+            });
+        write!(f, "{}, per ping:\n{table}", self.peer)
     }
+}
+
+/// Shows a count, which is unknown where its tool is missing.
+fn known(count: Option<f64>, digits: usize) -> String {
+    count.map_or_else(|| "unknown".to_owned(), |count| format!("{count:.digits$}"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@
 //! server's time that is.
 
 mod layered;
-mod plot;
 mod setup;
 mod share;
 
@@ -20,6 +19,8 @@ use serde::Serialize;
 use crate::Result;
 use crate::machine::Machine;
 use crate::output::Output;
+use crate::plot::{self, Axis, Drawing};
+use crate::table::Table;
 use setup::{By, Requests};
 use share::Share;
 
@@ -96,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result {
         ],
         share,
     };
-    options.output.show(&report, plot::draw)
+    options.output.show(&report, Report::drawing)
 }
 
 /// What there are many of, and how they are found: for counting instructions.
@@ -230,6 +231,21 @@ fn point(of: usize, requests: &Requests, rounds: u32) -> Point {
     Point { of, nanoseconds: best }
 }
 
+impl Report {
+    /// Draws the time of a request: a panel for each question, a line for each strategy.
+    fn drawing(&self) -> Drawing {
+        let panel = |Panel { of, series }: &Panel| {
+            let lines = series.iter().map(|series| {
+                let points = series.points.iter();
+                (series.strategy, points.map(|point| (point.of as f64, point.nanoseconds)))
+            });
+            plot::Panel::lines(of, Axis::log(of), Axis::log("nanoseconds"), lines)
+        };
+        let title = format!("{}: from octets to upcall", self.machine);
+        Drawing { title, across: 4, panels: self.panels.iter().map(panel).collect() }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
@@ -238,22 +254,17 @@ impl fmt::Display for Report {
             "from octets to upcall, nanoseconds a request, best of {} rounds",
             self.rounds
         )?;
-        for panel in &self.panels {
-            write!(f, "\n{:39}", panel.of)?;
-            let longest = panel.series.iter().max_by_key(|series| series.points.len());
-            for point in longest.iter().flat_map(|series| &series.points) {
-                write!(f, "{:>10}", point.of)?;
-            }
-            writeln!(f)?;
-            for series in &panel.series {
-                write!(f, "  {:37}", series.strategy)?;
-                for point in &series.points {
-                    write!(f, "{:>10.1}", point.nanoseconds)?;
-                }
-                writeln!(f)?;
-            }
+        for Panel { of, series } in &self.panels {
+            let longest = series.iter().max_by_key(|series| series.points.len());
+            let sizes = longest.into_iter().flat_map(|series| &series.points);
+            let table = Table::of(series).left([of], |it| [it.strategy]).fixed(
+                sizes.map(|point| point.of),
+                1,
+                |it| it.points.iter().map(|at| at.nanoseconds),
+            );
+            write!(f, "\n{table}")?;
         }
-        write!(f, "{}", self.share)
+        self.share.fmt(f)
     }
 }
 

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::Result;
 use crate::counts::callgrind::{self, Log};
 use crate::format::Format;
+use crate::table::Table;
 
 const FEW: u32 = 1_000;
 const MANY: u32 = 5_000;
@@ -154,18 +155,14 @@ pub(crate) fn run(options: &Options) -> Result {
         Format::Json => println!("{}", serde_json::to_string_pretty(&rows)?),
         Format::Table => {
             println!("instructions for one argument of a request:");
-            println!("argument    written   the same: compared, copied   changed   known: copied");
-            for row in &rows {
-                let name = row.argument.to_possible_value().expect("none is skipped");
-                println!(
-                    "{:10} {:8.0} {:28.0} {:9.0} {:15.0}",
-                    name.get_name(),
-                    row.written,
-                    row.compared,
-                    row.changed,
-                    row.copied
-                );
-            }
+            let name = |row: &Row| row.argument.to_possible_value().expect("none is skipped");
+            let table = Table::of(&rows)
+                .left(["argument"], |row| [name(row).get_name().to_owned()])
+                .fixed(["written", "the same: compared, copied", "changed"], 0, |row| {
+                    [row.written, row.compared, row.changed]
+                })
+                .fixed(["known: copied"], 0, |row| [row.copied]);
+            print!("{table}");
         }
     }
     Ok(())

@@ -7,6 +7,19 @@ use serde::Serialize;
 
 use crate::Result;
 
+/// Displays values of enumerations as the command line names them.
+macro_rules! display_by_name {
+    ($name:ty) => {
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let value = clap::ValueEnum::to_possible_value(self).expect("none is skipped");
+                f.pad(value.get_name())
+            }
+        }
+    };
+}
+pub(crate) use display_by_name;
+
 /// What goes to standard output.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {

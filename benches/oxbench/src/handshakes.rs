@@ -27,6 +27,7 @@ use crate::Result;
 use crate::machine::Machine;
 use crate::placement::{Cpus, Role};
 use crate::process::Process;
+use crate::table::Table;
 
 /// Options of `oxbench handshakes`.
 #[derive(Args)]
@@ -167,22 +168,17 @@ impl fmt::Display for Report {
             "{} handshakes in each row, best of {} rounds: a second, and processor time of the server for one",
             self.handshakes, self.rounds
         )?;
-        writeln!(f, "handshake  at a time        rustls             OxORB         OxORB : rustls")?;
-        for row in &self.rows {
-            let kind = if row.resumed { "resumed" } else { "full" };
-            writeln!(
-                f,
-                "{kind:9} {:10} {:8.0} {:6.0} us {:8.0} {:6.0} us {:10.2} {:6.2}",
-                row.clients,
-                row.rustls.each_second,
-                row.rustls.server_us,
-                row.oxorb.each_second,
-                row.oxorb.server_us,
-                row.oxorb.each_second / row.rustls.each_second,
-                row.oxorb.server_us / row.rustls.server_us,
-            )?;
-        }
-        Ok(())
+        let each_second = |rate: &Rate| format!("{:.0}", rate.each_second);
+        let server = |rate: &Rate| format!("{:.0} us", rate.server_us);
+        let table = Table::of(&self.rows)
+            .left(["handshake"], |row| [if row.resumed { "resumed" } else { "full" }])
+            .right(["at a time"], |row| [row.clients])
+            .right(["rustls", ""], |row| [each_second(&row.rustls), server(&row.rustls)])
+            .right(["OxORB", ""], |row| [each_second(&row.oxorb), server(&row.oxorb)])
+            .fixed(["OxORB : rustls", ""], 2, |Row { oxorb, rustls, .. }| {
+                [oxorb.each_second / rustls.each_second, oxorb.server_us / rustls.server_us]
+            });
+        table.fmt(f)
     }
 }
 

@@ -10,9 +10,9 @@ use crate::check;
 use crate::experiment::{EXPERIMENTS, Experiment};
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
-use crate::peers::{self, Contender, Pair, Peer};
+use crate::peers::{self, Contender, Peer};
 use crate::placement::Placement;
-use crate::plot;
+use crate::record::Record;
 use crate::report::{ExperimentReport, PeerReport, Ratio, Report};
 use crate::wire;
 
@@ -47,12 +47,12 @@ pub(crate) struct Options {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, check::verdicts, plot::draw)
+    options.output.show(&report, check::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {
     let (rounds, divisor) = if options.quick { (3, 10) } else { (options.rounds, 1) };
-    let contenders = contenders(&options.peers)?;
+    let contenders = peers::available(&options.peers, Peer::value_variants(), peers::prepare)?;
     let wanted = |experiment: &&Experiment| {
         options.only.is_empty() || options.only.iter().any(|name| name == experiment.name)
     };
@@ -71,28 +71,11 @@ fn measure(options: &Options) -> Result<Report> {
     })
 }
 
-/// The peers asked for. Nobody asked: all, and who cannot be had is named and left out.
-fn contenders(asked: &[Peer]) -> Result<Vec<Contender>> {
-    if !asked.is_empty() {
-        return asked.iter().map(|&peer| peers::prepare(peer)).collect();
-    }
-    let mut contenders = Vec::new();
-    for &peer in Peer::value_variants() {
-        match peers::prepare(peer) {
-            Ok(contender) => contenders.push(contender),
-            Err(error) => eprintln!("{peer} is left out: {error}"),
-        }
-    }
-    Ok(contenders)
-}
-
 /// What one peer has shown so far.
-struct Record {
-    histogram: Histogram<u64>,
-    /// The median of each round.
-    medians: Vec<u64>,
-    client_cpu: Option<Duration>,
-    server_cpu: Option<Duration>,
+struct Shown {
+    calls: Record,
+    /// CPU time of client and server, where the kernel tells it.
+    cpu: [Option<Duration>; 2],
 }
 
 /// Lets every contender measure `rounds` times. A round is a new pair of processes with a new
@@ -104,8 +87,9 @@ fn take_turns(
     placement: Placement,
     rounds: u32,
     calls: u32,
-) -> Result<Vec<Record>> {
-    let mut records: Vec<Record> = contenders.iter().map(|_| Record::empty()).collect();
+) -> Result<Vec<Shown>> {
+    let none = || Shown { calls: Record::empty(), cpu: [Some(Duration::ZERO); 2] };
+    let mut records: Vec<Shown> = contenders.iter().map(|_| none()).collect();
     for _ in 0..rounds {
         for (contender, record) in contenders.iter().zip(&mut records) {
             let mut pair = contender.start(experiment, placement)?;
@@ -114,9 +98,13 @@ fn take_turns(
             let before = [pair.client.cpu_time(), pair.server.cpu_time()];
             pair.call(experiment, calls)?;
             let after = [pair.client.cpu_time(), pair.server.cpu_time()];
-            let samples = samples(&mut pair, calls)?;
+            record.calls.add(pair.client.samples(calls)?);
             pair.finish()?;
-            record.add(samples, before, after);
+            for ((sum, before), after) in record.cpu.iter_mut().zip(before).zip(after) {
+                *sum = sum
+                    .zip(before.zip(after))
+                    .map(|(sum, (before, after))| sum + after.saturating_sub(before));
+            }
         }
     }
     Ok(records)
@@ -125,27 +113,28 @@ fn take_turns(
 fn summary(
     experiment: &Experiment,
     contenders: &[Contender],
-    records: &[Record],
+    records: &[Shown],
 ) -> ExperimentReport {
     let lengths = wire::lengths(experiment.operation, experiment.size);
     let medians = |of: Peer| {
         let at = contenders.iter().position(|known| known.peer == of)?;
-        Some(&records[at].medians[..])
+        Some(&records[at].calls.medians[..])
     };
-    let peers = contenders.iter().zip(records).map(|(contender, record)| {
+    let peers = contenders.iter().zip(records).map(|(contender, Shown { calls: record, cpu })| {
         let ratio = |of| Ratio::between(&record.medians, medians(of)?);
         let histogram = &record.histogram;
+        let [p50, p99, p999, max] = record.quantiles();
         let per_call = |cpu: Duration| cpu.as_nanos() as u64 / histogram.len();
         PeerReport {
             peer: contender.peer,
             calls: histogram.len(),
-            best: record.medians.iter().copied().min().unwrap_or_default(),
-            p50: histogram.value_at_quantile(0.5),
-            p99: histogram.value_at_quantile(0.99),
-            p999: histogram.value_at_quantile(0.999),
-            max: histogram.max(),
-            client_cpu: record.client_cpu.map(per_call),
-            server_cpu: record.server_cpu.map(per_call),
+            best: record.best(),
+            p50,
+            p99,
+            p999,
+            max,
+            client_cpu: cpu[0].map(per_call),
+            server_cpu: cpu[1].map(per_call),
             to_raw: ratio(Peer::Raw),
             to_omniorb: ratio(Peer::OmniOrb),
             curve: curve(histogram),
@@ -157,50 +146,6 @@ fn summary(
         reply_octets: lengths.reply,
         peers: peers.collect(),
     }
-}
-
-impl Record {
-    fn empty() -> Record {
-        let minute = 60_000_000_000;
-        Record {
-            histogram: Histogram::new_with_bounds(1, minute, 3).expect("valid bounds"),
-            medians: Vec::new(),
-            client_cpu: Some(Duration::ZERO),
-            server_cpu: Some(Duration::ZERO),
-        }
-    }
-
-    /// Takes up one round; CPU times are of client and server.
-    fn add(
-        &mut self,
-        mut samples: Vec<u64>,
-        before: [Option<Duration>; 2],
-        after: [Option<Duration>; 2],
-    ) {
-        for &sample in &samples {
-            self.histogram.saturating_record(sample);
-        }
-        samples.sort_unstable();
-        self.medians.push(samples[samples.len() / 2]);
-        let sums = [&mut self.client_cpu, &mut self.server_cpu];
-        for ((sum, before), after) in sums.into_iter().zip(before).zip(after) {
-            *sum = sum
-                .zip(before.zip(after))
-                .map(|(sum, (before, after))| sum + after.saturating_sub(before));
-        }
-    }
-}
-
-/// Nanoseconds of each of the calls just made.
-fn samples(pair: &mut Pair, calls: u32) -> Result<Vec<u64>> {
-    pair.client.tell("samples")?;
-    let line = pair.client.hear()?;
-    let samples = line.split_whitespace().map(str::parse);
-    let samples: Vec<u64> = samples.collect::<std::result::Result<_, _>>()?;
-    if samples.len() != calls as usize {
-        return Err(format!("{calls} calls gave {} samples", samples.len()).into());
-    }
-    Ok(samples)
 }
 
 /// Points of the percentile curve: quantile and nanoseconds, closer together towards the tail.

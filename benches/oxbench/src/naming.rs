@@ -19,6 +19,7 @@ use crate::Result;
 use crate::machine::Machine;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
+use crate::table::Table;
 
 /// Options of `oxbench naming`.
 #[derive(Args)]
@@ -292,20 +293,12 @@ impl fmt::Display for Report {
             "{} names for each client; a second, best of {} rounds\n",
             self.names, self.rounds
         )?;
-        writeln!(f, "{:<20}{:>8}{:>12}{:>12}{:>8}", "", "clients", "omniNames", "OxORB", "ratio")?;
-        for row in &self.rows {
-            let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), |rate| format!("{rate:.0}"));
-            let ratio = row.ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
-            writeln!(
-                f,
-                "{:<20}{:>8}{:>12}{:>12}{:>8}",
-                row.work,
-                row.clients,
-                rate(row.omninames),
-                rate(row.oxorb),
-                ratio
-            )?;
-        }
+        let table = Table::of(&self.rows)
+            .left([""], |row| [row.work])
+            .right(["clients"], |row| [row.clients])
+            .fixed(["omniNames", "OxORB"], 0, |row| [row.omninames, row.oxorb])
+            .fixed(["ratio"], 2, |row| [row.ratio]);
+        write!(f, "{table}")?;
         writeln!(
             f,
             "\nOxORB's changes are on disk (fsync) when the client hears of them; omniNames leaves that to the kernel."

@@ -1,13 +1,14 @@
 //! Options that say where the result of an experiment goes, and what becomes of it.
 
 use std::fmt::Display;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 
 use crate::Result;
 use crate::format::Format;
+use crate::plot::Drawing;
 
 /// Form of the result, and a drawing of it.
 #[derive(Args)]
@@ -37,11 +38,11 @@ impl Output {
     pub(crate) fn show<R: Display + Serialize>(
         &self,
         report: &R,
-        draw: impl FnOnce(&R, &Path) -> Result,
+        drawing: impl FnOnce(&R) -> Drawing,
     ) -> Result {
         self.format.print(report)?;
         if let Some(file) = &self.plot {
-            draw(report, file)?;
+            drawing(report).save(file)?;
             eprintln!("drawn into {}", file.display());
         }
         Ok(())
@@ -54,9 +55,9 @@ impl CheckedOutput {
         &self,
         report: &R,
         verdicts: impl FnOnce(&R) -> V,
-        draw: impl FnOnce(&R, &Path) -> Result,
+        drawing: impl FnOnce(&R) -> Drawing,
     ) -> Result {
-        self.output.show(report, draw)?;
+        self.output.show(report, drawing)?;
         if self.check {
             let verdicts = verdicts(report);
             match self.output.format {

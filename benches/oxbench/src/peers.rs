@@ -20,6 +20,7 @@ use crate::components;
 use crate::demux;
 use crate::events;
 use crate::experiment::Experiment;
+use crate::format::display_by_name;
 use crate::load::{self, Architecture};
 use crate::marshal::{self, Kind};
 use crate::naming;
@@ -41,6 +42,23 @@ pub(crate) enum Peer {
     /// OxORB on both sides
     #[value(name = "oxorb")]
     OxOrb,
+}
+
+/// Prepares those asked for. Nobody asked: all, and what cannot be had is named and left out.
+pub(crate) fn available<Name: Copy + fmt::Display, C>(
+    asked: &[Name],
+    all: &[Name],
+    prepare: impl Fn(Name) -> Result<C>,
+) -> Result<Vec<C>> {
+    let mut found = Vec::new();
+    for &name in if asked.is_empty() { all } else { asked } {
+        match prepare(name) {
+            Ok(contender) => found.push(contender),
+            Err(error) if asked.is_empty() => eprintln!("{name} is left out: {error}"),
+            Err(error) => return Err(format!("{name}: {error}").into()),
+        }
+    }
+    Ok(found)
 }
 
 /// The sides of the peers that are part of this program.
@@ -370,15 +388,7 @@ impl Pair {
     }
 }
 
-impl fmt::Display for Peer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Peer::Raw => "raw",
-            Peer::OmniOrb => "omniorb",
-            Peer::OxOrb => "oxorb",
-        })
-    }
-}
+display_by_name!(Peer);
 
 /// This very program, as one side of a pair.
 pub(crate) fn own_side(side: &str) -> Result<Command> {

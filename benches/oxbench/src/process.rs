@@ -59,6 +59,18 @@ impl Process {
         }
     }
 
+    /// Asks for the nanoseconds of each of the calls that it just made.
+    pub(crate) fn samples(&mut self, calls: u32) -> Result<Vec<u64>> {
+        self.tell("samples")?;
+        let line = self.hear()?;
+        let samples = line.split_whitespace().map(str::parse);
+        let samples: Vec<u64> = samples.collect::<std::result::Result<_, _>>()?;
+        if samples.len() != calls as usize {
+            return Err(format!("{calls} calls gave {} samples", samples.len()).into());
+        }
+        Ok(samples)
+    }
+
     /// The process's id.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()

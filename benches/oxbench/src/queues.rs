@@ -4,8 +4,6 @@
 //! paper 3 did (5.2), filling an empty queue in random order and emptying it; and steadily, one request in and one out while
 //! so many wait. The same random order for all.
 
-mod plot;
-
 use std::fmt;
 use std::hint::black_box;
 use std::time::Instant;
@@ -18,6 +16,8 @@ use serde::Serialize;
 use crate::Result;
 use crate::machine::Machine;
 use crate::output::Output;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 
 /// Options of `oxbench queues`.
 #[derive(Args)]
@@ -77,8 +77,13 @@ pub(crate) struct Point {
     pub(crate) steady: f64,
 }
 
-/// What is measured, in words, and where a point has it.
-type Way = (&'static str, fn(&Point) -> Option<f64>);
+/// What is measured, briefly and in words, and where a point has it.
+type Way = (&'static str, &'static str, fn(&Point) -> Option<f64>);
+const WAYS: [Way; 3] = [
+    ("enqueue", "enqueue, filling an empty queue in random order", |point| point.enqueue),
+    ("dequeue", "dequeue, emptying it", |point| point.dequeue),
+    ("one in, one out", "one in and one out while so many wait", |point| Some(point.steady)),
+];
 
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
@@ -92,7 +97,7 @@ pub(crate) fn run(options: &Options) -> Result {
         .map(|pair| (pair[0].kind, crossover(&pair[0].points, &pair[1].points)))
         .collect();
     let report = Report { machine: Machine::this(), rounds: options.rounds, series, crossover };
-    options.output.show(&report, plot::draw)
+    options.output.show(&report, Report::drawing)
 }
 
 fn measure<S: Store<Item = u64>>(
@@ -200,31 +205,32 @@ fn crossover(list: &[Point], heap: &[Point]) -> Option<u32> {
     heap.get(from).map(|point| point.requests)
 }
 
+impl Report {
+    /// Draws nanoseconds along the requests: a panel for each way to measure.
+    fn drawing(&self) -> Drawing {
+        let panel = |(caption, _, of): Way| {
+            let lines = self.series.iter().map(|Series { kind, store, points }| {
+                let points = points.iter();
+                let line = points.filter_map(move |it| Some((f64::from(it.requests), of(it)?)));
+                (format!("{kind} {store}"), line)
+            });
+            Panel::lines(caption, Axis::log("requests"), Axis::log("nanoseconds"), lines)
+        };
+        let panels = WAYS.into_iter().map(panel).collect();
+        Drawing { title: self.machine.to_string(), across: WAYS.len(), panels }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
         writeln!(f, "nanoseconds a request, best of {} rounds", self.rounds)?;
-        let ways: [Way; 3] = [
-            ("enqueue, filling an empty queue in random order", |point| point.enqueue),
-            ("dequeue, emptying it", |point| point.dequeue),
-            ("one in and one out while so many wait", |point| Some(point.steady)),
-        ];
-        for (way, of) in ways {
-            write!(f, "\n{way}\n{:16}", "requests")?;
-            for point in self.series.iter().take(1).flat_map(|series| &series.points) {
-                write!(f, "{:>10}", point.requests)?;
-            }
-            writeln!(f)?;
-            for series in &self.series {
-                write!(f, "  {:9}{:5}", series.kind, series.store)?;
-                for point in &series.points {
-                    match of(point) {
-                        Some(nanos) => write!(f, "{nanos:>10.1}")?,
-                        None => write!(f, "{:>10}", "-")?,
-                    }
-                }
-                writeln!(f)?;
-            }
+        for (_, way, of) in WAYS {
+            let sizes = self.series.iter().take(1).flat_map(|series| &series.points);
+            let table = Table::of(&self.series)
+                .left(["requests", ""], |it| [it.kind, it.store])
+                .fixed(sizes.map(|it| it.requests), 1, |it| it.points.iter().map(of));
+            write!(f, "\n{way}\n{table}")?;
         }
         writeln!(f)?;
         for (kind, from) in &self.crossover {

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use crate::machine::Machine;
 use crate::peers::Peer;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 
 /// Everything one run found out. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
@@ -76,64 +78,37 @@ impl Report {
         let experiment = self.experiments.iter().find(|found| found.name == name)?;
         experiment.peers.iter().find(|found| found.peer == peer)
     }
+
+    /// Draws the times of all calls by their quantiles: a panel for each experiment, a line for each peer.
+    pub(crate) fn drawing(&self) -> Drawing {
+        let micros = |&(quantile, time): &(f64, u64)| (quantile, time as f64 / 1e3);
+        let panel = |it: &ExperimentReport| {
+            let lines = it.peers.iter().map(|it| (it.peer, it.curve.iter().map(micros)));
+            Panel::lines(it.name, Axis::percentiles(), Axis::log("microseconds"), lines)
+        };
+        let title = format!("{}; {}", self.machine, self.placement);
+        Drawing { title, across: 2, panels: self.experiments.iter().map(panel).collect() }
+    }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
-        let rounds = self.rounds;
-        writeln!(f, "{}; {rounds} rounds in turns; microseconds", self.placement)?;
-        for experiment in &self.experiments {
-            let ExperimentReport { name, request_octets, reply_octets, .. } = experiment;
+        writeln!(f, "{}; {} rounds in turns; microseconds", self.placement, self.rounds)?;
+        for ExperimentReport { name, request_octets, reply_octets, peers } in &self.experiments {
             writeln!(f, "\n{name}: {request_octets} octets there, {reply_octets} back")?;
-            writeln!(
-                f,
-                "  {:8} {:>9} {:>9} {:>9} {:>9} {:>9}   {:>10} {:>10}   {:>7} {:>9}",
-                "",
-                "best p50",
-                "p50",
-                "p99",
-                "p99.9",
-                "max",
-                "client cpu",
-                "server cpu",
-                "to raw",
-                "to omniorb"
-            )?;
-            for peer in &experiment.peers {
-                writeln!(f, "  {peer}")?;
-            }
+            let ratio = |ratio: Option<Ratio>| ratio.map(|ratio| ratio.best);
+            let table = Table::of(peers)
+                .left([""], |it| [it.peer])
+                .micros(["best p50", "p50", "p99", "p99.9", "max"], 2, |it| {
+                    [it.best, it.p50, it.p99, it.p999, it.max]
+                })
+                .micros(["client cpu", "server cpu"], 2, |it| [it.client_cpu, it.server_cpu])
+                .fixed(["to raw", "to omniorb"], 2, |it| [it.to_raw, it.to_omniorb].map(ratio));
+            write!(f, "{table}")?;
         }
         Ok(())
     }
-}
-
-impl fmt::Display for PeerReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ratio = |ratio: Option<Ratio>| match ratio {
-            Some(ratio) => format!("{:.2}", ratio.best),
-            None => "-".into(),
-        };
-        let cpu = |cpu: Option<u64>| cpu.map_or_else(|| "-".into(), microseconds);
-        write!(
-            f,
-            "{:8} {:>9} {:>9} {:>9} {:>9} {:>9}   {:>10} {:>10}   {:>7} {:>9}",
-            self.peer,
-            microseconds(self.best),
-            microseconds(self.p50),
-            microseconds(self.p99),
-            microseconds(self.p999),
-            microseconds(self.max),
-            cpu(self.client_cpu),
-            cpu(self.server_cpu),
-            ratio(self.to_raw),
-            ratio(self.to_omniorb),
-        )
-    }
-}
-
-fn microseconds(nanoseconds: u64) -> String {
-    format!("{:.2}", nanoseconds as f64 / 1000.0)
 }
 
 #[cfg(test)]

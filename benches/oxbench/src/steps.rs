@@ -17,6 +17,7 @@ use crate::placement::Placement;
 use crate::process::Process;
 use crate::protocols::Folder;
 use crate::protocols::matrix::{self, Protocol, Transport};
+use crate::table::{Table, or_dash};
 
 /// Options of `oxbench steps`.
 #[derive(Args)]
@@ -326,66 +327,35 @@ impl fmt::Display for Report {
             "{}; {} x {}; a stamp costs {:.0} ns, which each step includes\n",
             self.placement, self.calls, self.experiment, self.probe_nanoseconds
         )?;
-        match &self.protocols[..] {
-            [one] => one.fmt(f),
-            several => compare(several, f),
+        // One protocol may have a step that another has not.
+        let mut rows: Vec<&Row> = Vec::new();
+        for row in self.protocols.iter().flat_map(|protocol| &protocol.steps) {
+            if !rows.iter().any(|known| known.names() == row.names()) {
+                let after = rows.iter().rposition(|known| known.side == row.side);
+                rows.insert(after.map_or(rows.len(), |at| at + 1), row);
+            }
         }
+        let sides = rows.iter().map(|row| row.side).scan("", |before, side| {
+            Some(if std::mem::replace(before, side) == side { "" } else { side })
+        });
+        let table = Table::of(sides.zip(&rows)).left([""], |(side, _)| [side]);
+        let table = match &self.protocols[..] {
+            [_] => table
+                .left(["step"], |(_, row)| [row.step])
+                .fixed(["mean ns"], 0, |(_, row)| [row.mean])
+                .right(["p50 ns", "p99 ns"], |(_, row)| [row.p50, row.p99]),
+            several => table.left(["step, p50 ns"], |(_, row)| [row.step]).right(
+                several.iter().map(|protocol| protocol.protocol),
+                |(_, row)| {
+                    several.iter().map(|protocol| {
+                        let its = protocol.steps.iter().find(|its| its.names() == row.names());
+                        or_dash(its.map(|its| its.p50))
+                    })
+                },
+            ),
+        };
+        table.right(["paper (1999) us"], |(_, row)| [row.paper()]).fmt(f)
     }
-}
-
-impl fmt::Display for Steps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{:<8} {:<24} {:>9} {:>9} {:>9} {:>14}",
-            "", "step", "mean ns", "p50 ns", "p99 ns", "paper (1999) us"
-        )?;
-        let mut before = "";
-        for row in &self.steps {
-            let side = if row.side == before { "" } else { row.side };
-            before = row.side;
-            writeln!(
-                f,
-                "{side:<8} {:<24} {:>9.0} {:>9} {:>9} {:>14}",
-                row.step,
-                row.mean,
-                row.p50,
-                row.p99,
-                row.paper()
-            )?;
-        }
-        Ok(())
-    }
-}
-
-/// Prints the medians of several protocols beside each other.
-fn compare(protocols: &[Steps], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "{:<8} {:<24}", "", "step, p50 ns")?;
-    for protocol in protocols {
-        write!(f, " {:>17}", protocol.protocol)?;
-    }
-    writeln!(f, " {:>16}", "paper (1999) us")?;
-    // One protocol may have a step that another has not.
-    let mut rows: Vec<&Row> = Vec::new();
-    for row in protocols.iter().flat_map(|protocol| &protocol.steps) {
-        if !rows.iter().any(|known| known.names() == row.names()) {
-            let after = rows.iter().rposition(|known| known.side == row.side);
-            rows.insert(after.map_or(rows.len(), |at| at + 1), row);
-        }
-    }
-    let mut before = "";
-    for row in rows {
-        let side = if row.side == before { "" } else { row.side };
-        before = row.side;
-        write!(f, "{side:<8} {:<24}", row.step)?;
-        for protocol in protocols {
-            let its = protocol.steps.iter().find(|its| its.names() == row.names());
-            let its = its.map_or_else(|| "-".to_owned(), |its| its.p50.to_string());
-            write!(f, " {its:>17}")?;
-        }
-        writeln!(f, " {:>16}", row.paper())?;
-    }
-    Ok(())
 }
 
 impl Row {

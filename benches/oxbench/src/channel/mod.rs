@@ -6,7 +6,6 @@
 //! suppliers push as fast as their consumers let them. All threads run on one CPU, with the priorities of the schedule.
 
 mod load;
-mod plot;
 mod report;
 mod scheduled;
 
@@ -68,7 +67,7 @@ const STRATEGIES: [Strategy; 2] = [Strategy::RMS, Strategy::MUF];
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, report::verdicts, plot::draw)
+    options.output.show(&report, report::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {

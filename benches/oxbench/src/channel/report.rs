@@ -8,8 +8,12 @@ use serde::Serialize;
 
 use super::load::Seen;
 use crate::bootstrap::Ratio;
+use crate::dispatch::NO_PRIORITIES;
+use crate::format::display_by_name;
 use crate::load::KeptOut;
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 use crate::verdict::{Verdicts, at_most};
 
 /// Behaviour of the low pairs.
@@ -22,14 +26,7 @@ pub(crate) enum Version {
     Saturated,
 }
 
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Version::Paced => "paced",
-            Version::Saturated => "saturated",
-        })
-    }
-}
+display_by_name!(Version);
 
 /// Everything one run found out.
 #[derive(Debug, Serialize)]
@@ -153,6 +150,27 @@ pub(super) fn verdicts(report: &Report) -> Verdicts {
     Verdicts::new(verdicts)
 }
 
+impl Report {
+    /// Draws the latency of the high pair along the low pairs: a panel for each version, all of one scale.
+    pub(super) fn drawing(&self) -> Drawing {
+        let slowest = self.points.iter().map(|point| point.p99_ns).max().unwrap_or(1);
+        let panel = |&version: &Version| {
+            let lines = ["RMS", "MUF"].into_iter().flat_map(|strategy| {
+                let line = self.line(version, strategy);
+                let line = |name: &str, of: fn(&Point) -> u64| {
+                    let points = line.iter().map(|it| (it.lows as f64, of(it) as f64 / 1e3));
+                    (format!("{strategy} {name}"), points.collect::<Vec<_>>())
+                };
+                [line("p50", |it| it.p50_ns), line("p99", |it| it.p99_ns)]
+            });
+            let time = Axis::linear("microseconds").between(0.0, slowest as f64 * 1.2 / 1e3);
+            Panel::lines(format!("high pair, {version}"), Axis::log("low pairs"), time, lines)
+        };
+        let panels = Version::value_variants().iter().map(panel).collect();
+        Drawing { title: self.machine.to_string(), across: 2, panels }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
@@ -165,41 +183,18 @@ impl fmt::Display for Report {
             writeln!(f, "{version}: {kept_out}")?;
         }
         if !self.real_time {
-            writeln!(
-                f,
-                "without SCHED_FIFO: threads had no priorities, so the high pair is not above the others"
-            )?;
+            writeln!(f, "{NO_PRIORITIES}")?;
         }
-        writeln!(
-            f,
-            "{:<10} {:<8} {:>9} {:>8} {:>11} {:>11} {:>11} {:>13} {:>8}",
-            "version",
-            "strategy",
-            "low pairs",
-            "events",
-            "high p50 us",
-            "high p99 us",
-            "high max us",
-            "low events/s",
-            "dropped"
-        )?;
-        for point in &self.points {
-            let micros = |nanoseconds: u64| nanoseconds as f64 / 1e3;
-            writeln!(
-                f,
-                "{:<10} {:<8} {:>9} {:>8} {:>11.1} {:>11.1} {:>11.1} {:>13.0} {:>8}",
-                point.version,
-                point.strategy,
-                point.lows,
-                point.events,
-                micros(point.p50_ns),
-                micros(point.p99_ns),
-                micros(point.max_ns),
-                point.low_rate,
-                point.dropped
-            )?;
-        }
-        Ok(())
+        let table = Table::of(&self.points)
+            .left(["version"], |it| [it.version])
+            .left(["strategy"], |it| [it.strategy])
+            .right(["low pairs", "events"], |it| [it.lows, it.events])
+            .micros(["high p50 us", "high p99 us", "high max us"], 1, |it| {
+                [it.p50_ns, it.p99_ns, it.max_ns]
+            })
+            .fixed(["low events/s"], 0, |it| [it.low_rate])
+            .right(["dropped"], |it| [it.dropped]);
+        table.fmt(f)
     }
 }
 

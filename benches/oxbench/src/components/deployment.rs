@@ -11,6 +11,7 @@ use crate::Result;
 use crate::peers::own_side;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
+use crate::table::Table;
 
 const INSTANCES: usize = 100;
 const NODES: usize = 4;
@@ -119,31 +120,22 @@ impl Deployment {
 
 impl fmt::Display for Deployment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Deployment { instances, nodes, .. } = self;
+        let Deployment { instances, nodes, rounds } = self;
         let [bare, deployed] = self.medians();
-        writeln!(
-            f,
-            "deployment, median of {} rounds in turns\n  {:44}{:>10}{:>14}",
-            self.rounds.len(),
-            "",
-            "ms",
-            "Pss, KiB"
-        )?;
-        let rows = [
-            (format!("{nodes} processes with an ORB each"), bare),
-            (format!("{instances} connected instances on {nodes} nodes"), deployed),
-            (
-                "more for each instance".to_owned(),
-                Cost {
-                    time: (deployed.time - bare.time) / *instances as f64,
-                    memory: (deployed.memory - bare.memory) / *instances as f64,
-                },
-            ),
+        let more = Cost {
+            time: (deployed.time - bare.time) / *instances as f64,
+            memory: (deployed.memory - bare.memory) / *instances as f64,
+        };
+        let names = [
+            &format!("{nodes} processes with an ORB each"),
+            &format!("{instances} connected instances on {nodes} nodes"),
+            "more for each instance",
         ];
-        for (name, Cost { time, memory }) in rows {
-            writeln!(f, "  {name:44}{time:>10.2}{memory:>14.1}")?;
-        }
-        Ok(())
+        let table = Table::of(names.into_iter().zip([bare, deployed, more]))
+            .left([""], |(name, _)| [name])
+            .fixed(["ms"], 2, |(_, cost)| [cost.time])
+            .fixed(["Pss, KiB"], 1, |(_, cost)| [cost.memory]);
+        write!(f, "deployment, median of {} rounds in turns\n{table}", rounds.len())
     }
 }
 

@@ -1,10 +1,9 @@
 //! E16: what has to be written for real time, counted from the files: by plans, and in a program that does the same.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::plans::{AGAINST_RATE, BY_RATE, PAIRS};
+use crate::table::Table;
 
 /// Code of the components, which all states share.
 const CODE: [(&str, &str); 2] = [
@@ -110,19 +109,16 @@ fn lines_of(program: &str, function: &str) -> usize {
     if inside > 0 { inside + 1 } else { 0 }
 }
 
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Step { name, code, documents } = self;
-        writeln!(f, "  {name:34}{code}   {documents}")
-    }
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let files = self.files_added + self.files_changed;
-        let lines = format!("+{} -{}", self.lines_added, self.lines_removed);
-        write!(f, "{files:>6}{lines:>11}")
-    }
+/// Tells for each step how many files and lines are touched.
+pub(super) fn table(steps: &[Step]) -> Table<&Step> {
+    let files = |it: &Change| (it.files_added + it.files_changed).to_string();
+    let lines = |it: &Change| format!("+{} -{}", it.lines_added, it.lines_removed);
+    Table::of(steps)
+        .left([""], |step| [step.name])
+        .right(["code: files", "lines"], |step| [files(&step.code), lines(&step.code)])
+        .right(["documents: files", "lines"], |Step { documents, .. }| {
+            [files(documents), lines(documents)]
+        })
 }
 
 #[cfg(test)]

@@ -89,8 +89,7 @@ const QUICK: [u32; 3] = [20, 130, 240];
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    let draw = |report: &Report, file: &std::path::Path| report.draw(file);
-    options.output.show(&report, Report::verdicts, draw)
+    options.output.show(&report, Report::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {

@@ -11,6 +11,7 @@ use crate::load::Spread;
 use crate::peers::own_side;
 use crate::placement::{Placement, Role};
 use crate::process::Process;
+use crate::table::Table;
 use crate::verdict::{Verdict, at_most};
 
 /// Octets of an argument.
@@ -163,14 +164,7 @@ impl Processes {
     fn block(&mut self, way: Way, octets: u32, samples: u32) -> Result<Vec<u64>> {
         self.client.tell(&format!("run {} {octets} {samples}", way.name()))?;
         self.client.expect("done")?;
-        self.client.tell("samples")?;
-        let line = self.client.hear()?;
-        let times = line.split_whitespace().map(str::parse);
-        let times: Vec<u64> = times.collect::<Result<_, _>>()?;
-        match times.len() == samples as usize {
-            true => Ok(times),
-            false => Err(format!("{samples} samples were asked for, {} came", times.len()).into()),
-        }
+        self.client.samples(samples)
     }
 
     /// Allocations of a call of each way, of all threads of all processes: the difference of a few and of many calls.
@@ -235,31 +229,36 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Row { place, octets, .. } = self;
-        for (name, side) in [("plain", &self.plain), ("component", &self.component)] {
-            let us = |nanoseconds: f64| nanoseconds / 1000.0;
-            let Spread { mean, jitter, p50, p99, p999, max, .. } = side.calls;
-            write!(f, "  {place:7}{octets:>5}  {name:10}")?;
-            for time in [p50, p99, p999, max] {
-                write!(f, "{:>12.3}", us(time as f64))?;
-            }
-            write!(f, "{:>10.3}{:>10.3}", us(mean), us(jitter))?;
-            writeln!(f, "{:>8.2}", side.allocations)?;
-        }
+/// Shows calls, and below the table what components cost more.
+pub(super) fn show(rows: &[Row], f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let sides = rows.iter().flat_map(|row| {
+        [("plain", &row.plain), ("component", &row.component)].map(|(name, side)| (row, name, side))
+    });
+    let table = Table::of(sides)
+        .left([""], |(row, ..)| [row.place])
+        .right(["octets"], |(row, ..)| [row.octets])
+        .left([""], |(_, name, _)| [name])
+        .micros(["p50", "p99", "p99.9", "max"], 3, |(.., Side { calls, .. })| {
+            [calls.p50, calls.p99, calls.p999, calls.max]
+        })
+        .fixed(["mean", "std dev"], 3, |(.., side)| {
+            [side.calls.mean / 1e3, side.calls.jitter / 1e3]
+        })
+        .fixed(["allocs"], 2, |(.., side)| [side.allocations]);
+    write!(f, "{table}")?;
+    for Row { place, octets, plain, component, overhead } in rows {
         let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-        let (from, to) = self.overhead.interval.unwrap_or((f64::NAN, f64::NAN));
-        let mean = self.component.calls.mean / self.plain.calls.mean;
+        let (from, to) = overhead.interval.unwrap_or((f64::NAN, f64::NAN));
         writeln!(
             f,
-            "               overhead {:+.1} % ({:+.1} to {:+.1}); of the means {:+.1} %",
-            percent(self.overhead.seen),
+            "  {place}, {octets} octets: overhead {:+.1} % ({:+.1} to {:+.1}); of the means {:+.1} %",
+            percent(overhead.seen),
             percent(from),
             percent(to),
-            percent(mean)
-        )
+            percent(component.calls.mean / plain.calls.mean)
+        )?;
     }
+    Ok(())
 }
 
 #[cfg(test)]

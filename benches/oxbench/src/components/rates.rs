@@ -17,6 +17,7 @@ use crate::bootstrap::Ratio;
 use crate::lanes::{Order, RATES};
 use crate::load::{KeptOut, Quiet, may_use_priorities};
 use crate::placement::{Placement, Role};
+use crate::table::Table;
 use crate::verdict::{Verdict, at_least, below};
 
 /// Share of its rate below which a controller counts as having failed.
@@ -88,11 +89,11 @@ pub(super) fn measure(extent: &Extent<'_>) -> Result<Rates> {
             if order != Order::None && !may {
                 eprintln!(
                     "{} is left out: it needs the privilege to run at SCHED_FIFO",
-                    name(order)
+                    order.heading()
                 );
                 continue;
             }
-            eprintln!("{repetitions} repetitions, {} ...", name(order));
+            eprintln!("{repetitions} repetitions, {} ...", order.heading());
             points.push(measure_point(order, repetitions, extent, &mut executables)?);
         }
     }
@@ -212,14 +213,6 @@ impl Rates {
     }
 }
 
-fn name(order: Order) -> &'static str {
-    match order {
-        Order::None => "no priorities",
-        Order::ByRate => "lanes, the highest rate the most urgent",
-        Order::AgainstRate => "lanes, the lowest rate the most urgent",
-    }
-}
-
 impl fmt::Display for Rates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
@@ -227,28 +220,20 @@ impl fmt::Display for Rates {
             "controllers and workers from their plan alone; {} s a point; {}; {} executable in all processes",
             self.seconds, self.kept_out, self.executables
         )?;
+        let asked = self.repetition * f64::from(RATES.iter().sum::<u32>()) / 1e6;
+        let [slow, middle, fast] = RATES.map(|rate| format!("{rate} Hz"));
         for &order in Order::value_variants() {
-            let mut points = self.of(order).peekable();
-            if points.peek().is_none() {
-                continue;
-            }
-            writeln!(
-                f,
-                "\n{}\n  repetitions   of one CPU   calls a second: 25 Hz     50 Hz     75 Hz   deadlines missed: 25 Hz   50 Hz   75 Hz",
-                name(order)
-            )?;
-            for Point { repetitions, pairs, .. } in points {
-                let rates = f64::from(RATES.iter().sum::<u32>());
-                let asked = f64::from(*repetitions) * self.repetition * rates / 1e6;
-                write!(f, "  {repetitions:>11}{:>11.0} %            ", asked * 100.0)?;
-                for pair in pairs {
-                    write!(f, "{:>10.1}", pair.kept)?;
-                }
-                write!(f, "                ")?;
-                for pair in pairs {
-                    write!(f, "{:>6.0} %", pair.missed * 100.0)?;
-                }
-                writeln!(f)?;
+            let table = Table::of(self.of(order))
+                .right(["repetitions"], |it| [it.repetitions])
+                .percent(["of one CPU"], 0, |it| [f64::from(it.repetitions) * asked])
+                .fixed([&format!("calls a second: {slow}"), &middle, &fast], 1, |it| {
+                    it.pairs.iter().map(|pair| pair.kept)
+                })
+                .percent([&format!("deadlines missed: {slow}"), &middle, &fast], 0, |it| {
+                    it.pairs.iter().map(|pair| pair.missed)
+                });
+            if !table.is_empty() {
+                write!(f, "\n{}\n{table}", order.heading())?;
             }
         }
         Ok(())

@@ -5,11 +5,12 @@ use std::fmt;
 use serde::Serialize;
 
 use super::deployment::Deployment;
-use super::effort::Step;
-use super::overhead::Row;
+use super::effort::{self, Step};
+use super::overhead::{self, Row};
 use super::rates::Rates;
-use crate::lanes::plot::{Kept, draw_kept};
+use crate::lanes::kept;
 use crate::machine::Machine;
+use crate::plot::Drawing;
 use crate::verdict::Verdicts;
 
 /// Results; `None` or empty where it was not asked for.
@@ -31,42 +32,33 @@ impl Report {
     }
 
     /// Draws the rates that were kept.
-    pub(super) fn draw(&self, file: &std::path::Path) -> crate::Result {
-        let rates = self.rates.as_ref().ok_or("only rates are drawn, and none was measured")?;
-        let kept = |point: &super::rates::Point| Kept {
-            order: point.order,
-            work: f64::from(point.repetitions) * rates.repetition / 1000.0,
-            rates: std::array::from_fn(|at| point.pairs[at].kept),
-        };
-        let points: Vec<Kept> = rates.points.iter().map(kept).collect();
+    pub(super) fn drawing(&self) -> Drawing {
         let title = format!("{}; {}", self.machine, self.placement);
-        draw_kept(&points, &title, file)
+        let points = self.rates.iter().flat_map(|rates| {
+            rates.points.iter().map(|point| {
+                let work = f64::from(point.repetitions) * rates.repetition / 1e3;
+                (point.order, work, std::array::from_fn(|at| point.pairs[at].kept))
+            })
+        });
+        kept(title, &points.collect::<Vec<_>>())
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.machine)?;
-        writeln!(f, "{}", self.placement)?;
+        writeln!(f, "{}\n{}", self.machine, self.placement)?;
         if !self.overhead.is_empty() {
-            writeln!(
-                f,
-                "\ncalls from receptacle to facet beside calls of a plain object, microseconds\n  {:7}{:>5}  {:10}{:>12}{:>12}{:>12}{:>12}{:>10}{:>10}{:>8}",
-                "", "octets", "", "p50", "p99", "p99.9", "max", "mean", "std dev", "allocs"
-            )?;
+            let what =
+                "calls from receptacle to facet beside calls of a plain object, microseconds";
+            writeln!(f, "\n{what}")?;
+            overhead::show(&self.overhead, f)?;
         }
-        self.overhead.iter().try_for_each(|row| row.fmt(f))?;
         if let Some(rates) = &self.rates {
             write!(f, "\n{rates}")?;
         }
         if !self.effort.is_empty() {
-            writeln!(
-                f,
-                "\nwhat is written for real time     {:>17}   {:>17}\n{:36}{:>6}{:>11}   {:>6}{:>11}",
-                "code", "documents", "", "files", "lines", "files", "lines"
-            )?;
+            write!(f, "\nwhat is written for real time\n{}", effort::table(&self.effort))?;
         }
-        self.effort.iter().try_for_each(|step| step.fmt(f))?;
         if let Some(deployment) = &self.deployment {
             write!(f, "\n{deployment}")?;
         }

@@ -6,7 +6,6 @@
 //! first to miss its deadlines. By MUF it is the last, and the others share what is left by their laxity.
 
 use std::fmt;
-use std::path::Path;
 use std::process::Command;
 use std::thread;
 use std::time::Duration;
@@ -19,15 +18,16 @@ use oxorb::{
 use oxorb_rtscheduling::{
     Band, Enforcement, Fp, FpParameter, Kokyu, Muf, MufParameter, RtScheduling, Scheduler,
 };
-use plotters::prelude::*;
+use plotters::chart::SeriesLabelPosition;
 use serde::{Deserialize, Serialize};
 
 use crate::load::{KeptOut, Quiet, now, sleep_until, toil};
 use crate::machine::Machine;
 use crate::output::Output;
 use crate::placement::{Placement, Role};
-use crate::plot::{Area, Drawn, legend, page};
+use crate::plot::{Axis, Drawing, Panel};
 use crate::process::Process;
+use crate::table::Table;
 use crate::{Result, session};
 
 #[allow(missing_docs)]
@@ -171,7 +171,7 @@ pub(crate) fn run(options: &Options) -> Result {
         seconds: options.seconds,
         points,
     };
-    options.output.show(&report, draw)
+    options.output.show(&report, Report::drawing)
 }
 
 fn measure(options: &Options, discipline: Discipline, load: u32) -> Result<Point> {
@@ -357,59 +357,40 @@ impl fmt::Display for Report {
             self.cpu, self.seconds, self.kept_out
         )?;
         for &discipline in Discipline::value_variants() {
-            write!(f, "\n{:<6}  load", discipline.name())?;
-            for task in &TASKS {
-                write!(f, "{:>18}", task.name)?;
-            }
-            writeln!(f)?;
-            for point in self.points.iter().filter(|it| it.discipline == discipline) {
-                write!(f, "{:>10} %", point.load)?;
-                for jobs in &point.jobs {
-                    write!(f, "{:>18.1}", jobs.share())?;
-                }
-                writeln!(f)?;
-            }
+            let table = Table::of(self.of(discipline))
+                .left([discipline.name()], |_| [""])
+                .right(["load"], |it| [format!("{} %", it.load)])
+                .fixed(TASKS.iter().map(|task| task.name), 1, |it| {
+                    it.jobs.iter().map(|it| it.share())
+                });
+            write!(f, "\n{table}")?;
         }
         Ok(())
     }
 }
 
-fn draw(report: &Report, file: &Path) -> Result {
-    let title = report.machine.to_string();
-    let all = Discipline::value_variants();
-    page(file, (460 * all.len() as u32, 380), &title, |area| {
-        let panels = area.split_evenly((1, all.len()));
-        let mut drawn = all.iter().zip(&panels);
-        drawn.try_for_each(|(&discipline, panel)| draw_panel(report, discipline, panel))
-    })
-}
-
-fn draw_panel<'a>(report: &Report, discipline: Discipline, panel: &Area<'a>) -> Drawn<'a> {
-    let points = || report.points.iter().filter(|it| it.discipline == discipline);
-    let loads = || points().map(|point| f64::from(point.load));
-    let (least, most) = (loads().fold(100.0, f64::min), loads().fold(101.0, f64::max));
-    let caption = match discipline {
-        Discipline::Fp => "fixed priorities, by the rate",
-        Discipline::Muf => "maximum urgency first",
-    };
-    let mut chart = ChartBuilder::on(panel)
-        .caption(caption, ("sans-serif", 18))
-        .margin(12)
-        .x_label_area_size(36)
-        .y_label_area_size(44)
-        .build_cartesian_2d(least..most, 0.0..105.0)?;
-    chart
-        .configure_mesh()
-        .x_desc("asked of the processor, percent")
-        .y_desc("jobs in time, percent")
-        .draw()?;
-    let colors = [RGBColor(31, 119, 180), RGBColor(44, 160, 44), RGBColor(214, 69, 29)];
-    for (at, (task, color)) in TASKS.iter().zip(colors).enumerate() {
-        let line = points().map(|point| (f64::from(point.load), point.jobs[at].share()));
-        chart
-            .draw_series(LineSeries::new(line, color.stroke_width(2)))?
-            .label(task.name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+impl Report {
+    fn of(&self, discipline: Discipline) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(move |it| it.discipline == discipline)
     }
-    legend(&mut chart, SeriesLabelPosition::LowerLeft)
+
+    /// Draws jobs in time along the load: a panel for each discipline, a line for each task.
+    fn drawing(&self) -> Drawing {
+        let panels = Discipline::value_variants().iter().map(|&discipline| {
+            let lines = TASKS.iter().enumerate().map(|(at, task)| {
+                let line = self.of(discipline);
+                (task.name, line.map(move |it| (f64::from(it.load), it.jobs[at].share())))
+            });
+            let caption = match discipline {
+                Discipline::Fp => "fixed priorities, by the rate",
+                Discipline::Muf => "maximum urgency first",
+            };
+            let loads = self.points.iter().map(|it| f64::from(it.load));
+            let (least, most) = (loads.clone().fold(100.0, f64::min), loads.fold(101.0, f64::max));
+            let load = Axis::linear("asked of the processor, percent").between(least, most);
+            let in_time = Axis::linear("jobs in time, percent").between(0.0, 105.0);
+            Panel::lines(caption, load, in_time, lines).legend(SeriesLabelPosition::LowerLeft)
+        });
+        Drawing { title: self.machine.to_string(), across: 2, panels: panels.collect() }
+    }
 }

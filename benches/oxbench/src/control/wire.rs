@@ -7,7 +7,6 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -18,15 +17,16 @@ use oxorb::{
     ClientConnections, Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
     RtPolicies, Threadpool, ThreadpoolLane,
 };
-use plotters::prelude::*;
+use plotters::chart::SeriesLabelPosition;
 use serde::Serialize;
 
 use crate::bootstrap::Ratio;
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
 use crate::placement::{Placement, Role};
-use crate::plot::{Area, Drawn, legend, page};
+use crate::plot::{Axis, Drawing, Panel};
 use crate::process::Process;
+use crate::table::{Table, or_dash};
 use crate::verdict::{Verdict, Verdicts, at_least, at_most};
 use crate::{Result, session};
 
@@ -176,7 +176,7 @@ pub(crate) fn run(options: &Options) -> Result {
         seconds,
         points,
     };
-    options.output.show(&report, verdicts, draw)
+    options.output.show(&report, verdicts, Report::drawing)
 }
 
 /// Runs this command again in namespaces of its own: all of them end with it.
@@ -436,64 +436,32 @@ impl fmt::Display for Report {
             "veth devices in namespaces, a link of {} Mbit/s, {} bulk clients; {} s a point\n",
             self.rate_mbit, self.bulk, self.seconds
         )?;
-        writeln!(
-            f,
-            "{:<26}{:>10}{:>12}{:>12}{:>12}{:>14}{:>24}",
-            "queueing", "calls", "p50 ms", "p99 ms", "max ms", "bulk Mbit/s", "p99 to first come"
-        )?;
-        for point in &self.points {
-            let [p50, p99, max] =
-                [point.p50_ns, point.p99_ns, point.max_ns].map(|time| time as f64 / 1e6);
-            let ratio = self.to_none(point.queueing);
-            let ratio = ratio.map_or(String::new(), |ratio| ratio.to_string());
-            writeln!(
-                f,
-                "{:<26}{:>10}{p50:>12.2}{p99:>12.2}{max:>12.2}{:>14.1}{ratio:>24}",
-                point.queueing.text(),
-                point.calls,
-                point.bulk_mbit,
-            )?;
-        }
-        Ok(())
+        let table = Table::of(&self.points)
+            .left(["queueing"], |it| [it.queueing.text()])
+            .right(["calls"], |it| [it.calls])
+            .fixed(["p50 ms", "p99 ms", "max ms"], 2, |it| {
+                [it.p50_ns, it.p99_ns, it.max_ns].map(|time| time as f64 / 1e6)
+            })
+            .fixed(["bulk Mbit/s"], 1, |it| [it.bulk_mbit])
+            .right(["p99 to first come"], |it| [or_dash(self.to_none(it.queueing))]);
+        table.fmt(f)
     }
 }
 
-fn draw(report: &Report, file: &Path) -> Result {
-    let title = report.machine.to_string();
-    page(file, (720, 400), &title, |area| draw_panel(report, area))
-}
-
-fn draw_panel<'a>(report: &Report, panel: &Area<'a>) -> Drawn<'a> {
-    let milliseconds = |time: u64| time.max(1) as f64 / 1e6;
-    let times = || report.points.iter().flat_map(|it| [it.samples.first(), it.samples.last()]);
-    let times = || times().flatten().map(|time| milliseconds(*time));
-    let (least, most) =
-        (times().fold(f64::INFINITY, f64::min) * 0.8, times().fold(0.1, f64::max) * 1.2);
-    let mut chart = ChartBuilder::on(panel)
-        .caption("urgent calls beside bulk on a full link", ("sans-serif", 18))
-        .margin(12)
-        .x_label_area_size(36)
-        .y_label_area_size(56)
-        .build_cartesian_2d((least..most).log_scale(), 0.0..100.0)?;
-    chart
-        .configure_mesh()
-        .x_desc("milliseconds")
-        .y_desc("percent of the calls that took no longer")
-        .draw()?;
-    let colors = [
-        RGBColor(120, 120, 120),
-        RGBColor(31, 119, 180),
-        RGBColor(214, 69, 29),
-        RGBColor(44, 160, 44),
-    ];
-    for (point, color) in report.points.iter().zip(colors) {
-        let count = point.samples.len().max(1) as f64;
-        let curve = point.samples.iter().enumerate();
-        let curve = curve.map(|(at, time)| (milliseconds(*time), (at + 1) as f64 / count * 100.0));
-        chart
-            .draw_series(LineSeries::new(curve, color.stroke_width(2)))?
-            .label(point.queueing.text())
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+impl Report {
+    /// Draws how many of the urgent calls took no longer: a line for each queueing.
+    fn drawing(&self) -> Drawing {
+        let lines = self.points.iter().map(|point| {
+            let count = point.samples.len() as f64;
+            let curve = point.samples.iter().zip(1u32..);
+            let curve =
+                curve.map(move |(time, at)| (*time as f64 / 1e6, f64::from(at) / count * 100.0));
+            (point.queueing.text(), curve)
+        });
+        let calls = Axis::linear("percent of the calls that took no longer").between(0.0, 100.0);
+        let caption = "urgent calls beside bulk on a full link";
+        let panel = Panel::lines(caption, Axis::log("milliseconds"), calls, lines);
+        let panels = vec![panel.legend(SeriesLabelPosition::LowerRight)];
+        Drawing { title: self.machine.to_string(), across: 1, panels }
     }
-    legend(&mut chart, SeriesLabelPosition::LowerRight)
 }

@@ -8,6 +8,7 @@ use super::{Environment, FEW, MANY, instructions_in, per_call};
 use crate::Result;
 use crate::experiment::EXPERIMENTS;
 use crate::peers::Contender;
+use crate::table::Table;
 
 /// Budgets, as `-ORBBudget` has them, that no ping exceeds.
 const KINDS: [(&str, &str); 4] = [
@@ -95,10 +96,7 @@ impl fmt::Display for Budgets {
             "instructions of the server for a ping, {:.0} without budgets; more with a budget of:",
             self.without
         )?;
-        for Row { kind, more } in &self.rows {
-            writeln!(f, "  {kind:36} {more:6.0}")?;
-        }
-        Ok(())
+        Table::of(&self.rows).left([""], |it| [it.kind]).fixed([""], 0, |it| [it.more]).fmt(f)
     }
 }
 

@@ -4,10 +4,11 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{BOUNDS, Counts, Side};
+use super::{BOUNDS, Counts, Side, known};
 use crate::Result;
 use crate::peers::{self, Peer};
 use crate::protocols::matrix::{self, Maker, Protocol, Transport};
+use crate::table::Table;
 
 /// Messagings over TCP, each to take no more instructions than the one before it.
 const LIGHT: [Maker; 2] = [Maker::GiopLite, Maker::GiopLiteRt];
@@ -93,25 +94,17 @@ impl Row {
 
 impl fmt::Display for Messagings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "per ping, by messaging:")?;
-        for Row { protocol, client, server } in &self.rows {
-            write!(f, "  {protocol:17}")?;
-            for (name, side) in [("client", client), ("server", server)] {
-                let number = |count: Option<f64>, digits| match count {
-                    Some(count) => format!("{count:.digits$}"),
-                    None => "unknown".into(),
-                };
-                write!(
-                    f,
-                    "  {name} {:>4} instructions, {} allocations, {} system calls",
-                    number(side.instructions, 0),
-                    number(side.allocations, 3),
-                    number(side.system_calls_in_all(), 3),
-                )?;
-            }
-            writeln!(f)?;
-        }
-        Ok(())
+        let counts = |side: &Side| {
+            let instructions = known(side.instructions, 0);
+            [instructions, known(side.allocations, 3), known(side.system_calls_in_all(), 3)]
+        };
+        let table = Table::of(&self.rows)
+            .left([""], |row| [row.protocol])
+            .right(["client: instructions", "allocations", "system calls"], |it| counts(&it.client))
+            .right(["server: instructions", "allocations", "system calls"], |it| {
+                counts(&it.server)
+            });
+        write!(f, "per ping, by messaging:\n{table}")
     }
 }
 

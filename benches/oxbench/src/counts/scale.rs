@@ -12,6 +12,7 @@ use super::callgrind::Log;
 use crate::Result;
 use crate::collocated::Way;
 use crate::demux::Shape;
+use crate::table::Table;
 
 /// Two numbers of requests or calls, whose difference is counted.
 const FEW: u32 = 1_000;
@@ -188,10 +189,10 @@ impl fmt::Display for Scale {
             writeln!(f, "{}", if *planted { " (has to grow)" } else { "" })?;
         }
         writeln!(f, "instructions of a call within the process:")?;
-        for Call { way, instructions } in &self.calls {
-            writeln!(f, "  {:36} {instructions:6.0}", way.to_string())?;
-        }
-        Ok(())
+        Table::of(&self.calls)
+            .left([""], |it| [it.way])
+            .fixed([""], 0, |it| [it.instructions])
+            .fmt(f)
     }
 }
 

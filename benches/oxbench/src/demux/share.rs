@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{Panel, point, setup::Requests};
 use crate::Result;
+use crate::table::Table;
 
 /// Nanoseconds of a request in the server.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -82,12 +83,10 @@ fn server() -> Result<f64> {
 impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rest = (self.server - self.one_step).max(0.0);
-        writeln!(f, "\nof the server's processor time for one call over loopback, ns")?;
-        for (name, demux) in [("in one step", self.one_step), ("layered", self.layered)] {
-            let all = rest + demux;
-            let share = 100.0 * demux / all;
-            writeln!(f, "  {name:28}{demux:>10.1} of {all:>9.1}: {share:.1}%")?;
-        }
-        Ok(())
+        let table = Table::of([("in one step", self.one_step), ("layered", self.layered)])
+            .left([""], |(name, _)| [name])
+            .fixed(["demux", "of all"], 1, |(_, demux)| [demux, rest + demux])
+            .percent(["share"], 1, |(_, demux)| [demux / (rest + demux)]);
+        write!(f, "\nof the server's processor time for one call over loopback, ns\n{table}")
     }
 }

@@ -5,8 +5,6 @@
 //! module, while the high pair calls again and again. Paper 3 (5.1) asks two things: does the high pair notice, and what
 //! does it cost to order requests by laxity.
 
-mod plot;
-
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,6 +26,8 @@ use serde::Serialize;
 use crate::Result;
 use crate::machine::Machine;
 use crate::output::Output;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 
 // The Rust that build.rs made of idl/dispatch.idl.
 mod generated {
@@ -141,7 +141,7 @@ pub(crate) fn run(options: &Options) -> Result {
         dynamic_cost: both.map(cost).collect(),
         series: series.into(),
     };
-    options.output.show(&report, plot::draw)
+    options.output.show(&report, Report::drawing)
 }
 
 /// The pairs' server.
@@ -328,35 +328,46 @@ fn burst(server: &Server, low: &[PairRef]) -> Result<u64> {
     Ok(end.saturating_duration_since(begin).as_nanos() as u64 / low.len() as u64)
 }
 
+/// Said where the threads of a high pair are no more urgent than others.
+pub(crate) const NO_PRIORITIES: &str =
+    "without SCHED_FIFO: threads had no priorities, so the high pair is not above the others";
+
+impl Report {
+    /// Draws round trips of the high pair and what a low request takes, along the low pairs.
+    fn drawing(&self) -> Drawing {
+        let lines = |name, of: fn(&Point) -> u64| {
+            self.series.iter().map(move |Series { strategy, points }| {
+                let line = points.iter().map(move |it| (f64::from(it.pairs), of(it) as f64 / 1e3));
+                (format!("{strategy} {name}"), line)
+            })
+        };
+        let axes = || (Axis::log("low pairs"), Axis::linear("microseconds"));
+        let ((pairs, time), (low_pairs, low_time)) = (axes(), axes());
+        let high = lines("p50", |it| it.p50_ns).chain(lines("p99", |it| it.p99_ns));
+        let low = lines("each", |it| it.low_ns);
+        let panels = vec![
+            Panel::lines("high pair, round trip", pairs, time, high),
+            Panel::lines("low pairs, one request", low_pairs, low_time, low),
+        ];
+        Drawing { title: self.machine.to_string(), across: 2, panels }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
         if !self.real_time {
-            writeln!(
-                f,
-                "without SCHED_FIFO: threads had no priorities, so the high pair is not above the others"
-            )?;
+            writeln!(f, "{NO_PRIORITIES}")?;
         }
-        writeln!(
-            f,
-            "{:<9} {:>9} {:>12} {:>12} {:>12} {:>12}",
-            "strategy", "low pairs", "high p50 us", "high p99 us", "high max us", "low us each"
-        )?;
-        for series in &self.series {
-            for point in &series.points {
-                let micros = |nanoseconds: u64| nanoseconds as f64 / 1e3;
-                writeln!(
-                    f,
-                    "{:<9} {:>9} {:>12.1} {:>12.1} {:>12.1} {:>12.2}",
-                    series.strategy,
-                    point.pairs,
-                    micros(point.p50_ns),
-                    micros(point.p99_ns),
-                    micros(point.max_ns),
-                    micros(point.low_ns)
-                )?;
-            }
-        }
+        let rows = self.series.iter().flat_map(|it| it.points.iter().map(|at| (it.strategy, at)));
+        let table = Table::of(rows)
+            .left(["strategy"], |(strategy, _)| [strategy])
+            .right(["low pairs"], |(_, at)| [at.pairs])
+            .micros(["high p50 us", "high p99 us", "high max us"], 1, |(_, at)| {
+                [at.p50_ns, at.p99_ns, at.max_ns]
+            })
+            .micros(["low us each"], 2, |(_, at)| [at.low_ns]);
+        write!(f, "{table}")?;
         for (pairs, ratio) in &self.dynamic_cost {
             writeln!(
                 f,

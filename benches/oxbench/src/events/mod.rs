@@ -7,7 +7,6 @@
 //! TCP and iceoryx2 through shared memory within one.
 
 pub(crate) mod driver;
-mod plot;
 mod report;
 
 use std::fmt;
@@ -19,6 +18,7 @@ use serde::Serialize;
 
 use self::report::{Report, Row, Seen};
 use crate::Result;
+use crate::format::display_by_name;
 use crate::load::Quiet;
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
@@ -108,12 +108,7 @@ impl Contender {
     }
 }
 
-impl fmt::Display for Contender {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.to_possible_value().expect("none is skipped");
-        f.pad(value.get_name())
-    }
-}
+display_by_name!(Contender);
 
 /// Load of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -168,7 +163,7 @@ impl Load {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, Report::verdicts, plot::draw)
+    options.output.show(&report, Report::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use clap::ValueEnum as _;
 use serde::Serialize;
 
 use super::{Contender, Load, ONE, WINDOW};
@@ -9,6 +10,8 @@ use crate::Result;
 use crate::bootstrap::Ratio;
 use crate::load::KeptOut;
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 use crate::verdict::{Verdicts, at_least, at_most, below};
 
 /// Everything one run found out.
@@ -149,6 +152,28 @@ impl Report {
     }
 }
 
+impl Report {
+    /// Draws the time to the last consumer, along the consumers and along the octets of the payload.
+    pub(super) fn drawing(&self) -> Drawing {
+        let panel = |caption, name, along: fn(&Load) -> u32, of: fn(u32) -> Load| {
+            let lines = Contender::value_variants().iter().map(|&contender| {
+                let rows = self.rows.iter().filter(move |row| row.contender == contender);
+                let rows = rows.filter(|row| row.load == of(along(&row.load)));
+                let micros = |row: &Row| row.median(|seen| seen.p50).max(1) as f64 / 1e3;
+                (contender, rows.map(move |row| (f64::from(along(&row.load)), micros(row))))
+            });
+            Panel::lines(caption, Axis::log(name), Axis::log("p50, microseconds"), lines)
+        };
+        let by_consumers = |consumers| Load { consumers, ..ONE };
+        let by_size = |size| Load { size, ..ONE };
+        let panels = vec![
+            panel("8 octets, last consumer", "consumers", |load| load.consumers, by_consumers),
+            panel("1 consumer", "octets", |load| load.size, by_size),
+        ];
+        Drawing { title: format!("{}; {}", self.machine, self.placement), across: 2, panels }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
@@ -162,33 +187,15 @@ impl fmt::Display for Report {
             writeln!(f, "{one}")?;
         }
         for load in self.loads() {
-            writeln!(f, "\n{load}")?;
-            writeln!(
-                f,
-                "  {:12} {:>9} {:>9} {:>9} {:>9} {:>11}",
-                "", "p50", "p99", "p99.9", "max", "events/s"
-            )?;
-            for row in self.rows.iter().filter(|row| row.load == load) {
-                writeln!(f, "  {row}")?;
-            }
+            let times: [fn(&Seen) -> u64; 4] =
+                [|seen| seen.p50, |seen| seen.p99, |seen| seen.p999, |seen| seen.max];
+            let table = Table::of(self.rows.iter().filter(|row| row.load == load))
+                .left([""], |row| [row.contender])
+                .micros(["p50", "p99", "p99.9", "max"], 1, |row| times.map(|of| row.median(of)))
+                .right(["events/s"], |row| [row.median(|seen| seen.rate)]);
+            write!(f, "\n{load}\n{table}")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let micros = |of: fn(&Seen) -> u64| self.median(of) as f64 / 1e3;
-        write!(
-            f,
-            "{:12} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>11}",
-            self.contender,
-            micros(|seen| seen.p50),
-            micros(|seen| seen.p99),
-            micros(|seen| seen.p999),
-            micros(|seen| seen.max),
-            self.median(|seen| seen.rate)
-        )
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod bound;
 mod check;
-mod plot;
 mod report;
 
 use std::fmt;
@@ -106,7 +105,7 @@ fn positive(text: &str) -> Result<f64, String> {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, check::verdicts, plot::draw)
+    options.output.show(&report, check::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {

@@ -7,8 +7,11 @@ use serde::Serialize;
 
 use super::Over;
 use super::bound::Bound;
+use crate::format::display_by_name;
 use crate::load::{Architecture, KeptOut, Samples, Spread};
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 
 /// The two versions of the experiment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum, Serialize)]
@@ -87,97 +90,77 @@ impl Report {
     }
 }
 
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Version::Paper => "paper",
-            Version::Saturated => "saturated",
-        })
+display_by_name!(Version);
+
+impl Report {
+    /// Draws p50 and p99 of the high client along the low ones: panels for each version, a line for each architecture.
+    pub(super) fn drawing(&self) -> Drawing {
+        let panel = |version, name, of: fn(&Point) -> u64| {
+            let lines = Architecture::value_variants().iter().map(|&architecture| {
+                let line = self.line(version, architecture);
+                (architecture, line.map(|it| (it.lows as f64, of(it).max(1) as f64 / 1e3)))
+            });
+            let caption = format!("{version}: {name} of the high-priority client");
+            let lows = Axis::linear("clients of low priority");
+            Panel::lines(caption, lows, Axis::log("microseconds"), lines)
+        };
+        let panels = self.versions().flat_map(|version| {
+            [panel(version, "p50", |it| it.high.p50), panel(version, "p99", |it| it.high.p99)]
+        });
+        Drawing {
+            title: format!("{}; {}, {}", self.machine, self.placement, self.over),
+            across: 2,
+            panels: panels.collect(),
+        }
+    }
+
+    /// Returns the versions that were measured.
+    fn versions(&self) -> impl Iterator<Item = Version> {
+        let all = Version::value_variants().iter().copied();
+        all.filter(|&version| self.points.iter().any(|at| at.version == version))
     }
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
-        writeln!(
-            f,
-            "{}, {}; {} s a point in {} rounds; microseconds",
-            self.placement, self.over, self.seconds, self.rounds
-        )?;
-        for &version in Version::value_variants() {
-            let mut points = self.points.iter().filter(|at| at.version == version).peekable();
-            if points.peek().is_none() {
-                continue;
-            }
+        let Report { placement, over, seconds, rounds, high_hz, low_hz, work, .. } = self;
+        writeln!(f, "{placement}, {over}; {seconds} s a point in {rounds} rounds; microseconds")?;
+        for version in self.versions() {
             match version {
                 Version::Paper => writeln!(
                     f,
-                    "\npaper: high at {} Hz, low at {} Hz, released together, counted from the release",
-                    self.high_hz, self.low_hz
+                    "\npaper: high at {high_hz} Hz, low at {low_hz} Hz, released together, counted from the release"
                 )?,
                 Version::Saturated => writeln!(
                     f,
-                    "\nsaturated: high at {} Hz, low back to back with {} us of work",
-                    self.high_hz, self.work
+                    "\nsaturated: high at {high_hz} Hz, low back to back with {work} us of work"
                 )?,
             }
             for (_, kept_out) in self.kept_out.iter().filter(|(of, _)| *of == version) {
                 writeln!(f, "{kept_out}")?;
             }
-            writeln!(
-                f,
-                "  {:>4} {:18}{:>10}{:>10}{:>10}{:>10}{:>10}   {:>10}{:>10}{:>10}",
-                "low", "", "high p50", "p99", "p99.9", "max", "jitter", "low p50", "p99", "calls"
-            )?;
-            for point in points {
-                writeln!(f, "  {point}")?;
-            }
+            let table = Table::of(self.points.iter().filter(|at| at.version == version))
+                .right(["low"], |it| [it.lows])
+                .left([""], |it| [it.architecture])
+                .micros(["high p50", "p99", "p99.9", "max"], 1, |Point { high, .. }| {
+                    [high.p50, high.p99, high.p999, high.max]
+                })
+                .fixed(["jitter"], 1, |it| [it.high.jitter / 1e3])
+                .micros(["low p50", "p99"], 1, |it| [it.low.p50, it.low.p99])
+                .right(["calls"], |it| [it.low.calls]);
+            write!(f, "{table}")?;
         }
-        if !self.bounds.is_empty() {
-            writeln!(
-                f,
-                "\nlanes: bounds of high by the analysis of admission\n  {:>4} {:10}{:>12}{:>12}{:>10}{:>10}{:>10}",
-                "low", "", "bound", "max", "by max", "calls", "beyond"
-            )?;
+        if self.bounds.is_empty() {
+            return Ok(());
         }
-        for bound in &self.bounds {
-            writeln!(f, "  {bound}")?;
-        }
-        Ok(())
+        writeln!(f, "\nlanes: bounds of high by the analysis of admission")?;
+        let table = Table::of(&self.bounds)
+            .right(["low"], |it| [it.lows])
+            .left([""], |it| [it.version])
+            .micros(["bound", "max"], 1, |it| [it.bound_ns, it.max_ns])
+            .fixed(["by max"], 2, |it| [it.slack()])
+            .right(["calls", "beyond"], |it| [it.calls, it.beyond]);
+        table.fmt(f)
     }
-}
-
-impl fmt::Display for Point {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Point { high, low, lows, architecture, .. } = self;
-        write!(f, "{lows:>4} {architecture:18}")?;
-        for time in [high.p50, high.p99, high.p999, high.max] {
-            write!(f, "{:>10}", microseconds(time as f64))?;
-        }
-        write!(f, "{:>10}   ", microseconds(high.jitter))?;
-        for time in [low.p50, low.p99] {
-            write!(f, "{:>10}", microseconds(time as f64))?;
-        }
-        write!(f, "{:>10}", low.calls)
-    }
-}
-
-impl fmt::Display for Bound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:>4} {:10}{:>12}{:>12}{:>10.2}{:>10}{:>10}",
-            self.lows,
-            self.version.to_string(),
-            microseconds(self.bound_ns as f64),
-            microseconds(self.max_ns as f64),
-            self.slack(),
-            self.calls,
-            self.beyond
-        )
-    }
-}
-
-fn microseconds(nanoseconds: f64) -> String {
-    format!("{:.1}", nanoseconds / 1000.0)
 }

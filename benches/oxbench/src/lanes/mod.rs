@@ -4,13 +4,13 @@
 //! fastest falls behind first, and in the end all do. With a lane for each rate, the most urgent one for the highest, the
 //! slowest falls behind first and 75 Hz is kept; with the order turned round it is the reverse.
 
-pub(crate) mod plot;
 mod report;
 
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 
+pub(crate) use self::report::kept;
 use self::report::{Point, Report};
 use crate::Result;
 use crate::load::{Architecture, Contender, Quiet, Setting, Task};
@@ -41,6 +41,15 @@ impl Order {
         match self {
             Order::None => Architecture::Threads,
             Order::ByRate | Order::AgainstRate => Architecture::Lanes,
+        }
+    }
+
+    /// Heading of its rows.
+    pub(crate) fn heading(self) -> &'static str {
+        match self {
+            Order::None => "no priorities",
+            Order::ByRate => "lanes, the highest rate the most urgent",
+            Order::AgainstRate => "lanes, the lowest rate the most urgent",
         }
     }
 
@@ -79,7 +88,7 @@ pub(crate) struct Options {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, plot::draw)
+    options.output.show(&report, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {

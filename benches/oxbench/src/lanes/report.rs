@@ -4,11 +4,14 @@ use std::fmt;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
+use plotters::chart::SeriesLabelPosition;
 use serde::Serialize;
 
 use super::{Order, RATES};
 use crate::load::{KeptOut, Samples, Spread};
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 
 /// Everything one run found out.
 #[derive(Debug, Serialize)]
@@ -53,6 +56,33 @@ impl Point {
     }
 }
 
+/// Draws rates that were kept along the work of a call, in milliseconds: a panel for each order, a line for each of `RATES`.
+pub(crate) fn kept(title: String, points: &[(Order, f64, [f64; 3])]) -> Drawing {
+    let of = |order| points.iter().filter(move |(it, ..)| *it == order);
+    let panel = |order| {
+        let lines = RATES.into_iter().enumerate().map(|(at, rate)| {
+            (format!("{rate} Hz"), of(order).map(move |(_, work, kept)| (*work, kept[at])))
+        });
+        let work = Axis::linear("work of a call, milliseconds");
+        let rate = Axis::linear("calls a second").between(0.0, 85.0);
+        Panel::lines(order.heading(), work, rate, lines).legend(SeriesLabelPosition::LowerLeft)
+    };
+    let orders = Order::value_variants().iter().copied();
+    let panels = orders.filter(|&order| of(order).next().is_some()).map(panel).collect();
+    Drawing { title, across: 3, panels }
+}
+
+impl Report {
+    pub(super) fn drawing(&self) -> Drawing {
+        let points = self.points.iter().map(|Point { order, work, clients }| {
+            let kept = std::array::from_fn(|at| clients[at].kept);
+            (*order, f64::from(*work) / 1e3, kept)
+        });
+        let title = format!("{}; {}", self.machine, self.placement);
+        kept(title, &points.collect::<Vec<_>>())
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
@@ -61,27 +91,17 @@ impl fmt::Display for Report {
             "{}; {} s a point; {}; calls a second",
             self.placement, self.seconds, self.kept_out
         )?;
+        let asked = f64::from(RATES.iter().sum::<u32>()) / 1e6;
         for &order in Order::value_variants() {
-            let mut points = self.points.iter().filter(|at| at.order == order).peekable();
-            if points.peek().is_none() {
-                continue;
-            }
-            let heading = match order {
-                Order::None => "no priorities",
-                Order::ByRate => "lanes, the highest rate the most urgent",
-                Order::AgainstRate => "lanes, the lowest rate the most urgent",
-            };
-            writeln!(
-                f,
-                "\n{heading}\n  work (us)    asked of one CPU     25 Hz     50 Hz     75 Hz"
-            )?;
-            for point in points {
-                let asked = f64::from(point.work) * f64::from(RATES.iter().sum::<u32>()) / 1e6;
-                write!(f, "  {:>9}{:>19.0} %", point.work, asked * 100.0)?;
-                for client in &point.clients {
-                    write!(f, "{:>10.1}", client.kept)?;
-                }
-                writeln!(f)?;
+            let points = self.points.iter().filter(|at| at.order == order);
+            let table = Table::of(points)
+                .right(["work (us)"], |it| [it.work])
+                .percent(["asked of one CPU"], 0, |it| [f64::from(it.work) * asked])
+                .fixed(RATES.map(|rate| format!("{rate} Hz")), 1, |it| {
+                    it.clients.iter().map(|client| client.kept)
+                });
+            if !table.is_empty() {
+                write!(f, "\n{}\n{table}", order.heading())?;
             }
         }
         Ok(())

@@ -1,17 +1,16 @@
 //! Who is measured: each way to connect and to serve, beside the floor and omniORB.
 
-use std::fmt;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ValueEnum;
-use plotters::style::RGBColor;
 use serde::Serialize;
 
 use super::{Samples, Task, priority, protocol};
 use crate::Result;
-use crate::peers::{jacorb, omniorb, own_side};
+use crate::format::display_by_name;
+use crate::peers::{available, jacorb, omniorb, own_side};
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 use crate::protocols::Folder;
@@ -96,26 +95,6 @@ impl Architecture {
         )
     }
 
-    /// Of its curve, in all plots.
-    pub(crate) fn color(self) -> RGBColor {
-        match self {
-            Architecture::Floor => RGBColor(120, 120, 120),
-            Architecture::Lanes => RGBColor(214, 69, 29),
-            Architecture::LanesAsynchronous => RGBColor(255, 127, 14),
-            Architecture::LanesCollocated => RGBColor(150, 20, 60),
-            Architecture::Threads => RGBColor(230, 160, 30),
-            Architecture::Workers => RGBColor(44, 160, 44),
-            Architecture::Reactive => RGBColor(23, 190, 207),
-            Architecture::Pool => RGBColor(188, 189, 34),
-            Architecture::Spawned => RGBColor(227, 119, 194),
-            Architecture::Shared => RGBColor(148, 103, 189),
-            Architecture::Led => RGBColor(140, 86, 75),
-            Architecture::OmniOrb => RGBColor(31, 119, 180),
-            Architecture::OmniOrbShared => RGBColor(174, 199, 232),
-            Architecture::JacOrb => RGBColor(60, 60, 60),
-        }
-    }
-
     /// Builds what is not part of this program.
     fn prepare(self) -> Result<Contender> {
         if self.has_priorities() && !priority::is_allowed() {
@@ -135,12 +114,7 @@ impl Architecture {
     }
 }
 
-impl fmt::Display for Architecture {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.to_possible_value().expect("none is skipped");
-        f.pad(value.get_name())
-    }
-}
+display_by_name!(Architecture);
 
 /// An architecture whose programs are there.
 pub(crate) struct Contender {
@@ -194,15 +168,7 @@ impl Pair {
 impl Contender {
     /// Those asked for. Nobody asked: all of `known`, and what cannot be had is named and left out.
     pub(crate) fn all(asked: &[Architecture], known: &[Architecture]) -> Result<Vec<Contender>> {
-        let mut contenders = Vec::new();
-        for &architecture in if asked.is_empty() { known } else { asked } {
-            match architecture.prepare() {
-                Ok(contender) => contenders.push(contender),
-                Err(error) if asked.is_empty() => eprintln!("{architecture} is left out: {error}"),
-                Err(error) => return Err(format!("{architecture}: {error}").into()),
-            }
-        }
-        Ok(contenders)
+        available(asked, known, Architecture::prepare)
     }
 
     /// Connects at UNIX sockets in a folder, OxORB's clients by a protocol.

@@ -6,6 +6,7 @@ use std::fmt;
 use super::Codec;
 use super::report::Report;
 use crate::bootstrap::Ratio;
+use crate::table::Table;
 
 /// To omniORB: strictly not slower, as far as the rounds can tell; half the time for sequences of structs.
 const ANY_ROW: f64 = 1.0;
@@ -93,16 +94,15 @@ impl fmt::Display for Verdicts {
             "{faster} faster, {equal} equal, {slower} slower: where the median ratio of {} rounds lies, at 95 %",
             self.rounds
         )?;
-        for verdict in &self.verdicts {
-            let Verdict { what, most, ratio } = verdict;
-            let shown = ratio.to_string();
-            write!(f, "{what:36} {shown:20} {:6}", word(*ratio))?;
-            match verdict.is_met() {
-                true => writeln!(f)?,
-                false => writeln!(f, "  MISSED, at most {most:.2}")?,
-            }
-        }
-        Ok(())
+        let table = Table::of(&self.verdicts)
+            .left([""], |it| [&it.what])
+            .left([""], |it| [it.ratio])
+            .left([""], |it| [word(it.ratio)])
+            .left([""], |it| match it.is_met() {
+                true => [String::new()],
+                false => [format!("MISSED, at most {:.2}", it.most)],
+            });
+        table.fmt(f)
     }
 }
 

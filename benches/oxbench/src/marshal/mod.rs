@@ -5,7 +5,6 @@ mod check;
 mod code;
 mod compiled;
 mod interpreted;
-mod plot;
 mod report;
 mod side;
 
@@ -16,9 +15,10 @@ use oxorb::{ByteOrder, Interface, ObjectRef, Orb};
 use serde::Serialize;
 
 use crate::Result;
+use crate::format::display_by_name;
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
-use crate::peers::omniorb;
+use crate::peers::{available, omniorb};
 use crate::placement::{Placement, Role};
 use crate::process::Process;
 use report::{Line, Report};
@@ -115,7 +115,7 @@ const REFERENCE: &str = "corbaloc:iiop:1.2@127.0.0.1:2809/target";
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, check::verdicts, plot::draw)
+    options.output.show(&report, check::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {
@@ -124,7 +124,7 @@ fn measure(options: &Options) -> Result<Report> {
         false => (options.rounds, options.time),
     };
     let reference = reference()?;
-    let contenders = contenders(&options.codecs)?;
+    let contenders = available(&options.codecs, Codec::value_variants(), Contender::prepare)?;
     let wanted = |name: &str| options.only.is_empty() || options.only.iter().any(|one| one == name);
     let rows = ROWS.iter().filter(|(name, _)| wanted(name));
     let mut lines: Vec<Line> =
@@ -201,30 +201,7 @@ impl Contender {
     }
 }
 
-/// The codecs asked for. Nobody asked: all, and who cannot be had is named and left out.
-fn contenders(asked: &[Codec]) -> Result<Vec<Contender>> {
-    if !asked.is_empty() {
-        return asked.iter().map(|&codec| Contender::prepare(codec)).collect();
-    }
-    let mut contenders = Vec::new();
-    for &codec in Codec::value_variants() {
-        match Contender::prepare(codec) {
-            Ok(contender) => contenders.push(contender),
-            Err(error) => eprintln!("{codec} is left out: {error}"),
-        }
-    }
-    Ok(contenders)
-}
-
-impl std::fmt::Display for Codec {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
-            Codec::Compiled => "compiled",
-            Codec::Interpreted => "interpreted",
-            Codec::OmniOrb => "omniorb",
-        })
-    }
-}
+display_by_name!(Codec);
 
 fn row_name(text: &str) -> Result<String, String> {
     if ROWS.iter().any(|(known, _)| *known == text) {

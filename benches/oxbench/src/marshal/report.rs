@@ -10,6 +10,8 @@ use super::code::Code;
 use crate::Result;
 use crate::bootstrap::Ratio;
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 
 /// Everything one run found out. Times are in nanoseconds.
 #[derive(Debug, Serialize)]
@@ -161,60 +163,58 @@ fn interval_of_median(mut values: Vec<f64>) -> Option<(f64, f64)> {
     Some((*values.get(cut)?, *values.get(high)?))
 }
 
+impl Report {
+    /// Draws the rows in native order: a panel for each direction, a bar for each codec.
+    pub(crate) fn drawing(&self) -> Drawing {
+        let panels = DIRECTIONS.map(|(direction, of)| {
+            let bars = self.lines.iter().filter(|line| line.native).map(|line| {
+                (line.row, line.cells.iter().map(move |cell| (cell.codec, of(cell).best)))
+            });
+            Panel::bars(direction, Axis::log("nanoseconds"), bars)
+        });
+        let title = format!("{}; {}; native order", self.machine, self.placement);
+        Drawing { title, across: 2, panels: panels.into() }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{}", self.machine)?;
-        let (rounds, milliseconds) = (self.rounds, self.milliseconds);
+        let Report { machine, placement, rounds, milliseconds, lines, code } = self;
         writeln!(
             f,
-            "{}; {rounds} rounds of {milliseconds} ms in turns; nanoseconds, medians of the best round",
-            self.placement
+            "{machine}\n{placement}; {rounds} rounds of {milliseconds} ms in turns; nanoseconds, medians of the best round"
         )?;
-        let codecs: Vec<Codec> = match self.lines.first() {
-            Some(line) => line.cells.iter().map(|cell| cell.codec).collect(),
-            None => Vec::new(),
-        };
-        for (direction, name) in ["encode", "decode"].into_iter().enumerate() {
-            write!(f, "\n{name:16} {:>7} {:>7}", "order", "octets")?;
-            for codec in &codecs {
-                write!(f, " {codec:>11}")?;
-            }
-            for (short, to) in RATIOS {
-                if codecs.contains(&to.0) && codecs.contains(&to.1) {
-                    write!(f, " {short:>9}")?;
-                }
-            }
-            writeln!(f)?;
-            for line in &self.lines {
-                let order = if line.native { "native" } else { "swapped" };
-                write!(f, "{:16} {order:>7} {:>7}", line.row, line.octets)?;
-                for cell in &line.cells {
-                    let times = [&cell.encode, &cell.decode][direction];
-                    write!(f, " {:>11.1}", times.best)?;
-                }
-                for (_, (this, to)) in RATIOS {
-                    if let Some(ratios) = line.ratios(this, to) {
-                        write!(f, " {:>9.2}", ratios[direction])?;
-                    }
-                }
-                writeln!(f)?;
-            }
+        let codecs = || lines.iter().take(1).flat_map(|line| &line.cells).map(|cell| cell.codec);
+        let known = |codec| codecs().any(|it| it == codec);
+        let ratios: Vec<_> =
+            RATIOS.into_iter().filter(|(_, (this, to))| known(*this) && known(*to)).collect();
+        for (at, (direction, of)) in DIRECTIONS.into_iter().enumerate() {
+            let table = Table::of(lines)
+                .left([direction], |line| [line.row])
+                .right(["order"], |line| [if line.native { "native" } else { "swapped" }])
+                .right(["octets"], |line| [line.octets])
+                .fixed(codecs(), 1, |line| line.cells.iter().map(|cell| of(cell).best))
+                .fixed(ratios.iter().map(|(short, _)| short), 2, |line| {
+                    let ratios = ratios.iter().map(|(_, (this, to))| line.ratios(*this, *to));
+                    ratios.map(|ratios| ratios.map(|both| both[at])).collect::<Vec<_>>()
+                });
+            write!(f, "\n{table}")?;
         }
-        if !self.code.is_empty() {
-            writeln!(
-                f,
-                "\n{:16} {:>11} {:>11} {:>9}",
-                "octets of code", "compiled", "interpreted", "i/c"
-            )?;
-        }
-        for code in &self.code {
-            let Code { name, compiled, interpreted } = code;
-            let ratio = *interpreted as f64 / *compiled as f64;
-            writeln!(f, "{name:16} {compiled:>11} {interpreted:>11} {ratio:>9.2}")?;
+        let table = Table::of(code)
+            .left(["octets of code"], |it| [&it.name])
+            .right(["compiled", "interpreted"], |it| [it.compiled, it.interpreted])
+            .fixed(["i/c"], 2, |it| [it.interpreted as f64 / it.compiled as f64]);
+        if !table.is_empty() {
+            write!(f, "\n{table}")?;
         }
         Ok(())
     }
 }
+
+/// A direction, and where a cell has its times.
+type Direction = (&'static str, fn(&Cell) -> &Times);
+const DIRECTIONS: [Direction; 2] =
+    [("encode", |cell| &cell.encode), ("decode", |cell| &cell.decode)];
 
 /// The ratios of the table: compiled to omniORB, and what interpreting costs.
 const RATIOS: [(&str, (Codec, Codec)); 2] =

@@ -2,23 +2,20 @@
 //!
 //! A oneway counts when the servant has run: each round ends when the server has counted all that were sent.
 
-mod plot;
 mod report;
 pub(crate) mod sides;
 
-use std::fmt;
-
 use clap::{Args, ValueEnum};
-use plotters::style::RGBColor;
 use serde::Serialize;
 
 use self::report::{Report, Row};
 use crate::Result;
+use crate::format::display_by_name;
 use crate::load::Quiet;
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
 use crate::peers::omniorb::Oneways;
-use crate::peers::own_side;
+use crate::peers::{available, own_side};
 use crate::placement::{Cpus, Role};
 use crate::process::Process;
 
@@ -68,23 +65,7 @@ pub(crate) enum Mode {
     Buffered,
 }
 
-impl Mode {
-    fn color(self) -> RGBColor {
-        match self {
-            Mode::OmniOrb => RGBColor(31, 119, 180),
-            Mode::Plain => RGBColor(214, 69, 29),
-            Mode::None => RGBColor(230, 160, 30),
-            Mode::Buffered => RGBColor(44, 160, 44),
-        }
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let value = self.to_possible_value().expect("none is skipped");
-        f.pad(value.get_name())
-    }
-}
+display_by_name!(Mode);
 
 /// Octets of a message that came over each connection before, in half of the rows: the server's buffers stay large.
 const LARGE: u32 = 1 << 20;
@@ -102,11 +83,11 @@ pub(crate) struct Load {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, Report::verdicts, plot::draw)
+    options.output.show(&report, Report::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {
-    let contenders = contenders(&options.modes)?;
+    let contenders = available(&options.modes, Mode::value_variants(), Contender::prepare)?;
     let quiet = Quiet::begin(&options.pair.cpus.cpus());
     let mut rows = Vec::new();
     for before in [0, LARGE] {
@@ -152,28 +133,15 @@ struct Contender {
     omniorb: Option<Oneways>,
 }
 
-/// Those asked for. Nobody asked: all, and what cannot be had is named and left out.
-fn contenders(asked: &[Mode]) -> Result<Vec<Contender>> {
-    let known = if asked.is_empty() { Mode::value_variants() } else { asked };
-    let mut contenders = Vec::new();
-    for &mode in known {
-        let omniorb = match mode {
-            Mode::OmniOrb => match Oneways::build() {
-                Ok(programs) => Some(programs),
-                Err(error) if asked.is_empty() => {
-                    eprintln!("{mode} is left out: {error}");
-                    continue;
-                }
-                Err(error) => return Err(error),
-            },
-            _ => None,
-        };
-        contenders.push(Contender { mode, omniorb });
-    }
-    Ok(contenders)
-}
-
 impl Contender {
+    fn prepare(mode: Mode) -> Result<Contender> {
+        let omniorb = match mode {
+            Mode::OmniOrb => Some(Oneways::build()?),
+            Mode::Plain | Mode::None | Mode::Buffered => None,
+        };
+        Ok(Contender { mode, omniorb })
+    }
+
     /// Oneways a second. New processes each time: nothing of one load shows in the next.
     fn measure(&self, options: &Options, load: Load) -> Result<u64> {
         let name = |side| format!("the {side} of {}", self.mode);

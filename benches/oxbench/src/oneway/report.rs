@@ -8,6 +8,8 @@ use super::{Load, Mode};
 use crate::bootstrap::Ratio;
 use crate::load::KeptOut;
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::{Table, or_dash, spread};
 use crate::verdict::{Verdicts, at_least};
 
 /// Everything one run found out.
@@ -100,6 +102,25 @@ impl fmt::Display for Load {
     }
 }
 
+impl Report {
+    fn of(&self, load: Load) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(move |row| row.load == load)
+    }
+
+    /// Draws oneways a second: a panel for each load, a bar for each contender.
+    pub(super) fn drawing(&self) -> Drawing {
+        let panel = |load| {
+            let bars = self.of(load).map(|row| (row.mode, [("", row.rate() as f64 / 1e6)]));
+            Panel::bars(load, Axis::linear("million a second"), bars)
+        };
+        Drawing {
+            title: format!("{}; {}", self.machine, self.placement),
+            across: 2,
+            panels: self.loads().into_iter().map(panel).collect(),
+        }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
@@ -111,25 +132,14 @@ impl fmt::Display for Report {
         )?;
         for load in self.loads() {
             writeln!(f, "\n{load}")?;
-            for row in self.rows.iter().filter(|row| row.load == load) {
-                writeln!(f, "  {row}")?;
-            }
+            let table = Table::of(self.of(load))
+                .left([""], |row| [row.mode])
+                .right([""], |row| [row.rate() / 1000])
+                .right([""], |row| [spread(&row.rates, 1000)])
+                .left([""], |row| [or_dash(row.to_omniorb)]);
+            write!(f, "{table}")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let thousands = |rate: Option<&u64>| rate.copied().unwrap_or_default() / 1000;
-        let (lowest, highest) = (self.rates.first(), self.rates.last());
-        let spread = format!("{} to {}", thousands(lowest), thousands(highest));
-        let rate = self.rate() / 1000;
-        write!(f, "{:9}{rate:>8}{spread:>16}   ", self.mode)?;
-        match self.to_omniorb {
-            Some(ratio) => write!(f, "{ratio}"),
-            None => f.write_str("-"),
-        }
     }
 }
 

@@ -170,12 +170,12 @@ fn order(cube: &CubeReport) -> Vec<Verdict> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Record;
     use super::super::cube::Cube;
     use super::super::matrix::{self, MATRIX, Protocol};
     use super::super::report::{self, LeftOut};
     use super::*;
     use crate::machine::Machine;
+    use crate::record::Record;
 
     const VOID: Cube = Cube { operation: Operation::Void, size: 0 };
 

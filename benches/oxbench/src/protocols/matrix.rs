@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use plotters::style::RGBColor;
 use serde::Serialize;
 
 use super::cube::{Cube, Operation};
@@ -210,19 +209,6 @@ impl Protocol {
     /// Reports whether threads spin for long, which takes a CPU for each side.
     pub(crate) fn spins(&self) -> bool {
         matches!(self.transport, Transport::Spinning | Transport::Rings)
-    }
-
-    pub(crate) fn color(&self) -> RGBColor {
-        match self.maker {
-            Maker::Raw => RGBColor(120, 120, 120),
-            Maker::OmniOrb => RGBColor(31, 119, 180),
-            Maker::Iceoryx => RGBColor(148, 103, 189),
-            Maker::Zenoh => RGBColor(140, 86, 75),
-            Maker::Memcpy => RGBColor(20, 20, 20),
-            Maker::Giop => RGBColor(214, 69, 29),
-            Maker::GiopLite => RGBColor(230, 160, 30),
-            Maker::GiopLiteRt => RGBColor(44, 160, 44),
-        }
     }
 }
 

@@ -6,13 +6,11 @@ mod cube;
 pub(crate) mod matrix;
 pub(crate) mod one_way;
 mod pair;
-mod plot;
 mod report;
 pub(crate) mod ring;
 pub(crate) mod sides;
 
 use clap::Args;
-use hdrhistogram::Histogram;
 
 use self::cube::{CUBES, Cube, SIZES};
 use self::matrix::{MATRIX, Protocol};
@@ -23,6 +21,7 @@ use crate::Result;
 use crate::machine::Machine;
 use crate::output::CheckedOutput;
 use crate::placement::Placement;
+use crate::record::Record;
 
 /// Options of `oxbench protocols`.
 #[derive(Args)]
@@ -63,7 +62,7 @@ pub(crate) struct Options {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, check::verdicts, plot::draw)
+    options.output.show(&report, check::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {
@@ -94,7 +93,7 @@ fn measure(options: &Options) -> Result<Report> {
                 // Warm-up: caches, connection, buffers and the kernel's socket buffers grow to their size.
                 pair.call(*cube, calls / 4 + 1)?;
                 pair.call(*cube, calls)?;
-                record.add(pair.samples(calls)?);
+                record.add(pair.client.samples(calls)?);
             }
             pair.finish()?;
         }
@@ -130,31 +129,5 @@ fn contenders(options: &Options, folder: &Folder) -> Result<(Vec<Contender>, Vec
     match contenders.is_empty() {
         true => Err("no protocol can be had".into()),
         false => Ok((contenders, left_out)),
-    }
-}
-
-/// What one protocol has shown so far in one call.
-struct Record {
-    histogram: Histogram<u64>,
-    /// The median of each round.
-    medians: Vec<u64>,
-}
-
-impl Record {
-    fn empty() -> Record {
-        let minute = 60_000_000_000;
-        Record {
-            histogram: Histogram::new_with_bounds(1, minute, 3).expect("valid bounds"),
-            medians: Vec::new(),
-        }
-    }
-
-    /// Takes up one round, in nanoseconds.
-    fn add(&mut self, mut samples: Vec<u64>) {
-        for &sample in &samples {
-            self.histogram.saturating_record(sample);
-        }
-        samples.sort_unstable();
-        self.medians.push(samples[samples.len() / 2]);
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct Contender {
 
 /// Its processes, connected and ready.
 pub(super) struct Pair {
-    client: Process,
+    pub(super) client: Process,
     /// `None`: the client is the server, too.
     server: Option<Process>,
 }
@@ -235,18 +235,6 @@ impl Pair {
         let Cube { operation, size } = cube;
         self.client.tell(&format!("run {operation} {size} {calls}"))?;
         self.client.expect("done")
-    }
-
-    /// Returns the nanoseconds of each of the calls just made.
-    pub(super) fn samples(&mut self, calls: u32) -> Result<Vec<u64>> {
-        self.client.tell("samples")?;
-        let line = self.client.hear()?;
-        let samples = line.split_whitespace().map(str::parse);
-        let samples: Vec<u64> = samples.collect::<std::result::Result<_, _>>()?;
-        if samples.len() != calls as usize {
-            return Err(format!("{calls} calls gave {} samples", samples.len()).into());
-        }
-        Ok(samples)
     }
 
     /// Ends the processes, the client first.

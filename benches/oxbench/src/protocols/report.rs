@@ -4,11 +4,13 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::Record;
-use super::cube::Cube;
+use super::cube::{Cube, Operation};
 use super::matrix::{self, Maker, Protocol, Transport};
 use crate::bootstrap::Ratio;
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::record::Record;
+use crate::table::{Table, or_dash};
 
 /// Everything one run found out.
 #[derive(Serialize)]
@@ -71,7 +73,8 @@ pub(super) fn cubes(
             Some(medians).filter(|medians| !medians.is_empty())
         };
         let row = |(protocol, records): (&&'static Protocol, &Vec<Record>)| {
-            let histogram = &records[at].histogram;
+            let record = &records[at];
+            let [p50, p99, p999, max] = record.quantiles();
             let to = |maker: Maker| {
                 let other = matrix::of(maker, protocol.transport)?;
                 let others = medians(other).filter(|_| other != *protocol)?;
@@ -79,12 +82,12 @@ pub(super) fn cubes(
             };
             Row {
                 protocol,
-                calls: histogram.len(),
-                best: records[at].medians.iter().copied().min().unwrap_or(0),
-                p50: histogram.value_at_quantile(0.5),
-                p99: histogram.value_at_quantile(0.99),
-                p999: histogram.value_at_quantile(0.999),
-                max: histogram.max(),
+                calls: record.histogram.len(),
+                best: record.best(),
+                p50,
+                p99,
+                p999,
+                max,
                 to_raw: to(Maker::Raw),
                 to_omniorb: to(Maker::OmniOrb),
                 to_giop: to(Maker::Giop).filter(|_| protocol.is_ours()),
@@ -122,84 +125,88 @@ impl CubeReport {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
-        let rounds = self.rounds;
-        writeln!(f, "{}; {rounds} rounds in turns; microseconds", self.placement)?;
+        writeln!(f, "{}; {} rounds in turns; microseconds", self.placement, self.rounds)?;
         for LeftOut { protocol, reason } in &self.left_out {
             writeln!(f, "LEFT OUT: {protocol}: {reason}")?;
         }
-        for cube in &self.cubes {
-            write!(f, "\n{cube}")?;
+        for CubeReport { name, request_octets, reply_octets, rows, .. } in &self.cubes {
+            writeln!(f, "\n{name}: {request_octets} octets there, {reply_octets} back")?;
+            let table = Table::of(rows)
+                .left([""], |it| [it.protocol])
+                .micros(["best p50", "p50", "p99", "p99.9", "max"], 2, |it| {
+                    [it.best, it.p50, it.p99, it.p999, it.max]
+                })
+                .right(["to raw", "to omniorb", "to giop"], |it| {
+                    [it.to_raw, it.to_omniorb, it.to_giop].map(or_dash)
+                });
+            write!(f, "{table}")?;
         }
-        self.gaps(f)
+        // How much longer than the floor a call takes, size by size: over a pluggable protocol the ORB's part is the same for
+        // every size but for copies.
+        let ours = |row: &&Row| row.protocol.is_ours() && row.to_raw.is_some();
+        let rows = self.cubes.iter().take(1).flat_map(|cube| &cube.rows);
+        let protocols: Vec<_> = rows.filter(ours).map(|row| row.protocol).collect();
+        if protocols.is_empty() {
+            return Ok(());
+        }
+        let gaps =
+            Table::of(&self.cubes).left([""], |cube| [&cube.name]).fixed(&protocols, 2, |cube| {
+                protocols.iter().map(|protocol| cube.gap(protocol).map(|gap| gap / 1e3))
+            });
+        write!(f, "\nover raw, p50\n{gaps}")
     }
 }
 
 impl Report {
-    /// Prints how much longer than the floor a call takes, size by size: over a pluggable protocol the ORB's part is the
-    /// same for every size but for copies.
-    fn gaps(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(first) = self.cubes.first() else {
-            return Ok(());
+    /// Draws bars for each call; or, where there are many sizes of sequences and nothing else, a panel for each transport
+    /// with a line for each protocol.
+    pub(super) fn drawing(&self) -> Drawing {
+        let ways = [(Operation::Octets, ""), (Operation::Sent, ", one way")];
+        let ways = ways.map(|(operation, text)| {
+            let cubes = self.cubes.iter().filter(|cube| cube.cube.operation == operation);
+            (cubes.collect::<Vec<_>>(), text)
+        });
+        let of_sizes: usize = ways.iter().map(|(cubes, _)| cubes.len()).sum();
+        let (across, panels) = if of_sizes > 2 && of_sizes == self.cubes.len() {
+            let ways = ways.iter().filter(|(cubes, _)| !cubes.is_empty());
+            let panels = ways.flat_map(|(cubes, text)| {
+                matrix::TRANSPORTS.map(|transport| lines(cubes, transport, text))
+            });
+            (4, panels.collect())
+        } else {
+            (3, self.cubes.iter().map(CubeReport::bars).collect())
         };
-        let ours = |row: &&Row| row.protocol.is_ours() && row.to_raw.is_some();
-        let protocols: Vec<_> = first.rows.iter().filter(ours).map(|row| row.protocol).collect();
-        if protocols.is_empty() {
-            return Ok(());
-        }
-        write!(f, "\nover raw, p50\n  {:14}", "")?;
-        for protocol in &protocols {
-            write!(f, " {protocol:>17}")?;
-        }
-        for cube in &self.cubes {
-            write!(f, "\n  {:14}", cube.name)?;
-            for protocol in &protocols {
-                let gap = cube.gap(protocol).map(|gap| format!("{:.2}", gap / 1000.0));
-                write!(f, " {:>17}", gap.unwrap_or_else(|| "-".into()))?;
-            }
-        }
-        writeln!(f)
+        Drawing { title: format!("{}; {}", self.machine, self.placement), across, panels }
     }
+}
+
+/// Draws calls over a transport along the size of their sequence.
+fn lines(cubes: &[&CubeReport], transport: Transport, text: &str) -> Panel {
+    let rows = cubes.iter().flat_map(|cube| cube.rows.iter().map(|row| (cube.cube.size, row)));
+    let rows: Vec<_> = rows.filter(|(_, row)| row.protocol.transport == transport).collect();
+    let mut protocols: Vec<&Protocol> = Vec::new();
+    for (_, row) in &rows {
+        if !protocols.contains(&row.protocol) {
+            protocols.push(row.protocol);
+        }
+    }
+    let lines = protocols.into_iter().map(|protocol| {
+        let of_it = rows.iter().filter(move |(_, row)| row.protocol == protocol);
+        (protocol, of_it.map(|(size, row)| (f64::from(*size), row.p50 as f64 / 1e3)))
+    });
+    let (size, time) = (Axis::log("octets of the sequence"), Axis::log("microseconds, p50"));
+    Panel::lines(format!("{transport}{text}"), size, time, lines)
 }
 
 impl CubeReport {
-    /// Nanoseconds that a call takes longer than the raw exchange over the same transport.
+    fn bars(&self) -> Panel {
+        let bars = self.rows.iter().map(|row| (row.protocol, [("", row.p50 as f64 / 1e3)]));
+        Panel::bars(&self.name, Axis::linear("microseconds, p50"), bars)
+    }
+
+    /// Returns nanoseconds that a call takes longer than the raw exchange over the same transport.
     fn gap(&self, protocol: &Protocol) -> Option<f64> {
         let raw = self.row(Maker::Raw, protocol.transport)?;
         Some(self.row_of(protocol)?.p50 as f64 - raw.p50 as f64)
-    }
-}
-
-impl fmt::Display for CubeReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CubeReport { name, request_octets, reply_octets, .. } = self;
-        writeln!(f, "{name}: {request_octets} octets there, {reply_octets} back")?;
-        let head = ["to raw", "to omniorb", "to giop"];
-        let [raw, omniorb, giop] = head;
-        writeln!(
-            f,
-            "  {:17} {:>9} {:>9} {:>9} {:>9} {:>9}   {raw:>21} {omniorb:>21} {giop:>21}",
-            "", "best p50", "p50", "p99", "p99.9", "max"
-        )?;
-        self.rows.iter().try_for_each(|row| writeln!(f, "  {row}"))
-    }
-}
-
-impl fmt::Display for Row {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ratio = |ratio: Option<Ratio>| ratio.map_or_else(|| "-".into(), |it| it.to_string());
-        let us = |nanoseconds: u64| format!("{:.2}", nanoseconds as f64 / 1000.0);
-        write!(
-            f,
-            "{:17} {:>9} {:>9} {:>9} {:>9} {:>9}   {:>21} {:>21} {:>21}",
-            self.protocol,
-            us(self.best),
-            us(self.p50),
-            us(self.p99),
-            us(self.p999),
-            us(self.max),
-            ratio(self.to_raw),
-            ratio(self.to_omniorb),
-            ratio(self.to_giop),
-        )
     }
 }

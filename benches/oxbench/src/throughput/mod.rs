@@ -3,7 +3,6 @@
 //! Small calls, back to back, without priorities. What decides is less the ORB than where its threads run, so both
 //! placements are in one report: client and server on a CPU each, and wherever the kernel puts them.
 
-mod plot;
 mod report;
 
 use std::rc::Rc;
@@ -61,7 +60,7 @@ pub(crate) struct Options {
 /// Measures and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, Report::verdicts, plot::draw)
+    options.output.show(&report, Report::verdicts, Report::drawing)
 }
 
 fn measure(options: &Options) -> Result<Report> {

@@ -4,12 +4,15 @@ use std::fmt;
 use std::time::Duration;
 
 use clap::ValueEnum as _;
+use plotters::chart::SeriesLabelPosition;
 use serde::Serialize;
 
 use super::SERVERS;
 use crate::bootstrap::Ratio;
 use crate::load::{Architecture, KeptOut, Samples, Spread};
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::{Table, or_dash, spread};
 use crate::verdict::{Verdicts, at_least, not_below};
 
 /// Everything one run found out.
@@ -168,6 +171,32 @@ impl Report {
 /// Strictly ahead: to two digits, as the table shows it.
 const AHEAD: f64 = 1.01;
 
+impl Report {
+    /// Draws calls a second along the clients, with the least work: a panel for each placement, all of one scale.
+    pub(super) fn drawing(&self) -> Drawing {
+        let least_work = self.points.iter().map(|point| point.work).min();
+        let thousands = |point: &Point| point.rate() as f64 / 1e3;
+        let most = self.points.iter().map(thousands).fold(1.0, f64::max);
+        let panel = |placement| {
+            let lines = self.pairs().into_iter().map(|pair| {
+                let (architecture, server) = pair;
+                let name = match self.one_connection {
+                    true => format!("{architecture}, served by {server}"),
+                    false => architecture.to_string(),
+                };
+                let line = self.line(placement, pair);
+                let line = line.filter(|point| Some(point.work) == least_work);
+                (name, line.map(|point| (point.clients as f64, thousands(point))))
+            });
+            let rate = Axis::linear("thousand calls a second").between(0.0, most * 1.1);
+            Panel::lines(placement, Axis::linear("clients"), rate, lines)
+                .legend(SeriesLabelPosition::LowerRight)
+        };
+        let panels: Vec<Panel> = self.placements().map(panel).collect();
+        Drawing { title: self.machine.to_string(), across: panels.len(), panels }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
@@ -178,36 +207,20 @@ impl fmt::Display for Report {
         )?;
         for (placement, kept_out) in &self.kept_out {
             writeln!(f, "\n{placement}; {kept_out}")?;
-            writeln!(
-                f,
-                "  {:>4} {:>7} {:15}{:9}{:>9}{:>18}   {:22}{:>8}{:>8}{:>9}",
-                "work", "clients", "", "server", "calls/s", "", "to omniorb", "p50", "p99", "max"
-            )?;
-            for point in self.points.iter().filter(|it| it.placement == *placement) {
-                writeln!(f, "  {point}")?;
-            }
+            let points = self.points.iter().filter(|it| it.placement == *placement);
+            let table = Table::of(points)
+                .right(["work"], |it| [it.work])
+                .right(["clients"], |it| [it.clients])
+                .left(["", "server"], |it| [it.architecture, it.server])
+                .right(["calls/s"], |it| [it.rate()])
+                .right([""], |it| [spread(&it.rates, 1)])
+                .left(["to omniorb"], |it| [or_dash(it.to_omniorb)])
+                .micros(["p50", "p99", "max"], 1, |Point { calls, .. }| {
+                    [calls.p50, calls.p99, calls.max]
+                });
+            write!(f, "{table}")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Point {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let extreme = |rate: Option<&u64>| rate.copied().unwrap_or_default();
-        let spread = format!("{} to {}", extreme(self.rates.first()), extreme(self.rates.last()));
-        let ratio = self.to_omniorb.map_or("-".to_owned(), |ratio| ratio.to_string());
-        write!(
-            f,
-            "{:>4} {:>7} {:15}{:9}{:>9}{spread:>18}   {ratio:22}",
-            self.work,
-            self.clients,
-            self.architecture,
-            self.server,
-            self.rate()
-        )?;
-        write!(f, "{:>8.1}", self.calls.p50 as f64 / 1000.0)?;
-        write!(f, "{:>8.1}", self.calls.p99 as f64 / 1000.0)?;
-        write!(f, "{:>9.1}", self.calls.max as f64 / 1000.0)
     }
 }
 

@@ -4,7 +4,6 @@
 //! Every count is a difference between two loads that last equally long, one of few calls and one of many, divided by the
 //! calls that the second made more: so starting, connecting and what a process does by the clock fall out.
 
-mod plot;
 mod profile;
 mod report;
 
@@ -53,7 +52,7 @@ const LOWEST: i16 = 20;
 /// Counts and reports.
 pub(crate) fn run(options: &Options) -> Result {
     let report = measure(options)?;
-    options.output.show(&report, plot::draw)?;
+    options.output.show(&report, Report::drawing)?;
     match options.check {
         true => report.check(),
         false => Ok(()),

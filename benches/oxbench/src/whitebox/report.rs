@@ -7,6 +7,8 @@ use serde::Serialize;
 use crate::Result;
 use crate::load::Architecture;
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 
 /// Everything one run found out.
 #[derive(Serialize)]
@@ -56,6 +58,13 @@ impl Counts {
         calls.find(|(name, _)| name == "futex").map_or(0.0, |(_, count)| *count)
     }
 
+    /// Returns the system calls by name, without those that hardly happen.
+    fn names_of_calls(&self) -> String {
+        let calls = self.system_calls.iter().filter(|(_, count)| *count >= SLACK);
+        let calls: Vec<_> = calls.map(|(name, count)| format!("{name} {count:.2}")).collect();
+        calls.join(" ")
+    }
+
     /// A sentence for each bound of a real-time configuration that is broken.
     fn broken(&self, side: &str) -> Vec<String> {
         let checks = [
@@ -88,6 +97,29 @@ impl Report {
     }
 }
 
+/// What is counted, and where it is.
+type Kind = (&'static str, fn(&Counts) -> f64);
+
+impl Report {
+    /// Draws the counts of a request: a panel for each kind, two bars for each architecture.
+    pub(super) fn drawing(&self) -> Drawing {
+        let kinds: [Kind; 4] = [
+            ("system calls", Counts::system_calls),
+            ("locks (at most)", |counts| counts.locks),
+            ("allocations", |counts| counts.allocations),
+            ("CPU time, us", |counts| counts.user_us + counts.system_us),
+        ];
+        let panels = kinds.map(|(caption, of)| {
+            let bars = self.rows.iter().map(|Row { architecture, client, server }| {
+                (architecture, [("client", of(client)), ("server", of(server))])
+            });
+            Panel::bars(caption, Axis::linear(""), bars)
+        });
+        let title = format!("{}; for each request", self.machine);
+        Drawing { title, across: 2, panels: panels.into() }
+    }
+}
+
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}", self.machine)?;
@@ -96,59 +128,24 @@ impl fmt::Display for Report {
             "for each request; {} clients, back to back, each of another priority where there are priorities\n",
             self.clients
         )?;
+        let rows = self.rows.iter().flat_map(|row| {
+            [(Some(row.architecture), "client", &row.client), (None, "server", &row.server)]
+        });
+        let table = Table::of(rows)
+            .left([""], |(name, ..)| [name.map_or_else(String::new, |name| name.to_string())])
+            .left([""], |(_, side, _)| [side])
+            .fixed(["locks", "atomics", "futex", "mallocs", "calls"], 2, |(.., it)| {
+                [it.locks, it.atomics, it.futexes(), it.allocations, it.system_calls()]
+            })
+            .fixed(["user", "system"], 1, |(.., it)| [it.user_us, it.system_us])
+            .fixed(["instr."], 0, |(.., it)| [it.instructions])
+            .fixed(["mutexes"], 2, |(.., it)| [it.mutexes])
+            .left(["system calls"], |(.., it)| [it.names_of_calls()]);
         writeln!(
             f,
-            "  {:9} {:6}{:>8}{:>9}{:>8}{:>9}{:>7}{:>7}{:>8}{:>9}{:>10}  system calls",
-            "",
-            "",
-            "locks",
-            "atomics",
-            "futex",
-            "mallocs",
-            "calls",
-            "user",
-            "system",
-            "instr.",
-            "mutexes"
-        )?;
-        for row in &self.rows {
-            for (side, counts) in [("client", &row.client), ("server", &row.server)] {
-                let name = match side {
-                    "client" => row.architecture.to_string(),
-                    _ => String::new(),
-                };
-                writeln!(f, "  {name:9} {side:6}{counts}")?;
-            }
-        }
-        writeln!(
-            f,
-            "\nlocks: at most, by compare-and-swaps; user, system: CPU time in us, nobody watching; mutexes: calls of the \
+            "{table}\nlocks: at most, by compare-and-swaps; user, system: CPU time in us, nobody watching; mutexes: calls of the \
              C library's"
         )
-    }
-}
-
-impl fmt::Display for Counts {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:>8.2}{:>9.2}{:>8.2}{:>9.2}{:>7.2}{:>7.1}{:>8.1}{:>9.0}{:>10.2} ",
-            self.locks,
-            self.atomics,
-            self.futexes(),
-            self.allocations,
-            self.system_calls(),
-            self.user_us,
-            self.system_us,
-            self.instructions,
-            self.mutexes
-        )?;
-        for (name, count) in &self.system_calls {
-            if *count >= 0.005 {
-                write!(f, " {name} {count:.2}")?;
-            }
-        }
-        Ok(())
     }
 }
 

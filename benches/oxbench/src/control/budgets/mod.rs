@@ -5,7 +5,6 @@
 
 mod admission;
 mod late;
-mod plot;
 mod proof;
 mod report;
 mod station;
@@ -77,5 +76,5 @@ pub(crate) fn run(options: &Options) -> Result {
     if is_wanted(Part::Proof) {
         report.proof = proof::measure(if quick { 3_000 } else { 1_000_000 })?;
     }
-    options.output.show(&report, report::verdicts, plot::draw)
+    options.output.show(&report, report::verdicts, Report::drawing)
 }

@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use crate::bootstrap::Ratio;
 use crate::machine::Machine;
+use crate::plot::{Axis, Drawing, Panel};
+use crate::table::Table;
 use crate::verdict::{Verdicts, at_least, at_most};
 
 /// Everything one run found out.
@@ -83,6 +85,9 @@ pub(super) struct Late {
     pub(super) seconds: f64,
     pub(super) clients: Vec<Client>,
 }
+
+/// What the admission may answer.
+const VERDICTS: [&str; 3] = ["guaranteed", "best effort", "refused"];
 
 /// Outcome of one client.
 #[derive(Debug, Default, Serialize)]
@@ -207,16 +212,44 @@ impl fmt::Display for Report {
         if let Some(admission) = &self.admission {
             write!(f, "\n{admission}")?;
         }
-        if !self.storms.is_empty() {
-            self.write_storms(f)?;
+        let storms = Table::of(&self.storms)
+            .left(["(b) urgent client"], |it| [it.name])
+            .micros(["p50 us", "p99 us", "p99.9 us", "max us"], 1, |it| {
+                [it.p50_ns, it.p99_ns, it.p999_ns, it.max_ns]
+            })
+            .fixed(["by alone"], 2, |it| [self.by_alone(it.name).map(|ratio| ratio.seen)])
+            .right(["flooded", "demoted", "overruns"], |it| [it.flooded, it.demoted, it.overruns]);
+        let late = Table::of(&self.late)
+            .left(["(c) service", "late comers"], |it| [it.service, it.policy])
+            .right(VERDICTS, |it| VERDICTS.map(|verdict| it.with(verdict).count()))
+            .percent(["in time"], 1, |it| [it.in_time()])
+            .fixed(["evenness"], 2, |it| [it.evenness()])
+            .percent(["guaranteed in time", "best effort in time"], 1, |it| {
+                ["guaranteed", "best effort"].map(|verdict| it.in_time_of(verdict))
+            });
+        if !storms.is_empty() {
+            write!(f, "\n{storms}")?;
         }
-        if !self.late.is_empty() {
-            self.write_late(f)?;
+        if !late.is_empty() {
+            write!(f, "\n{late}")?;
         }
         if let Some(proof) = &self.proof {
             write!(f, "\n{proof}")?;
         }
         Ok(())
+    }
+}
+
+impl Report {
+    /// Draws round trips of the urgent client: alone, without budgets and with them.
+    pub(super) fn drawing(&self) -> Drawing {
+        let micros = |&(quantile, time): &(f64, u64)| (quantile, us(time));
+        let lines = self.storms.iter().map(|it| (it.name, it.curve.iter().map(micros)));
+        let caption = "urgent client beside a flood and a servant that spins";
+        let times = Axis::log("microseconds");
+        let panels =
+            vec![Panel::lines(caption, Axis::percentiles().between(0.0, 0.999), times, lines)];
+        Drawing { title: self.machine.to_string(), across: 1, panels }
     }
 }
 
@@ -237,57 +270,6 @@ impl fmt::Display for Admission {
             us(self.max_ns),
             us(self.whole_p50_ns),
         )
-    }
-}
-
-impl Report {
-    fn write_storms(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "\n(b) urgent client{:>12}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
-            "p50 us", "p99 us", "p99.9 us", "max us", "by alone", "flooded", "demoted", "overruns"
-        )?;
-        for storm in &self.storms {
-            let alone = self.storm("alone").map_or(1, |alone| alone.p99_ns.max(1));
-            writeln!(
-                f,
-                "    {:<16}{:>9.1}{:>10.1}{:>10.1}{:>10.1}{:>10.2}{:>10}{:>10}{:>10}",
-                storm.name,
-                us(storm.p50_ns),
-                us(storm.p99_ns),
-                us(storm.p999_ns),
-                us(storm.max_ns),
-                storm.p99_ns as f64 / alone as f64,
-                storm.flooded,
-                storm.demoted,
-                storm.overruns,
-            )?;
-        }
-        Ok(())
-    }
-
-    fn write_late(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "\n(c) {:<8}late comers   guaranteed  best effort  refused  in time  evenness  guaranteed in time  best effort in time",
-            "service"
-        )?;
-        for late in &self.late {
-            writeln!(
-                f,
-                "    {:<8}{:<14}{:>10}{:>13}{:>9}{:>8.1}%{:>10.2}{:>19.1}%{:>20.1}%",
-                late.service,
-                late.policy,
-                late.with("guaranteed").count(),
-                late.with("best effort").count(),
-                late.with("refused").count(),
-                late.in_time() * 100.0,
-                late.evenness(),
-                late.in_time_of("guaranteed") * 100.0,
-                late.in_time_of("best effort") * 100.0,
-            )?;
-        }
-        Ok(())
     }
 }
 

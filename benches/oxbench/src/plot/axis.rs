@@ -1,0 +1,167 @@
+//! Axes of drawings: where values are, and what is written beside them.
+
+use std::fmt::Display;
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
+use plotters::prelude::Ranged;
+
+/// Name with its unit, scale and extent of an axis.
+pub(crate) struct Axis {
+    pub(super) name: String,
+    pub(super) scale: Scale,
+    extent: Option<(f64, f64)>,
+}
+
+pub(super) enum Scale {
+    Linear,
+    Log,
+    /// Quantiles, by the number of nines.
+    Nines,
+    /// A step for each, from above, and the thickness of a bar in it.
+    Names(Vec<String>, f64),
+}
+
+impl Axis {
+    pub(super) fn new(name: impl Display, scale: Scale) -> Axis {
+        Axis { name: name.to_string(), scale, extent: None }
+    }
+
+    /// Creates a linear axis that begins at 0.
+    pub(crate) fn linear(name: impl Display) -> Axis {
+        Axis::new(name, Scale::Linear)
+    }
+
+    /// Creates a logarithmic axis.
+    pub(crate) fn log(name: impl Display) -> Axis {
+        Axis::new(name, Scale::Log)
+    }
+
+    /// Creates an axis of quantiles, each nine as wide as the one before.
+    pub(crate) fn percentiles() -> Axis {
+        Axis::new("percentile", Scale::Nines)
+    }
+
+    /// Sets the extent, which is that of the points by default.
+    pub(crate) fn between(self, from: f64, to: f64) -> Axis {
+        Axis { extent: Some((from, to)), ..self }
+    }
+
+    /// Returns the ruler for these values.
+    pub(super) fn ruler(&self, values: impl Iterator<Item = f64>) -> Ruler {
+        let ends = self.ends(values);
+        Ruler { ends, ticks: self.ticks(ends) }
+    }
+
+    /// Returns the place of a value. The distance of places is that in the drawing.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        match self.scale {
+            Scale::Linear | Scale::Names(..) => value,
+            Scale::Log => value.max(1e-9).log10(),
+            Scale::Nines => -(1.0 - value).max(1e-5).log10(),
+        }
+    }
+
+    /// Returns the ends for points, as places.
+    fn ends(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
+        if let Some((from, to)) = self.extent {
+            return (self.place(from), self.place(to));
+        }
+        let places = values.map(|value| self.place(value)).filter(|place| place.is_finite());
+        let ends = places.map(|place| (place, place));
+        let ends = ends.reduce(|all, it| (all.0.min(it.0), all.1.max(it.1)));
+        let (least, most) = ends.unwrap_or((0.0, 1.0));
+        match &self.scale {
+            Scale::Linear | Scale::Names(..) => (0.0, if most > 0.0 { most * 1.1 } else { 1.0 }),
+            Scale::Log => (least - 0.1, most + 0.1),
+            Scale::Nines => (0.0, most.max(1.0)),
+        }
+    }
+
+    /// Returns the places that have a label, and a line.
+    fn ticks(&self, (from, to): (f64, f64)) -> Vec<f64> {
+        let every = |step: f64| {
+            let steps = (from / step).floor() as i64..=(to / step).ceil() as i64;
+            steps.map(move |at| at as f64 * step)
+        };
+        let mut ticks: Vec<f64> = match &self.scale {
+            Scale::Linear => {
+                let least = (to - from) / 7.0;
+                let ten = 10f64.powf(least.log10().floor());
+                let steps = [1.0, 2.0, 5.0].map(|step| step * ten);
+                every(steps.into_iter().find(|step| *step >= least).unwrap_or(10.0 * ten)).collect()
+            }
+            Scale::Log => {
+                let digits: &[f64] = match to - from {
+                    few if few < 0.8 => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0],
+                    some if some < 2.5 => &[1.0, 2.0, 5.0],
+                    _ => &[1.0],
+                };
+                every(1.0).flat_map(|ten| digits.iter().map(move |it| ten + it.log10())).collect()
+            }
+            Scale::Nines => every(1.0).collect(),
+            Scale::Names(names, _) => (0..names.len()).map(|at| at as f64 + 0.5).collect(),
+        };
+        ticks.retain(|place| (from - 1e-9..=to + 1e-9).contains(place));
+        ticks
+    }
+
+    pub(super) fn label(&self, place: f64) -> String {
+        let rounded = |value: f64| ((value * 1e6).round() / 1e6).to_string();
+        match &self.scale {
+            Scale::Linear => rounded(place),
+            Scale::Log => rounded(10f64.powf(place)),
+            Scale::Nines => rounded(100.0 * (1.0 - 10f64.powf(-place))),
+            Scale::Names(names, _) => {
+                names.iter().rev().nth(place as usize).cloned().unwrap_or_default()
+            }
+        }
+    }
+}
+
+/// Places from one end of an axis to the other, and those that have lines.
+pub(super) struct Ruler {
+    pub(super) ends: (f64, f64),
+    ticks: Vec<f64>,
+}
+
+impl Ranged for Ruler {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, place: &f64, (from, to): (i32, i32)) -> i32 {
+        let part = (place - self.ends.0) / (self.ends.1 - self.ends.0);
+        from + (f64::from(to - from) * part).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() { Vec::new() } else { self.ticks.clone() }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.ends.0..self.ends.1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: Axis, values: [f64; 2]) -> Vec<String> {
+        let ticks = axis.ticks(axis.ends(values.into_iter()));
+        ticks.iter().map(|place| axis.label(*place)).collect()
+    }
+
+    #[test]
+    fn nines_become_percentiles() {
+        assert_eq!(labels(Axis::percentiles(), [0.0, 0.999]), ["0", "90", "99", "99.9"]);
+    }
+
+    #[test]
+    fn labels_are_round_numbers() {
+        assert_eq!(labels(Axis::linear(""), [3.0, 0.5]), ["0", "0.5", "1", "1.5", "2", "2.5", "3"]);
+        assert_eq!(labels(Axis::log(""), [1.0, 20.0]), ["1", "2", "5", "10", "20"]);
+        assert_eq!(labels(Axis::log(""), [20.0, 40.0]), ["20", "30", "40", "50"]);
+        assert_eq!(labels(Axis::log(""), [0.1, 100.0]), ["0.1", "1", "10", "100"]);
+    }
+}

@@ -18,7 +18,7 @@ type Read = fn(&str) -> Result<Configuration, ConfigError>;
 
 impl Builder {
     /// A combination of settings and threadpools that was thought through, by its name or, if there is a `.` or `/` in
-    /// it, your own file: [`PERSONALITIES`](oxorb::config::PERSONALITIES). Also `-ORBPersonality` and
+    /// it, your own file: [`PERSONALITIES`](crate::config::PERSONALITIES). Also `-ORBPersonality` and
     /// `OXORB_PERSONALITY`. With the feature `files`, which is a default.
     ///
     /// Call it first: later settings win.
@@ -28,7 +28,7 @@ impl Builder {
         self
     }
 
-    /// Settings and threadpools from a TOML file: [`oxorb::config`]. Also `-ORBConfigFile` and `OXORB_CONFIGFILE`. With the
+    /// Settings and threadpools from a TOML file: [`config`](crate::config). Also `-ORBConfigFile` and `OXORB_CONFIGFILE`. With the
     /// feature `files`, which is a default.
     ///
     /// Call it first: later settings win.

@@ -27,7 +27,7 @@ pub const MAX_BLOCKS: u32 = 256 << 20;
 ///
 /// # Grammar
 ///
-/// That of UNIX sockets ([`oxorb_protocols::unix::Place`]), and four options more. The ORB reads the last two, and values that say
+/// That of UNIX sockets ([`Place`](crate::unix::Place)), and four options more. The ORB reads the last two, and values that say
 /// what its own settings would (`-ORBLargePayloads`, `-ORBSharedPages`) go before these. Addresses have the sizes in front
 /// where they are not the default, since the client makes the memory.
 ///

@@ -1,6 +1,7 @@
 //! Servants, which incarnate CORBA objects.
 
 use std::any::Any;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::{CurrentLane, Outcome, Upcall};
@@ -72,35 +73,44 @@ pub trait Servant: Send + Sync + 'static {
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
 }
 
-/// Typed servants of an interface as generated code makes one of them an untyped [`Servant`]: implemented for `dyn Account`,
-/// so that the code that serves requests exists once for all servants.
+/// Reference type of an interface, by which the run time finds what serves requests to a typed servant `T` of it.
+/// Implemented by generated code.
 #[doc(hidden)]
-pub trait Dispatch: Send + Sync + 'static {
+pub trait Dispatch<T: ?Sized>: 'static {
     /// The interfaces, most derived first, `CORBA::Object` last.
     const REPOSITORY_IDS: &'static [&'static str];
 
     /// [`Servant::dispatch`].
-    fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
+    fn dispatch(servant: &T, upcall: Upcall<'_>) -> Outcome;
 }
 
 /// Makes the untyped servant around a typed one. For generated code.
 #[doc(hidden)]
-pub fn skeleton<S: Dispatch + ?Sized>(servant: Arc<S>, handles: Handles) -> Arc<dyn Servant> {
-    Arc::new(Skeleton { servant, handles })
+pub fn skeleton<T, R>(servant: Arc<T>, handles: Handles) -> Arc<dyn Servant>
+where
+    T: Send + Sync + ?Sized + 'static,
+    R: Dispatch<T>,
+{
+    Arc::new(Skeleton::<T, R> { servant, handles, reference: PhantomData })
 }
 
-struct Skeleton<S: ?Sized> {
-    servant: Arc<S>,
+struct Skeleton<T: ?Sized, R> {
+    servant: Arc<T>,
     handles: Handles,
+    reference: PhantomData<fn() -> R>,
 }
 
-impl<S: Dispatch + ?Sized> Servant for Skeleton<S> {
+impl<T, R> Servant for Skeleton<T, R>
+where
+    T: Send + Sync + ?Sized + 'static,
+    R: Dispatch<T>,
+{
     fn repository_id(&self) -> &str {
-        S::REPOSITORY_IDS[0]
+        R::REPOSITORY_IDS[0]
     }
 
     fn is_a(&self, id: &str) -> bool {
-        S::REPOSITORY_IDS.contains(&id)
+        R::REPOSITORY_IDS.contains(&id)
     }
 
     fn identity(&self) -> usize {
@@ -112,7 +122,7 @@ impl<S: Dispatch + ?Sized> Servant for Skeleton<S> {
     }
 
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome {
-        self.servant.dispatch(upcall)
+        R::dispatch(&self.servant, upcall)
     }
 }
 

@@ -421,7 +421,10 @@ pub mod bank {
 
     impl<T: Account> __gen::ServedBy<Arc<T>> for AccountRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            <Self as __gen::ServedBy<Arc<dyn Account>>>::servant(servant)
+            let handles = __gen::handles([
+                __gen::handle::<dyn Account>(servant.clone()),
+            ]);
+            __gen::skeleton::<T, Self>(servant, handles)
         }
     }
 
@@ -431,7 +434,7 @@ pub mod bank {
             let handles = __gen::handles([
                 __gen::handle::<dyn Account>(servant.clone()),
             ]);
-            __gen::skeleton(servant, handles)
+            __gen::skeleton::<dyn Account, Self>(servant, handles)
         }
     }
 
@@ -540,14 +543,13 @@ pub mod bank {
             pub static BOOKINGS: Op = Op::twoway("bookings").at(4);
         }
 
-        impl __gen::Dispatch for dyn super::Account {
+        impl<T: super::Account + ?Sized> __gen::Dispatch<T> for super::AccountRef {
             const REPOSITORY_IDS: &'static [&'static str] = &[
                 "IDL:bank/Account:1.0",
                 "IDL:omg.org/CORBA/Object:1.0",
             ];
 
-            #[inline]
-            fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
+            fn dispatch(servant: &T, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &[
                         "_get_balance",
@@ -563,11 +565,11 @@ pub mod bank {
                     ),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => serve::balance(self, upcall),
-                    1 => serve::owner(self, upcall),
-                    2 => serve::set_owner(self, upcall),
-                    3 => serve::withdraw(self, upcall),
-                    4 => serve::bookings(self, upcall),
+                    0 => serve::balance(servant, upcall),
+                    1 => serve::owner(servant, upcall),
+                    2 => serve::set_owner(servant, upcall),
+                    3 => serve::withdraw(servant, upcall),
+                    4 => serve::bookings(servant, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -578,9 +580,8 @@ pub mod bank {
         pub mod serve {
             use ::oxorb::__gen;
 
-            #[inline]
-            pub fn balance(
-                servant: &dyn super::super::Account,
+            pub fn balance<T: super::super::Account + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 if let Err(rejected) = upcall.args(|_| Ok(())) {
@@ -598,9 +599,8 @@ pub mod bank {
                 }
             }
 
-            #[inline]
-            pub fn owner(
-                servant: &dyn super::super::Account,
+            pub fn owner<T: super::super::Account + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 if let Err(rejected) = upcall.args(|_| Ok(())) {
@@ -612,9 +612,8 @@ pub mod bank {
                 }
             }
 
-            #[inline]
-            pub fn set_owner(
-                servant: &dyn super::super::Account,
+            pub fn set_owner<T: super::super::Account + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let value = match upcall.args(|d| d.string()) {
@@ -627,9 +626,8 @@ pub mod bank {
                 }
             }
 
-            #[inline]
-            pub fn withdraw(
-                servant: &dyn super::super::Account,
+            pub fn withdraw<T: super::super::Account + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let amount = match upcall.args(|d| d.ulong()) {
@@ -648,9 +646,8 @@ pub mod bank {
                 }
             }
 
-            #[inline]
-            pub fn bookings(
-                servant: &dyn super::super::Account,
+            pub fn bookings<T: super::super::Account + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let most = match upcall.args(|d| d.ulong()) {
@@ -782,7 +779,11 @@ pub mod bank {
 
     impl<T: Savings> __gen::ServedBy<Arc<T>> for SavingsRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            <Self as __gen::ServedBy<Arc<dyn Savings>>>::servant(servant)
+            let handles = __gen::handles([
+                __gen::handle::<dyn Savings>(servant.clone()),
+                __gen::handle::<dyn Account>(servant.clone()),
+            ]);
+            __gen::skeleton::<T, Self>(servant, handles)
         }
     }
 
@@ -793,7 +794,7 @@ pub mod bank {
                 __gen::handle::<dyn Savings>(servant.clone()),
                 __gen::handle::<dyn Account>(servant.clone()),
             ]);
-            __gen::skeleton(servant, handles)
+            __gen::skeleton::<dyn Savings, Self>(servant, handles)
         }
     }
 
@@ -808,15 +809,14 @@ pub mod bank {
             pub static ACCRUE: Op = Op::oneway("accrue").at(5);
         }
 
-        impl __gen::Dispatch for dyn super::Savings {
+        impl<T: super::Savings + ?Sized> __gen::Dispatch<T> for super::SavingsRef {
             const REPOSITORY_IDS: &'static [&'static str] = &[
                 "IDL:bank/Savings:1.0",
                 "IDL:bank/Account:1.0",
                 "IDL:omg.org/CORBA/Object:1.0",
             ];
 
-            #[inline]
-            fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
+            fn dispatch(servant: &T, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &[
                         "_get_balance",
@@ -833,12 +833,12 @@ pub mod bank {
                     ),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => super::account::serve::balance(self, upcall),
-                    1 => super::account::serve::owner(self, upcall),
-                    2 => super::account::serve::set_owner(self, upcall),
-                    3 => super::account::serve::withdraw(self, upcall),
-                    4 => super::account::serve::bookings(self, upcall),
-                    5 => serve::accrue(self, upcall),
+                    0 => super::account::serve::balance(servant, upcall),
+                    1 => super::account::serve::owner(servant, upcall),
+                    2 => super::account::serve::set_owner(servant, upcall),
+                    3 => super::account::serve::withdraw(servant, upcall),
+                    4 => super::account::serve::bookings(servant, upcall),
+                    5 => serve::accrue(servant, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -849,9 +849,8 @@ pub mod bank {
         pub mod serve {
             use ::oxorb::__gen;
 
-            #[inline]
-            pub fn accrue(
-                servant: &dyn super::super::Savings,
+            pub fn accrue<T: super::super::Savings + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let rate = match upcall.args(|d| d.double()) {

@@ -145,7 +145,8 @@ pub mod included {
 
     impl<T: Base> __gen::ServedBy<Arc<T>> for BaseRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            <Self as __gen::ServedBy<Arc<dyn Base>>>::servant(servant)
+            let handles = __gen::handles([__gen::handle::<dyn Base>(servant.clone())]);
+            __gen::skeleton::<T, Self>(servant, handles)
         }
     }
 
@@ -153,7 +154,7 @@ pub mod included {
         #[inline]
         fn servant(servant: Arc<dyn Base>) -> Arc<dyn __gen::Servant> {
             let handles = __gen::handles([__gen::handle::<dyn Base>(servant.clone())]);
-            __gen::skeleton(servant, handles)
+            __gen::skeleton::<dyn Base, Self>(servant, handles)
         }
     }
 
@@ -168,20 +169,19 @@ pub mod included {
             pub static NEED: Op = Op::twoway("need").at(0);
         }
 
-        impl __gen::Dispatch for dyn super::Base {
+        impl<T: super::Base + ?Sized> __gen::Dispatch<T> for super::BaseRef {
             const REPOSITORY_IDS: &'static [&'static str] = &[
                 "IDL:included/Base:1.0",
                 "IDL:omg.org/CORBA/Object:1.0",
             ];
 
-            #[inline]
-            fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
+            fn dispatch(servant: &T, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &["need"],
                     __gen::PerfectHash::from_tables(0, &[0], &[0, 1]),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => serve::need(self, upcall),
+                    0 => serve::need(servant, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -193,9 +193,8 @@ pub mod included {
             use ::oxorb::__gen;
             use __gen::Encode as _;
 
-            #[inline]
-            pub fn need(
-                servant: &dyn super::super::Base,
+            pub fn need<T: super::super::Base + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 if let Err(rejected) = upcall.args(|_| Ok(())) {
@@ -647,7 +646,10 @@ mod global_idl {
 
     impl<T: Forward> __gen::ServedBy<Arc<T>> for ForwardRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            <Self as __gen::ServedBy<Arc<dyn Forward>>>::servant(servant)
+            let handles = __gen::handles([
+                __gen::handle::<dyn Forward>(servant.clone()),
+            ]);
+            __gen::skeleton::<T, Self>(servant, handles)
         }
     }
 
@@ -657,7 +659,7 @@ mod global_idl {
             let handles = __gen::handles([
                 __gen::handle::<dyn Forward>(servant.clone()),
             ]);
-            __gen::skeleton(servant, handles)
+            __gen::skeleton::<dyn Forward, Self>(servant, handles)
         }
     }
 
@@ -672,20 +674,19 @@ mod global_idl {
             pub static BACK: Op = Op::twoway("back").at(0);
         }
 
-        impl __gen::Dispatch for dyn super::Forward {
+        impl<T: super::Forward + ?Sized> __gen::Dispatch<T> for super::ForwardRef {
             const REPOSITORY_IDS: &'static [&'static str] = &[
                 "IDL:Forward:1.0",
                 "IDL:omg.org/CORBA/Object:1.0",
             ];
 
-            #[inline]
-            fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
+            fn dispatch(servant: &T, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &["back"],
                     __gen::PerfectHash::from_tables(0, &[0], &[1, 0]),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => serve::back(self, upcall),
+                    0 => serve::back(servant, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -696,9 +697,8 @@ mod global_idl {
         pub mod serve {
             use ::oxorb::__gen;
 
-            #[inline]
-            pub fn back(
-                servant: &dyn super::super::Forward,
+            pub fn back<T: super::super::Forward + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 if let Err(rejected) = upcall.args(|_| Ok(())) {
@@ -863,7 +863,11 @@ mod global_idl {
 
     impl<T: Hello> __gen::ServedBy<Arc<T>> for HelloRef {
         fn servant(servant: Arc<T>) -> Arc<dyn __gen::Servant> {
-            <Self as __gen::ServedBy<Arc<dyn Hello>>>::servant(servant)
+            let handles = __gen::handles([
+                __gen::handle::<dyn Hello>(servant.clone()),
+                __gen::handle::<dyn super::included::Base>(servant.clone()),
+            ]);
+            __gen::skeleton::<T, Self>(servant, handles)
         }
     }
 
@@ -874,7 +878,7 @@ mod global_idl {
                 __gen::handle::<dyn Hello>(servant.clone()),
                 __gen::handle::<dyn super::included::Base>(servant.clone()),
             ]);
-            __gen::skeleton(servant, handles)
+            __gen::skeleton::<dyn Hello, Self>(servant, handles)
         }
     }
 
@@ -984,22 +988,21 @@ mod global_idl {
             pub static GREET: Op = Op::twoway("greet").at(1);
         }
 
-        impl __gen::Dispatch for dyn super::Hello {
+        impl<T: super::Hello + ?Sized> __gen::Dispatch<T> for super::HelloRef {
             const REPOSITORY_IDS: &'static [&'static str] = &[
                 "IDL:Hello:1.0",
                 "IDL:included/Base:1.0",
                 "IDL:omg.org/CORBA/Object:1.0",
             ];
 
-            #[inline]
-            fn dispatch(&self, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
+            fn dispatch(servant: &T, upcall: __gen::Upcall<'_>) -> __gen::Outcome {
                 static OPERATIONS: __gen::Operations = __gen::Operations::perfect(
                     &["need", "greet"],
                     __gen::PerfectHash::from_tables(0, &[0], &[0, 1, 2, 0]),
                 );
                 match upcall.find(&OPERATIONS) {
-                    0 => super::super::included::base::serve::need(self, upcall),
-                    1 => serve::greet(self, upcall),
+                    0 => super::super::included::base::serve::need(servant, upcall),
+                    1 => serve::greet(servant, upcall),
                     _ => upcall.unknown_operation(),
                 }
             }
@@ -1011,9 +1014,8 @@ mod global_idl {
             use ::oxorb::__gen;
             use __gen::Decode as _;
 
-            #[inline]
-            pub fn greet(
-                servant: &dyn super::super::Hello,
+            pub fn greet<T: super::super::Hello + ?Sized>(
+                servant: &T,
                 mut upcall: __gen::Upcall<'_>,
             ) -> __gen::Outcome {
                 let (words, via) = match upcall

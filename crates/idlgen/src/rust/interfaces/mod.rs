@@ -296,14 +296,15 @@ impl<'m> Rust<'m> {
             }
             impl<T: #name> #r::ServedBy<#arc<T>> for #reference {
                 fn servant(servant: #arc<T>) -> #arc<dyn #r::Servant> {
-                    <Self as #r::ServedBy<#arc<dyn #name>>>::servant(servant)
+                    let handles = #r::handles([#(#handles),*]);
+                    #r::skeleton::<T, Self>(servant, handles)
                 }
             }
             impl #r::ServedBy<#arc<dyn #name>> for #reference {
                 #[inline]
                 fn servant(servant: #arc<dyn #name>) -> #arc<dyn #r::Servant> {
                     let handles = #r::handles([#(#handles),*]);
-                    #r::skeleton(servant, handles)
+                    #r::skeleton::<dyn #name, Self>(servant, handles)
                 }
             }
         }

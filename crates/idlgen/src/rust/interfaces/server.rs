@@ -26,7 +26,7 @@ impl<'m> Rust<'m> {
         answers: Answers,
     ) -> TokenStream {
         let (r, arc) = (&inner.runtime, inner.std("Arc"));
-        let (skeleton, _) = self.skeleton_names(def.id, answers);
+        let item = self.names.item(def.id);
         let servant = self.servant(inner, def.id, answers);
         let bases = self.model.all_bases(interface);
         let owners: Vec<_> = [def.id].into_iter().chain(bases).collect();
@@ -35,14 +35,14 @@ impl<'m> Rust<'m> {
         let ids: Vec<_> = ids.chain([OBJECT_ID]).collect();
         let (mut wire_names, mut arms) = (Vec::new(), Vec::new());
         let this = match answers {
-            Answers::Now => quote!(self),
+            Answers::Now => quote!(servant),
             Answers::Later | Answers::Confined => quote!(&*self.0),
         };
         for owner in self.declaring_order(def.id) {
             let DefKind::Interface(declaring) = &self.model.def(owner).kind else {
                 continue;
             };
-            let serve = self.path(inner, Some(owner), self.skeleton_names(owner, answers).1);
+            let serve = self.path(inner, Some(owner), self.serve_name(owner, answers));
             let Ok(own) = self.calls(owner, declaring) else {
                 continue;
             };
@@ -70,22 +70,20 @@ impl<'m> Rust<'m> {
             #[doc(hidden)]
             #[derive(Debug)]
         };
-        let dispatch = quote! {
-            #[inline]
-            fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
-                #dispatch
-            }
-        };
         match answers {
-            // One for all servants of the interface: what is called is a trait object.
-            Answers::Now => quote! {
-                impl #r::Dispatch for dyn #servant {
-                    const REPOSITORY_IDS: &'static [&'static str] = &[#(#ids),*];
-                    #dispatch
+            Answers::Now => {
+                let reference = self.reference(inner, def.id);
+                quote! {
+                    impl<T: #servant + ?Sized> #r::Dispatch<T> for #reference {
+                        const REPOSITORY_IDS: &'static [&'static str] = &[#(#ids),*];
+                        fn dispatch(servant: &T, upcall: #r::Upcall<'_>) -> #r::Outcome {
+                            #dispatch
+                        }
+                    }
                 }
-            },
+            }
             Answers::Later => {
-                let skeleton = ident(skeleton);
+                let skeleton = ident(&item.skeleton_later);
                 quote! {
                     #what
                     pub struct #skeleton<T: ?Sized>(pub(super) #arc<T>);
@@ -95,12 +93,14 @@ impl<'m> Rust<'m> {
                         fn identity(&self) -> usize {
                             #arc::as_ptr(&self.0).cast::<()>() as usize
                         }
-                        #dispatch
+                        fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
+                            #dispatch
+                        }
                     }
                 }
             }
             Answers::Confined => {
-                let skeleton = ident(skeleton);
+                let skeleton = ident(&item.skeleton_confined);
                 let (rc, string, vec) =
                     (quote!(::std::rc::Rc), inner.std("String"), inner.std("Vec"));
                 quote! {
@@ -110,20 +110,22 @@ impl<'m> Rust<'m> {
                         fn interfaces(&self) -> #vec<#string> {
                             [#(#ids),*].map(#string::from).into()
                         }
-                        #dispatch
+                        fn dispatch(&self, upcall: #r::Upcall<'_>) -> #r::Outcome {
+                            #dispatch
+                        }
                     }
                 }
             }
         }
     }
 
-    /// The names of an interface's skeleton and of its module of upcall functions.
-    fn skeleton_names(&self, id: DefId, answers: Answers) -> (&str, &str) {
+    /// The name of an interface's module of upcall functions.
+    fn serve_name(&self, id: DefId, answers: Answers) -> &str {
         let item = self.names.item(id);
         match answers {
-            Answers::Now => ("", &item.serve),
-            Answers::Later => (&item.skeleton_later, &item.serve_later),
-            Answers::Confined => (&item.skeleton_confined, &item.serve_confined),
+            Answers::Now => &item.serve,
+            Answers::Later => &item.serve_later,
+            Answers::Confined => &item.serve_confined,
         }
     }
 
@@ -179,7 +181,7 @@ impl<'m> Rust<'m> {
         if methods.is_empty() {
             return TokenStream::new();
         }
-        let (_, module) = self.skeleton_names(def.id, answers);
+        let module = self.serve_name(def.id, answers);
         let scope = self.nested(inner, module);
         let module = ident(module);
         let servant = self.servant(&scope, def.id, answers);
@@ -263,14 +265,8 @@ impl<'m> Rust<'m> {
                 }
             }
         };
-        // Once for all servants of an interface, but for those that are rare.
-        let (of, servant) = match answers {
-            Answers::Now => (None, quote!(dyn #servant)),
-            Answers::Later | Answers::Confined => (Some(quote!(<T: #servant + ?Sized>)), quote!(T)),
-        };
         quote! {
-            #[inline]
-            pub fn #name #of(#this: &#servant, mut #upcall: #r::Upcall<'_>) -> #r::Outcome {
+            pub fn #name<T: #servant + ?Sized>(#this: &T, mut #upcall: #r::Upcall<'_>) -> #r::Outcome {
                 #lend
                 #read
                 #answer

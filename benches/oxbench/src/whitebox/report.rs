@@ -97,7 +97,7 @@ impl Report {
     }
 }
 
-/// What is counted, and where it is.
+/// One counted quantity, and its field.
 type Kind = (&'static str, fn(&Counts) -> f64);
 
 impl Report {

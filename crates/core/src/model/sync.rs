@@ -23,7 +23,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Where threads wait to be notified.
+/// A condition that threads wait for.
 #[derive(Debug, Default)]
 pub struct Condvar(sync::Condvar);
 

@@ -115,7 +115,7 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
-/// Where threads wait to be notified.
+/// A condition that threads wait for.
 #[derive(Default)]
 pub struct Condvar(Waiting);
 

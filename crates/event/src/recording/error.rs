@@ -1,4 +1,4 @@
-//! Why a recording cannot be written or read.
+//! Failures to write or read a recording.
 
 use std::fmt;
 

@@ -12,7 +12,7 @@ use crate::recording::{Error, Topic};
 
 /// Writer of a recording. Messages are gathered in chunks of 1 MiB, with indexes that let viewers seek.
 ///
-/// What [`flush`](Self::flush) has written survives the end of the process: [`Playback`](crate::recording::Playback) reads a file that
+/// Messages before a [`flush`](Self::flush) survive the end of the process: [`Playback`](crate::recording::Playback) reads a file that
 /// was never finished up to where it ends. A file without [`finish`](Self::finish) has no indexes.
 ///
 /// Each message is copied once, into the chunk; not for real-time threads, since a full chunk is written to the file.

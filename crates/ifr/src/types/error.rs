@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// Why something in an IDL file has no type code or signature.
+/// Reason for which a definition of an IDL file has no type code or signature.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsupported {
     /// The name is not declared.

@@ -86,7 +86,7 @@ pub(super) struct Late {
     pub(super) clients: Vec<Client>,
 }
 
-/// What the admission may answer.
+/// The answers of the admission.
 const VERDICTS: [&str; 3] = ["guaranteed", "best effort", "refused"];
 
 /// Outcome of one client.

@@ -11,7 +11,7 @@ use running::Memory;
 use serde_json::{Value, json};
 
 const USAGE: &str = "Usage: cargo xtask size [--format table|json] [--write] [--no-command]\n\n  \
-    Builds the programs of examples/smallest and the command in the profiles dist and small, strips them, starts them, and\n  \
+    Builds the programs of examples/smallest and the command in the profiles release and small, strips them, starts them, and\n  \
     prints their sizes in octets, their memory in KiB and their threads, beside the libraries of omniORB and TAO, if those\n  \
     are installed.\n\n  \
     --format      table (the default) or json, on standard output\n  \
@@ -67,7 +67,7 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
         rows.extend(smallest(&workspace, build)?);
     }
     if with_command {
-        for profile in ["dist", "small"] {
+        for profile in ["release", "small"] {
             eprintln!("building: the command, {profile}");
             rows.push(command(&workspace, profile)?);
         }

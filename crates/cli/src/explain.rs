@@ -135,7 +135,9 @@ fn spelled(code: u32) -> String {
 }
 
 /// Reads the exception, the code, or both.
-fn wanted(words: &[&str]) -> Result<(Option<SystemExceptionKind>, Option<Code>), crate::Failed> {
+fn wanted(
+    words: &[&str],
+) -> Result<(Option<SystemExceptionKind>, Option<Code>), crate::output::Failed> {
     match words {
         [] => Ok((None, None)),
         [first, rest @ ..] => match SystemExceptionKind::from_name(&first.to_uppercase()) {
@@ -149,7 +151,7 @@ fn wanted(words: &[&str]) -> Result<(Option<SystemExceptionKind>, Option<Code>),
     }
 }
 
-fn code(words: &[&str]) -> Result<Code, crate::Failed> {
+fn code(words: &[&str]) -> Result<Code, crate::output::Failed> {
     let read = match words {
         [one] => number(one).map(|number| match number {
             small if small <= NUMBER => Code::Number(None, small),
@@ -191,7 +193,7 @@ fn number(word: &str) -> Option<u32> {
 /// Suggestions at most.
 const SUGGESTED: usize = 3;
 
-fn unknown(word: &str) -> crate::Failed {
+fn unknown(word: &str) -> crate::output::Failed {
     let name = word.to_uppercase();
     let names = || SystemExceptionKind::ALL.iter().map(|kind| kind.name());
     let mut meant: Vec<&str> = names().filter(|known| known.starts_with(&name)).collect();

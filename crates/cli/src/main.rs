@@ -5,7 +5,6 @@ mod bridge;
 mod call;
 mod cert;
 mod completions;
-mod demo;
 mod deploy;
 mod doctor;
 mod event;
@@ -17,20 +16,16 @@ mod ior;
 mod listening;
 mod name;
 mod node;
-mod orb;
-mod output;
 mod ping;
 mod reach;
 mod sched;
 mod serve;
-mod statistics;
 mod types;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-
-use output::Failed;
+use oxorb_terminal::{orb, output, statistics};
 
 /// OxORB: a real-time CORBA ORB that talks to omniORB and JacORB.
 #[derive(Parser)]
@@ -46,13 +41,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Show an urgent client among many busy ones, without and with priorities, live
-    ///
-    /// An urgent client calls a server 50 times a second; many others call it without a pause, and each of their calls
-    /// takes 200 us of the one CPU that the server has. In the first act four threads serve requests as they come. In the
-    /// second the urgent client has a lane: a port, a thread and a connection of its own. In the third the lane also has a
-    /// real-time priority (SCHED_FIFO), where this user may have one. All three are compared at the end.
-    Demo(demo::Args),
+    Demo(oxorb_demo::Args),
     /// Check IDL files, or turn them into Rust
     #[command(subcommand)]
     Idl(idl::Command),
@@ -94,25 +83,15 @@ enum Command {
     Explain(explain::Args),
     /// Print the tab completion of a shell
     Completions(completions::Args),
-    #[command(name = "demo-server", hide = true)]
-    DemoServer(demo::server::Args),
-    #[command(name = "demo-client", hide = true, subcommand)]
-    DemoClient(demo::client::Client),
-    #[command(name = "demo-avionics", hide = true)]
-    DemoAvionics(demo::avionics::server::Args),
+    #[command(flatten)]
+    DemoPart(oxorb_demo::Part),
 }
 
 fn main() -> ExitCode {
     oxorb_store::hide_panics();
-    let args = match orb::take_args(std::env::args_os()) {
-        Ok(args) => args,
-        Err(error) => {
-            output::error(&error);
-            return ExitCode::from(2);
-        }
-    };
-    let done = match Cli::parse_from(args).command {
-        Command::Demo(args) => demo::run(args),
+    oxorb_terminal::main(|args| match Cli::parse_from(args).command {
+        Command::Demo(args) => oxorb_demo::run(&args),
+        Command::DemoPart(part) => part.run(),
         Command::Idl(command) => idl::run(command),
         Command::Ifr(command) => ifr::run(command),
         Command::Ior(command) => ior::run(command),
@@ -129,16 +108,5 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Completions(args) => completions::run(args),
-        Command::DemoServer(args) => demo::server::run(args),
-        Command::DemoClient(client) => demo::client::run(client),
-        Command::DemoAvionics(args) => return demo::avionics::server::run(args),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failed::Told) => ExitCode::FAILURE,
-        Err(Failed::Because(why)) => {
-            output::error(&why);
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

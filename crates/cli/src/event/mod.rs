@@ -33,8 +33,6 @@ mod time;
 mod topic;
 mod value;
 
-pub(crate) use channel::event_of;
-
 use crate::output::Done;
 
 /// Verbs of `oxorb event`.

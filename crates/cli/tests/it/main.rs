@@ -7,8 +7,6 @@ mod call_hidden;
 mod call_ifr;
 mod command;
 mod common;
-mod demo_events;
-mod demo_sched;
 mod deploy;
 mod deploy_static;
 mod doctor;

@@ -1,0 +1,35 @@
+//! What OxORB's programs for people share: the ORB's settings on the command line, output for people and for programs,
+//! and latencies. Not for real-time threads.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod orb;
+pub mod output;
+pub mod statistics;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use output::{Done, Failed};
+
+/// Runs a program: takes the ORB's settings out of its arguments ([`orb::take_args`]), gives the rest to `command`, and
+/// prints the one message of a failure.
+///
+/// Exit status: 0 done, 1 it failed, 2 a setting that does not exist.
+pub fn main(command: impl FnOnce(Vec<OsString>) -> Done) -> ExitCode {
+    let args = match orb::take_args(std::env::args_os()) {
+        Ok(args) => args,
+        Err(problem) => {
+            output::error(&problem);
+            return ExitCode::from(2);
+        }
+    };
+    match command(args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failed::Told) => ExitCode::FAILURE,
+        Err(Failed::Because(why)) => {
+            output::error(&why);
+            ExitCode::FAILURE
+        }
+    }
+}

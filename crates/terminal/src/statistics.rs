@@ -1,0 +1,79 @@
+//! Latencies, gathered and told.
+
+use std::fmt;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+/// Percentiles of latencies, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Percentiles {
+    /// Number of calls.
+    pub calls: u64,
+    /// Half of the calls took no longer.
+    pub p50_ns: u64,
+    /// 99 of 100.
+    pub p99_ns: u64,
+    /// 999 of 1000.
+    pub p999_ns: u64,
+    /// All of them.
+    pub max_ns: u64,
+}
+
+/// Gathers latencies; recording allocates nothing.
+pub struct Latencies(Histogram<u64>);
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Latencies::new()
+    }
+}
+
+impl Latencies {
+    /// Makes a histogram from 1 ns to 10 minutes, of three digits.
+    #[must_use]
+    pub fn new() -> Self {
+        Latencies(Histogram::new_with_bounds(1, 600_000_000_000, 3).expect("constant bounds"))
+    }
+
+    /// Adds one call.
+    pub fn record(&mut self, latency: Duration) {
+        self.0.saturating_record(latency.as_nanos() as u64);
+    }
+
+    /// Returns the percentiles since the last reset.
+    pub fn percentiles(&self) -> Percentiles {
+        Percentiles {
+            calls: self.0.len(),
+            p50_ns: self.0.value_at_quantile(0.5),
+            p99_ns: self.0.value_at_quantile(0.99),
+            p999_ns: self.0.value_at_quantile(0.999),
+            max_ns: self.0.max(),
+        }
+    }
+
+    /// Counts those that took at most so many nanoseconds and more than the bound before; last those above all bounds.
+    /// Bounds ascend.
+    pub fn shares(&self, bounds: &[u64]) -> Vec<u64> {
+        let mut shares = vec![0; bounds.len() + 1];
+        for step in self.0.iter_recorded() {
+            let bucket = bounds.partition_point(|&bound| bound < step.value_iterated_to());
+            shares[bucket] += step.count_at_value();
+        }
+        shares
+    }
+}
+
+/// A time in the unit that suits it, six columns wide and a unit.
+pub struct Time(pub u64);
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (value, unit) = match self.0 {
+            ns @ 0..10_000_000 => (ns as f64 / 1e3, "us"),
+            ns @ 10_000_000..10_000_000_000 => (ns as f64 / 1e6, "ms"),
+            ns => (ns as f64 / 1e9, "s"),
+        };
+        f.pad(&format!("{value:.1} {unit}"))
+    }
+}

@@ -1,0 +1,94 @@
+//! The two acts side by side.
+
+use std::fmt::{self, Display};
+
+use super::act::Played;
+use super::instrument::Seen;
+use oxorb_terminal::output::{BAD, FAINT, GOOD, STRONG};
+use oxorb_terminal::statistics::Time;
+
+/// Comparison of both acts, shown last and as JSON.
+#[derive(serde::Serialize)]
+pub(super) struct Comparison {
+    /// Factor by which a picture of the navigation display took longer than planned.
+    pub(super) load: u32,
+    pub(super) ordinary: Played,
+    pub(super) real_time: Played,
+}
+
+impl Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (ordinary, real_time) = (&self.ordinary, &self.real_time);
+        writeln!(
+            f,
+            "\n{STRONG}{:36}{:>18}{:>26}{STRONG:#}",
+            "", "ordinary server", "with real-time resources"
+        )?;
+        table(f, "warning display", &ordinary.warning, &real_time.warning)?;
+        table(f, "navigation display", &ordinary.navigation, &real_time.navigation)?;
+        writeln!(f, "\n{}", self.verdict())?;
+        writeln!(
+            f,
+            "\nFrom the first act to the second: 0 lines of code, 0 lines of the plan; one document more. {FAINT}The collision\n\
+             subsystem came to the navigation display in the same way, by the plan alone: examples/avionics-display.{FAINT:#}"
+        )
+    }
+}
+
+impl Comparison {
+    fn verdict(&self) -> String {
+        let (before, after) = (&self.ordinary.warning, &self.real_time.warning);
+        if self.real_time.real_time_threads == 0 {
+            return "This user may not have SCHED_FIFO: in act 2 the warning display had threads of its own but no priority, and\n\
+                    nothing put it first; what was proved presumes the priority. It has one with the privilege (root,\n\
+                    CAP_SYS_NICE or `ulimit -r 61`)."
+                .to_owned();
+        }
+        let threads = format!(
+            "{} threads had a priority of SCHED_FIFO in act 2",
+            self.real_time.real_time_threads
+        );
+        match (before.missed, after.missed) {
+            (0, 0) => format!(
+                "{threads}, and there was nothing to gain: the ordinary server met all deadlines.\n\
+                 Overload it more: --load {}.",
+                (self.load * 2).min(20)
+            ),
+            (_, 0) => format!(
+                "{threads}: the warning display goes before the navigation display, and meets\n\
+                 all deadlines. What the processor has no time for is lost by the navigation display alone."
+            ),
+            (_, missed) => format!(
+                "{threads}. {missed} deadlines of the warning display were missed all the same:\n\
+                 something stopped even the most urgent threads, such as the host of a virtual machine."
+            ),
+        }
+    }
+}
+
+/// Writes what was seen of one display.
+fn table(f: &mut fmt::Formatter<'_>, name: &str, before: &Seen, after: &Seen) -> fmt::Result {
+    writeln!(f, "{name}, deadline {}", Time(before.deadline_ns))?;
+    let missed = |seen: &Seen| format!("{} of {}", seen.missed, seen.ticks);
+    let style = |seen: &Seen| if seen.missed == 0 { GOOD } else { BAD };
+    let (first, second) = (style(before), style(after));
+    writeln!(
+        f,
+        "{:36}{first}{:>18}{first:#}{second}{:>26}{second:#}",
+        "  deadlines missed",
+        missed(before),
+        missed(after)
+    )?;
+    let time = |time: u64| Time(time).to_string();
+    let proved = |seen: &Seen| seen.proved_ns.map_or_else(|| "-".to_owned(), time);
+    let rows = [
+        ("  of these, never shown", before.lost.to_string(), after.lost.to_string()),
+        ("  after its tick, p50", time(before.p50_ns), time(after.p50_ns)),
+        ("                  max", time(before.max_ns), time(after.max_ns)),
+        ("  proved for the planned work", proved(before), proved(after)),
+    ];
+    for (what, before, after) in rows {
+        writeln!(f, "{what:36}{before:>18}{after:>26}")?;
+    }
+    Ok(())
+}

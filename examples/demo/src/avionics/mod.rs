@@ -1,0 +1,54 @@
+//! `oxorb demo avionics`: components of a cockpit in an ordinary server that is overloaded, and again with a document of
+//! real-time resources.
+
+mod act;
+mod compare;
+mod documents;
+mod instrument;
+pub(crate) mod server;
+
+use act::Act;
+use compare::Comparison;
+use documents::Documents;
+use oxorb_terminal::output::{Done, Format, STRONG, print, print_json};
+
+/// Arguments of `oxorb demo avionics`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Both acts run the same executable, which has the components of examples/avionics-display linked in, and the same \
+    plan; the second one is given the real-time resources as well. No privilege is needed. Without the one for SCHED_FIFO \
+    (root, CAP_SYS_NICE or `ulimit -r 61`) the lanes of the second act have no priority, which is said."
+)]
+pub(crate) struct Args {
+    /// Seconds that each of the two acts lasts
+    #[arg(short, long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=3600))]
+    seconds: u32,
+    /// Factor by which a picture of the navigation display takes longer than the plan says
+    #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=20))]
+    load: u32,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Plays both acts and compares them.
+pub(super) fn run(args: &Args) -> Done {
+    let documents = Documents::overloaded(args.load)?;
+    if args.format == Format::Text {
+        let planned = documents.planned_work / 1_000;
+        print(format!(
+            "{STRONG}A cockpit on one processor.{STRONG:#} A navigation display draws 20 times a second; each picture takes {} ms of \
+             the processor,\nwhere {planned} ms were planned. A collision radar and a {STRONG}warning display{STRONG:#} run 5 times \
+             a second, and each warning has\nto be complete {} ms after its tick.\n",
+            planned * args.load,
+            documents.warning.deadline_ns / 1_000_000,
+        ))?;
+    }
+    let ordinary = act::play(Act::Ordinary, args, &documents)?;
+    let real_time = act::play(Act::RealTime, args, &documents)?;
+    let comparison = Comparison { load: args.load, ordinary, real_time };
+    match args.format {
+        Format::Text => print(&comparison),
+        Format::Json => print_json(&comparison),
+    }
+}

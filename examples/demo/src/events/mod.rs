@@ -1,0 +1,104 @@
+//! `oxorb demo events`: an event channel under overload, with filters, and with a supplier that falls silent.
+
+mod filters;
+mod overload;
+mod silence;
+
+use std::time::Duration;
+
+use oxorb_event::delivery::Qos;
+use oxorb_event::rtec_event_comm::Event;
+use serde::Serialize;
+
+use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
+
+/// Arguments of `oxorb demo events`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "A channel of this process, with a queue for each consumer. Act 1: five consumers get the same readings and \
+    alarms; three of them are too slow, and one is stuck. Act 2: filters. Act 3: a supplier falls silent, and its consumer is \
+    told. Every event is counted from end to end; the demo fails if one is missing from the count."
+)]
+pub(crate) struct Args {
+    /// Seconds that the first act lasts; the others take two
+    #[arg(short, long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=60))]
+    seconds: u32,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Type of readings, and of alarms.
+const READING: i32 = 17;
+const ALARM: i32 = 18;
+
+/// Longest wait for something that takes no time.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[derive(Serialize)]
+struct Told {
+    overload: overload::Seen,
+    filters: filters::Seen,
+    silence: silence::Seen,
+}
+
+/// Plays all acts.
+pub(crate) fn run(args: &Args) -> Done {
+    let says = args.format == Format::Text;
+    title(says, "Act 1 of 3, overload: 500 readings and 20 alarms a second")?;
+    let overload = overload::play(Duration::from_secs(args.seconds.into()), says)?;
+    title(says, "\nAct 2 of 3, filters: each consumer says what it asks for")?;
+    let filters = filters::play()?;
+    if says {
+        print(&filters)?;
+    }
+    title(says, "\nAct 3 of 3, silence: a consumer asks to be told when nothing came for 200 ms")?;
+    let silence = silence::play()?;
+    if says {
+        print(&silence)?;
+        return print(format!(
+            "\nNext: `oxorb event serve` serves a channel, `oxorb event pub`, `sub` and `stat` use and watch it; \
+             {FAINT}docs/events.md{FAINT:#} has\nchannels in a program of yours.\n"
+        ));
+    }
+    print_json(&Told { overload, filters, silence })
+}
+
+fn title(says: bool, text: &str) -> Done {
+    match says {
+        true => print(format!("{STRONG}{text}{STRONG:#}\n")),
+        false => Ok(()),
+    }
+}
+
+/// Returns an event with a number.
+fn event(kind: i32, source: i32, number: u64) -> Event {
+    let mut event = Event::default();
+    event.header.r#type = kind;
+    event.header.source = source;
+    event.data.payload = number.to_le_bytes().to_vec();
+    event
+}
+
+/// Returns the number of an event; 0 for one of the channel's timers.
+fn number(event: &Event) -> u64 {
+    let octets = event.data.payload.first_chunk();
+    octets.map_or(0, |octets| u64::from_le_bytes(*octets))
+}
+
+/// Returns the queues of all consumers that say nothing else.
+fn queue() -> Qos {
+    Qos { events: 8192, ..Qos::default() }
+}
+
+/// Waits until something is true.
+fn until(what: &str, mut done: impl FnMut() -> bool) -> Result<(), Failed> {
+    let end = std::time::Instant::now() + PATIENCE;
+    while !done() {
+        if std::time::Instant::now() > end {
+            return Err(because(format!("not within {PATIENCE:?}: {what}")));
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    Ok(())
+}

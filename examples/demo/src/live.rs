@@ -1,0 +1,58 @@
+//! Lines at the end of a terminal that are drawn over again and again.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, stdout};
+
+use terminal_size::{Height, Width, terminal_size};
+
+use oxorb_terminal::output::{Done, control, print};
+
+/// Lines that are drawn over. On a terminal alone.
+#[derive(Default)]
+pub(super) struct Live {
+    /// Lines that are on the terminal now.
+    drawn: usize,
+}
+
+impl Live {
+    /// Reports whether standard output is a terminal that can move its cursor.
+    pub(super) fn is_possible() -> bool {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
+        stdout().is_terminal() && !is_dumb
+    }
+
+    /// Draws lines of ASCII in place of those before.
+    ///
+    /// A line that wraps, or scrolls away, could not be drawn over: what does not fit the terminal as it is now is left out.
+    pub(super) fn draw(&mut self, mut lines: Vec<String>) -> Done {
+        self.erase()?;
+        let (columns, rows) = match terminal_size() {
+            Some((Width(columns), Height(rows))) => (usize::from(columns), usize::from(rows)),
+            None => (80, 24),
+        };
+        lines.truncate(rows.saturating_sub(2));
+        self.drawn = lines.len();
+        let mut text = String::new();
+        for line in &lines {
+            // All of it is ASCII: an octet is a column.
+            let _ = writeln!(text, "{}", line.get(..columns).unwrap_or(line));
+        }
+        print(text)
+    }
+
+    /// Removes the lines.
+    pub(super) fn erase(&mut self) -> Done {
+        match std::mem::take(&mut self.drawn) {
+            0 => Ok(()),
+            lines => control(&format!("\x1b[{lines}A\x1b[J")),
+        }
+    }
+}
+
+/// Returns a bar that shows which share of the time is over.
+pub(super) fn progress(passed: f64, seconds: u32) -> String {
+    const WIDTH: usize = 40;
+    let share = (passed / f64::from(seconds)).min(1.0);
+    let done = (share * WIDTH as f64) as usize;
+    format!("[{}{}] {passed:.0} of {seconds} s", "#".repeat(done), "-".repeat(WIDTH - done),)
+}

@@ -1,0 +1,31 @@
+//! The demonstrations alone: `cargo run --release -- demo`, where the whole command takes longer to build.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// The demonstrations of OxORB, a real-time CORBA ORB.
+#[derive(Parser)]
+#[command(name = "oxorb-demo", version, arg_required_else_help = true, max_term_width = 100)]
+#[command(
+    after_help = "The whole command, `oxorb`, has them as well: cargo install --path crates/cli"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Demo(oxorb_demo::Args),
+    #[command(flatten)]
+    Part(oxorb_demo::Part),
+}
+
+fn main() -> ExitCode {
+    oxorb_terminal::main(|args| match Cli::parse_from(args).command {
+        Command::Demo(args) => oxorb_demo::run(&args),
+        Command::Part(part) => part.run(),
+    })
+}

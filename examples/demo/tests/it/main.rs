@@ -1,0 +1,7 @@
+//! The demonstrations, run as people and programs do, a module for each.
+
+mod avionics;
+mod common;
+mod events;
+mod lanes;
+mod sched;

@@ -23,6 +23,7 @@ mod remote;
 mod scheduling;
 mod servant;
 mod serve;
+#[cfg(feature = "store")]
 mod state;
 mod wire;
 

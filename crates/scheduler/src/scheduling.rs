@@ -1,13 +1,28 @@
 //! The service that all references lead to.
 
+#[cfg(feature = "store")]
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use oxorb_sched::service::Service;
 
+#[cfg(feature = "store")]
+use crate::Error;
+use crate::Refusal;
+#[cfg(feature = "store")]
 use crate::state::State;
-use crate::{Error, Refusal};
+
+/// Without the feature `store` there is none.
+#[cfg(not(feature = "store"))]
+enum State {}
+
+#[cfg(not(feature = "store"))]
+impl State {
+    fn save(&mut self, _: &mut Service) -> Result<(), String> {
+        match *self {}
+    }
+}
 
 /// Limits of a scheduling service. Requests beyond them are refused, and the answer names the
 /// setting.
@@ -93,6 +108,7 @@ impl Scheduling {
     ///
     /// # Errors
     /// [`Error::State`]: the file cannot be opened, is damaged, or `service` is the face of run time, whose table is fixed.
+    #[cfg(feature = "store")]
     pub fn open(
         state: impl Into<PathBuf>,
         mut service: Service,

@@ -6,6 +6,7 @@
 #![deny(missing_docs)]
 
 mod act;
+#[cfg(feature = "avionics")]
 mod avionics;
 mod client;
 mod compare;
@@ -17,6 +18,8 @@ mod sched;
 mod server;
 
 use oxorb::Builder;
+#[cfg(not(feature = "avionics"))]
+use oxorb_terminal::output::because;
 use oxorb_terminal::output::{Done, Format, print, print_json};
 
 use act::Act;
@@ -72,7 +75,11 @@ enum Play {
     /// Show an event channel: urgent events overtake, slow consumers lose only their own, filters, a timeout
     Events(events::Args),
     /// Run components of a cockpit in an overloaded ordinary server, then with real-time resources, and count late warnings
+    #[cfg(feature = "avionics")]
     Avionics(avionics::Args),
+    /// Run components of a cockpit: not in this build, takes --features avionics
+    #[cfg(not(feature = "avionics"))]
+    Avionics,
 }
 
 /// Processes that a demonstration starts, each of them the same program once more.
@@ -85,6 +92,7 @@ pub enum Part {
     #[command(name = "demo-client", hide = true, subcommand)]
     #[doc(hidden)]
     Client(client::Client),
+    #[cfg(feature = "avionics")]
     #[command(name = "demo-avionics", hide = true)]
     #[doc(hidden)]
     Avionics(avionics::server::Args),
@@ -100,6 +108,7 @@ impl Part {
         match self {
             Part::Server(args) => server::run(args),
             Part::Client(client) => client::run(client),
+            #[cfg(feature = "avionics")]
             Part::Avionics(args) => avionics::server::run(args),
         }
     }
@@ -117,7 +126,15 @@ pub fn run(args: &Args) -> Done {
     match &args.play {
         Some(Play::Sched(args)) => return sched::run(args),
         Some(Play::Events(args)) => return events::run(args),
+        #[cfg(feature = "avionics")]
         Some(Play::Avionics(args)) => return avionics::run(args),
+        #[cfg(not(feature = "avionics"))]
+        Some(Play::Avionics) => {
+            return Err(because(
+                "this program was built without components: cargo run --release --features avionics -- demo avionics, or the \
+                 whole command: cargo install --path crates/cli",
+            ));
+        }
         None => {}
     }
     if args.idl {

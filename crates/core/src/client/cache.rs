@@ -1,7 +1,8 @@
 //! The connections that clients keep for later: how many in all, and for how long.
 //!
-//! Only opening and closing a connection come here, and the thread that looks for
-//! idle ones, which lives while there are connections; never a call.
+//! Only opening and closing a connection come here, and the thread that looks at idle ones, which lives while there are
+//! connections; never a call. A server that ends leaves its side of the connection to this process: unless somebody looks,
+//! the descriptor stays open for as long as nobody calls there again, which may be for ever.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -30,7 +31,7 @@ pub(crate) struct Cache {
 #[derive(Default)]
 struct State {
     peers: Vec<Weak<Peer>>,
-    /// A thread looks for connections that idle.
+    /// A thread looks at connections that idle.
     watched: bool,
     closed: bool,
 }
@@ -38,8 +39,9 @@ struct State {
 /// Connection among those of the cache, for as long as it lives.
 pub(crate) struct Counted(Arc<Cache>);
 
-/// Longest time between two looks: a process that only calls now and then should sleep.
-const SELDOM: Duration = Duration::from_secs(30);
+/// Time between two looks at connections that idle. One that its server closes is dropped after two of them at most, or,
+/// where a thread keeps it to itself, when that thread opens another.
+pub(super) const LOOK: Duration = Duration::from_secs(2);
 
 impl Cache {
     pub(crate) fn new(threads: &Arc<Threads>) -> Self {
@@ -55,33 +57,46 @@ impl Cache {
     /// that idles longest has to go, whosever it is.
     pub(crate) fn count(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> Counted {
         let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut state = self.lock();
-        state.peers.retain(|known| known.strong_count() > 0);
-        if !state.peers.iter().any(|known| known.as_ptr() == Arc::as_ptr(peer)) {
-            state.peers.push(Arc::downgrade(peer));
-        }
-        if let Some(limit) = options.client_idle_timeout
-            && !state.watched
-            && !state.closed
-        {
-            // Without a thread they stay open for longer; nothing else suffers.
-            let cache = Arc::downgrade(self);
-            let watch = move || watch(&cache, limit);
-            state.watched =
-                self.threads.spawn(Purpose::IdleConnections, "oxorb-idle", None, watch).is_ok();
-        }
-        let peers = state.peers.clone();
-        drop(state);
+        let peers = self.watch(peer, options);
         if options.max_client_connections.is_some_and(|limit| open > limit) {
             purge(&peers);
         }
         Counted(Arc::clone(self))
     }
 
+    /// Looks at the connections to `peer` from now on, one of which is open: returns all servers that are looked at.
+    pub(super) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> Vec<Weak<Peer>> {
+        let mut state = self.lock();
+        state.peers.retain(|known| known.strong_count() > 0);
+        if !state.peers.iter().any(|known| known.as_ptr() == Arc::as_ptr(peer)) {
+            state.peers.push(Arc::downgrade(peer));
+        }
+        if !state.watched && !state.closed {
+            // Without a thread they stay open for longer; nothing else suffers.
+            let (cache, limit) = (Arc::downgrade(self), options.client_idle_timeout);
+            let watch = move || watch(&cache, limit);
+            state.watched =
+                self.threads.spawn(Purpose::IdleConnections, "oxorb-idle", None, watch).is_ok();
+        }
+        state.peers.clone()
+    }
+
     /// Closes the connection that idles longest, if one does: its descriptor is free then.
     pub(super) fn make_room(&self) -> bool {
         let peers = self.lock().peers.clone();
         purge(&peers)
+    }
+
+    /// Closes connections for want of descriptors: those that their servers have closed, or else, if `any`, the one that
+    /// idles longest.
+    pub(crate) fn give_up(&self, any: bool) {
+        let peers = self.lock().peers.clone();
+        let open = self.open.load(Ordering::Relaxed);
+        let now = clock::now();
+        peers.iter().filter_map(Weak::upgrade).for_each(|peer| peer.drop_dead(now));
+        if any && self.open.load(Ordering::Relaxed) == open {
+            purge(&peers);
+        }
     }
 
     /// The ORB ends.
@@ -114,23 +129,29 @@ fn purge(peers: &[Weak<Peer>]) -> bool {
     }
 }
 
-/// Closes connections that idle for `limit`, until there are none left to watch.
-fn watch(cache: &Weak<Cache>, limit: Duration) {
-    let pause = (limit / 4).clamp(Duration::from_millis(5), SELDOM);
+/// Drops connections that their servers have closed, and closes those that idle for `limit`, until none is left to watch.
+fn watch(cache: &Weak<Cache>, limit: Option<Duration>) {
+    let pause = limit.map_or(LOOK, |limit| (limit / 4).clamp(Duration::from_millis(5), LOOK));
     while let Some(cache) = cache.upgrade() {
         let mut state = cache.lock();
-        if state.closed || cache.open.load(Ordering::Relaxed) == 0 {
+        let has_open = |peer: &Weak<Peer>| peer.upgrade().is_some_and(|peer| peer.has_open());
+        state.peers.retain(has_open);
+        if state.closed || state.peers.is_empty() {
             state.watched = false;
             return;
         }
-        let peers = state.peers.clone();
         let (state, _) = cache.changed.wait_timeout(state, pause);
+        let peers = state.peers.clone();
         drop(state);
-        let Some(before) = clock::now().checked_sub(limit) else {
-            continue;
-        };
+        let now = clock::now();
         for peer in peers.iter().filter_map(Weak::upgrade) {
-            peer.close_idle(before);
+            if let Some(before) = limit.and_then(|limit| now.checked_sub(limit)) {
+                peer.close_idle(before);
+            }
+            // Those in use are looked at by whoever uses them.
+            if let Some(before) = now.checked_sub(pause) {
+                peer.drop_dead(before);
+            }
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Idle connections of a thread or a server, found by hash.
 
 use std::collections::HashMap;
+use std::ptr;
+use std::sync::Arc;
 use std::time::Instant;
+
+use oxorb_transport::Link;
 
 use super::link::ClientLink;
 use super::selection::Apart;
@@ -99,8 +103,32 @@ impl Kept {
         last.into_iter().chain(others).min()
     }
 
+    /// Returns the connections that were last used at `before` or earlier, for a look at them that takes none out.
+    pub(super) fn idle_since_before(&self, before: Instant) -> Vec<Arc<dyn Link>> {
+        let last = self.last.iter().map(|(_, link)| link);
+        let others = self.others.iter().flat_map(HashMap::values).flatten();
+        let idle = last.chain(others).filter(|link| link.last_used <= before);
+        idle.map(|link| Arc::clone(&link.link)).collect()
+    }
+
+    /// Takes out one connection; `None`: somebody uses it.
+    pub(super) fn take_this(&mut self, wanted: &Arc<dyn Link>) -> Option<Box<ClientLink>> {
+        self.extract(|link| ptr::addr_eq(Arc::as_ptr(&link.link), Arc::as_ptr(wanted))).pop()
+    }
+
+    /// Puts a connection back that was taken out and not used: others are taken before it.
+    pub(super) fn put_unused(&mut self, peer: u64, link: Box<ClientLink>) {
+        let key = Key { peer, apart: link.apart };
+        self.count += 1;
+        if self.last.is_none() {
+            self.last = Some((key, link));
+        } else {
+            self.others.get_or_insert_default().entry(key).or_default().insert(0, link);
+        }
+    }
+
     /// Takes out the connections for which `chosen` is true, and forgets the keys that have none left.
-    pub(super) fn extract(&mut self, chosen: impl Fn(&ClientLink) -> bool) -> Links {
+    pub(super) fn extract(&mut self, mut chosen: impl FnMut(&mut ClientLink) -> bool) -> Links {
         let last = self.last.take_if(|(_, link)| chosen(link));
         let mut found: Links = last.into_iter().map(|(_, link)| link).collect();
         if let Some(others) = &mut self.others {

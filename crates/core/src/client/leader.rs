@@ -12,6 +12,7 @@ use oxorb_giop::{Inbox, RequestIds};
 use oxorb_object::SystemException;
 
 use super::level::Level;
+use super::link::MAX_LAST_WORDS;
 use super::multiplexed::{Multiplexed, sleep};
 use super::replies::{Outcome, Replies, Turn};
 use super::selection::{self, Selection};
@@ -78,6 +79,8 @@ impl Multiplexed {
         opened.given_up = ordered.then(|| Arc::clone(&shared.given_up));
         let opened = Arc::new(opened);
         current.set(Some(Arc::clone(&opened)));
+        drop(current);
+        peer.watch();
         Ok(opened)
     }
 
@@ -94,6 +97,43 @@ impl Multiplexed {
             self.end(raise::CONNECTION_LOST);
         }
         died
+    }
+
+    /// Ends the connection if the server has done so, and nobody calls or reads. A system call; a caller that comes meanwhile
+    /// waits for a few at most.
+    pub(super) fn drop_dead(&self) {
+        if !self.link.has_input().unwrap_or(true) {
+            return;
+        }
+        let Some(mut inbox) = self.replies.look() else {
+            return;
+        };
+        match self.take_arrived(&mut inbox) {
+            Ok(()) => self.replies.end_look(inbox),
+            Err(ended) => {
+                self.end(self.told(&ended));
+                self.link.close();
+            }
+        }
+    }
+
+    /// Takes what has arrived, such as answers that nobody waits for any more. Never waits.
+    ///
+    /// # Errors
+    /// What the end of the connection means for the calls outstanding.
+    fn take_arrived(&self, inbox: &mut Inbox) -> Result<(), Ended> {
+        for _ in 0..MAX_LAST_WORDS {
+            let mut receiver = Receiver { link: &*self.link, inbox };
+            match receiver.next(|_| Ok(Wait::Now))? {
+                Event::Message => {
+                    let header = inbox.frame().header;
+                    self.replies.deliver(Some(header), inbox)?;
+                }
+                Event::Octets { .. } => {}
+                Event::Silence | Event::Interrupted => return Ok(()),
+            }
+        }
+        Ok(())
     }
 
     /// Blocks until the answer is there, or its time is over: then `None`.

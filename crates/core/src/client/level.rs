@@ -9,6 +9,7 @@ use oxorb_rt::Priority;
 
 use super::current::Current;
 use super::given_up::{Before, GivenUp};
+use super::multiplexed::Multiplexed;
 use super::oneways::Buffer;
 use super::selection::Selection;
 use crate::rt::thread_priority;
@@ -100,6 +101,11 @@ impl Levels {
         let one_way = self.all();
         let one_way = one_way.flat_map(|shared| [&shared.multiplexed, &shared.led]);
         iter::once(&self.both_ways).chain(one_way)
+    }
+
+    /// Iterates over the connections that callers read in turn.
+    pub(super) fn led(&self) -> impl Iterator<Item = Arc<Multiplexed>> {
+        self.all().filter_map(|shared| shared.led.usable())
     }
 
     /// Iterates over the buffers of oneways that there are.

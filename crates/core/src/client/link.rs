@@ -18,7 +18,7 @@ use crate::raise;
 use crate::route::RouteProfile;
 
 /// Most messages and reads among which the server's last word is looked for after a write failed.
-const MAX_LAST_WORDS: usize = 16;
+pub(super) const MAX_LAST_WORDS: usize = 16;
 
 /// A connection and everything that belongs to it alone. Whoever holds the box
 /// has the connection to himself, so nothing in here needs a lock.
@@ -121,6 +121,25 @@ impl ClientLink {
             }
         }
         None
+    }
+
+    /// Whether the server has ended the connection, over which nothing is outstanding: it closed it, said so before it
+    /// did, or sent what cannot be read. Takes what has arrived, such as answers that nobody waits for any more; never
+    /// waits. A few system calls.
+    #[cold]
+    pub(super) fn has_ended(&mut self) -> bool {
+        for _ in 0..MAX_LAST_WORDS {
+            match self.receiving().0.next(|_| Ok(Wait::Now)) {
+                Ok(Event::Message) => match self.inbox.frame().header.kind {
+                    MessageType::REPLY | MessageType::LOCATE_REPLY => {}
+                    _ => return true,
+                },
+                Ok(Event::Octets { .. }) => {}
+                Ok(Event::Silence | Event::Interrupted) => return false,
+                Err(_) => return true,
+            }
+        }
+        false
     }
 
     /// Returns whether calls without policies of RT-CORBA may use it.

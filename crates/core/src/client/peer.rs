@@ -16,7 +16,7 @@ use oxorb_sys::thread::Purpose;
 use oxorb_transport::{Address, Link, Properties, Surroundings, Target, connect_first_with};
 
 use super::Timing;
-use super::cache::Cache;
+use super::cache::{Cache, LOOK};
 use super::kept::{Kept, Key};
 use super::level::Levels;
 use super::link::ClientLink;
@@ -62,8 +62,8 @@ const ALWAYS: u8 = 2;
 
 crate::sync::thread_local! {
     /// Connections of this thread's own, by peer. Those of peers that are gone or were shut down
-    /// (closed then, but for the descriptor) are dropped when the thread opens its next connection,
-    /// and at its end.
+    /// (closed then, but for the descriptor), and idle ones that their server has closed, are dropped
+    /// when the thread opens its next connection, and at its end.
     static PRIVATE: RefCell<Kept> = const { RefCell::new(Kept::new()) };
 }
 
@@ -190,7 +190,7 @@ impl Peer {
         let apart = selection.map_or(Apart::default(), |selection| selection.apart);
         let by_thread = self.keeps_by_thread(apart);
         if by_thread {
-            drop_orphans();
+            drop_orphans(now);
         }
         let counted = (!by_thread).then(|| self.cache.count(self, &self.options));
         let mut link = ClientLink::new(self, link, losses_seen, now, counted);
@@ -245,6 +245,40 @@ impl Peer {
             link.link.close();
         }
         closed.len()
+    }
+
+    /// Whether a connection to it is open.
+    pub(super) fn has_open(&self) -> bool {
+        self.open.lock().iter().any(|link| link.strong_count() > 0)
+    }
+
+    /// Drops the connections that the server has closed, of those that were last used at `before` or earlier and that any
+    /// thread may take. A system call for each of them. Nobody who calls waits meanwhile.
+    pub(super) fn drop_dead(self: &Arc<Self>, before: Instant) {
+        let idle = self.idle.lock().idle_since_before(before);
+        for link in idle.iter().filter(|link| link.has_input().unwrap_or(true)) {
+            // What an idle connection brings is its end, or an answer that nobody waited for.
+            let taken = self.idle.lock().take_this(link);
+            let Some(mut taken) = taken else {
+                continue;
+            };
+            if taken.has_ended() {
+                taken.link.close();
+                self.lost();
+            } else if self.is_closed() {
+                taken.link.close();
+            } else {
+                self.idle.lock().put_unused(self.id, taken);
+            }
+        }
+        for led in self.shared.led() {
+            led.drop_dead();
+        }
+    }
+
+    /// Has the connections that callers read in turn looked at while nobody calls.
+    pub(super) fn watch(self: &Arc<Self>) {
+        self.cache.watch(self, &self.options);
     }
 
     /// A connection of this peer broke: all others are checked before their next use.
@@ -473,13 +507,23 @@ fn without_descriptors(error: &impl fmt::Display) -> String {
     )
 }
 
-/// Drops this thread's connections that nobody can use any more.
-fn drop_orphans() {
+/// Drops this thread's connections that nobody can use any more, or that their server closed while they idled: a system call
+/// for each that was not used since the last look of others.
+fn drop_orphans(now: Instant) {
+    let idle_since = now.checked_sub(LOOK);
     let _ = PRIVATE.try_with(|links| {
         links.borrow_mut().extract(|link| {
             let of_nobody = |owner: &Weak<Owner>| owner.strong_count() == 0;
-            link.reference.as_ref().is_some_and(of_nobody)
-                || link.owner.upgrade().is_none_or(|peer| peer.closed.get().is_some())
+            let peer = link.owner.upgrade().filter(|peer| peer.closed.get().is_none());
+            let Some(peer) = peer else {
+                return true;
+            };
+            let idles = idle_since.is_some_and(|before| link.last_used <= before);
+            let dead = idles && link.link.has_input().unwrap_or(true) && link.has_ended();
+            if dead {
+                peer.lost();
+            }
+            dead || link.reference.as_ref().is_some_and(of_nobody)
         })
     });
 }

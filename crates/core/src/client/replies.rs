@@ -182,6 +182,27 @@ impl Replies {
         self.ring.lock().inbox = inbox;
     }
 
+    /// Takes the inbox for a look at what the connection brings while nobody calls. `None`: somebody does, or reads.
+    pub(super) fn look(&self) -> Option<Box<Inbox>> {
+        let ring = &mut *self.ring.lock();
+        match ring.outstanding == 0 && !ring.closed {
+            true => ring.inbox.take(),
+            false => None,
+        }
+    }
+
+    /// Ends a [look](Self::look): a caller that came meanwhile reads next.
+    pub(super) fn end_look(&self, inbox: Box<Inbox>) {
+        let next = {
+            let ring = &mut *self.ring.lock();
+            ring.inbox = Some(inbox);
+            ring.next_to_lead()
+        };
+        if let Some(next) = next {
+            next.unpark();
+        }
+    }
+
     /// Forgets a call whose answer is not waited for any more; returns its facts if there is no
     /// answer yet.
     pub(super) fn forget(&self, id: u32) -> Option<Outstanding> {

@@ -51,6 +51,11 @@ impl ClientSide {
         self.offers.load(Ordering::Relaxed)
     }
 
+    /// Closes connections for want of descriptors ([`Cache::give_up`]).
+    pub(crate) fn give_up_idle(&self, any: bool) {
+        self.cache.give_up(any);
+    }
+
     /// Sends what waits in buffers until `until` at the latest, then closes all connections and ends the threads.
     pub(crate) fn end(&self, until: Instant) {
         let peers: Vec<Arc<Peer>> = {

@@ -210,7 +210,8 @@ pub struct Options {
     pub max_client_connections: Option<usize>,
     /// Longest time that a connection to a server may be idle before it is closed
     /// (`ClientConnections::Cached`); `None`: for ever. The next call then takes the time to
-    /// connect. Costs a thread while there are connections.
+    /// connect. Default ten minutes. The thread that sees to it, and to connections that their servers have closed, is
+    /// there while there are connections.
     pub client_idle_timeout: Option<Duration>,
     /// The highest GIOP version to publish and to speak.
     pub max_giop: Version,
@@ -310,7 +311,7 @@ impl Default for Options {
             accept_bidirectional: false,
             max_idle_connections: 16,
             max_client_connections: None,
-            client_idle_timeout: None,
+            client_idle_timeout: Some(Duration::from_secs(600)),
             max_giop: Version::V1_2,
             native_chars: CharSet::Utf8,
             prefer_utf8: false,

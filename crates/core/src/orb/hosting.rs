@@ -40,6 +40,10 @@ impl Parts for Orb {
     fn modules(&self) -> Option<&DispatchingModules> {
         self.inner.server.modules()
     }
+
+    fn give_up_opened(&self, any: bool) {
+        self.inner.give_up_opened(any);
+    }
 }
 
 impl Host for Orb {
@@ -100,6 +104,10 @@ impl Parts for Inner {
     #[inline]
     fn modules(&self) -> Option<&DispatchingModules> {
         self.server.modules()
+    }
+
+    fn give_up_opened(&self, any: bool) {
+        self.client.give_up_idle(any);
     }
 }
 

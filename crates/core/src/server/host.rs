@@ -37,6 +37,10 @@ pub(crate) trait Parts: Send + Sync + 'static {
     /// Returns the run-time scheduler's dispatching modules, where there are any.
     fn modules(&self) -> Option<&DispatchingModules>;
 
+    /// Closes connections that this ORB opened, for want of descriptors: those that their servers have closed, or else, if
+    /// `any`, the one that idles longest.
+    fn give_up_opened(&self, any: bool);
+
     #[inline]
     fn options(&self) -> &Options {
         &self.shared().options

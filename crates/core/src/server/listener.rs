@@ -295,9 +295,12 @@ pub(crate) fn welcome(
     }
 }
 
-/// Closes an idle connection when there are no descriptors left.
+/// Closes an idle connection when there are no descriptors left, and those to servers that are gone.
 fn make_room(orb: &impl Host) {
-    if let Some(peer) = orb.registry().purge_one() {
+    let purged = orb.registry().purge_one();
+    // Clients that come must not cost this process its connections to servers while there are others to close.
+    orb.give_up_opened(purged.is_none());
+    if let Some(peer) = purged {
         orb.shared().note(Incident::Purged, || peer, String::new);
     }
 }

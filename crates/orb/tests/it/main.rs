@@ -24,6 +24,7 @@ mod failures;
 mod groups;
 mod hand_over;
 mod hostile;
+mod idle_connections;
 mod interceptors;
 mod lanes;
 mod large_messages;

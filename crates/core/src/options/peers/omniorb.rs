@@ -137,7 +137,7 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         "outConScanPeriod",
         "ClientIdleTimeout",
         seconds,
-        "in seconds there; the default there is 120, here 0",
+        "in seconds there; the default there is 120, here 600",
     ),
     mapped("poaHoldRequestTimeout", "HoldTime", unless_zero, "0 keeps the default of 30 s"),
     ignored("poaUniquePersistentSystemIds", "ids of persistent objects are unique"),

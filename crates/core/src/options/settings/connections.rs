@@ -149,7 +149,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "ClientIdleTimeout",
         value: "MS",
-        help: "After how long a client closes an idle connection, in milliseconds; 0: never. Default 0.",
+        help: "After how long a client closes an idle connection, in milliseconds; 0: never. Default 600000.",
         apply: |options, text| {
             options.client_idle_timeout = or_none(text)?.map(|ms| Duration::from_millis(ms as u64));
             Ok(())

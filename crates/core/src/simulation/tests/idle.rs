@@ -71,6 +71,25 @@ fn a_client_closes_connections_at_its_limit() {
 }
 
 #[test]
+fn a_client_drops_connections_that_its_server_has_closed() {
+    for sharing in ALL_SHARING {
+        if sharing == ClientConnections::Private {
+            // The thread that has it drops it when it opens another.
+            continue;
+        }
+        super::with_sharing(2, sharing, |pair| {
+            for number in 0..3 {
+                assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
+                assert_eq!(pair.net.pipes(), 2);
+                pair.net.reset_all();
+                thread::sleep(secs(5));
+                assert_eq!(pair.net.pipes(), 0);
+            }
+        });
+    }
+}
+
+#[test]
 fn no_call_fails_because_its_connection_was_about_to_be_closed() {
     for sharing in ALL_SHARING {
         for serving in ALL_SERVING {

@@ -148,6 +148,19 @@ impl Arena {
         Ok(items.into_bump_slice())
     }
 
+    /// Reads `n` booleans, as [`Decoder::boolean`] does: borrowed from the message where each is 0 or 1, else copied.
+    pub fn booleans<'a, 'de: 'a>(&'a self, d: &mut Decoder<'de>, n: usize) -> Result<&'a [bool]> {
+        match d.booleans_or_octets(n)? {
+            Ok(booleans) => Ok(booleans),
+            Err(octets) => {
+                d.charge_for::<bool>(n)?;
+                let mut items = self.room(d, n)?;
+                items.extend(octets.iter().map(|&octet| octet != 0));
+                Ok(items.into_bump_slice())
+            }
+        }
+    }
+
     /// Copies what is read into the arena.
     fn text(&self, d: &Decoder<'_>, text: &str) -> Result<&str> {
         match self.bump.try_alloc_str(text) {
@@ -234,6 +247,21 @@ mod tests {
         let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
         write(&mut e).unwrap();
         e.finish().to_vec()
+    }
+
+    #[test]
+    fn booleans_are_borrowed_or_made() {
+        let octets = [0, 1, 1, 0, 0xA0, 0];
+        let mut d = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
+        let arena = Arena::new(1024);
+        let borrowed = arena.booleans(&mut d, 3).unwrap();
+        assert_eq!(borrowed, [false, true, true]);
+        assert_eq!(borrowed.as_ptr().addr(), octets.as_ptr().addr());
+        assert_eq!(arena.booleans(&mut d, 3).unwrap(), [false, true, false]);
+        let strict = crate::Limits { strict: true, ..crate::Limits::default() };
+        let mut d = Decoder::new(&octets[3..], ByteOrder::Big, Dialect::GIOP_1_2);
+        d = d.with_limits(strict);
+        assert_eq!(arena.booleans(&mut d, 3).unwrap_err(), ErrorKind::BadBoolean(0xA0).at(1));
     }
 
     #[test]

@@ -275,6 +275,8 @@ pub struct FixedReader<'r> {
     /// Offset of `octets` from the start of the message.
     base: usize,
     swap: bool,
+    /// Whether a boolean other than 0 and 1 is an error.
+    strict: bool,
     /// Pieces that hold the rest of a value that does not end in the octets.
     more: Option<Across<'r>>,
 }
@@ -290,14 +292,26 @@ struct Across<'r> {
 
 impl<'r> FixedReader<'r> {
     #[inline(always)]
-    pub(crate) fn new(octets: &'r [u8], phase: usize, base: usize, swap: bool) -> Self {
-        Self { octets, at: 0, phase, base, swap, more: None }
+    pub(crate) fn new(
+        octets: &'r [u8],
+        phase: usize,
+        base: usize,
+        swap: bool,
+        strict: bool,
+    ) -> Self {
+        Self { octets, at: 0, phase, base, swap, strict, more: None }
     }
 
     /// A reader of octets up to the end of a piece, from this position on in the message.
-    pub(crate) fn across(octets: &'r [u8], at: usize, swap: bool, pieces: &'r Pieces<'r>) -> Self {
+    pub(crate) fn across(
+        octets: &'r [u8],
+        at: usize,
+        swap: bool,
+        strict: bool,
+        pieces: &'r Pieces<'r>,
+    ) -> Self {
         let more = Across { pieces, current: pieces.current(), ended: false };
-        Self { more: Some(more), ..Self::new(octets, at, at, swap) }
+        Self { more: Some(more), ..Self::new(octets, at, at, swap, strict) }
     }
 
     /// Position in the message behind what was read; `None` if the message ended within it.
@@ -337,10 +351,14 @@ impl<'r> FixedReader<'r> {
         ErrorKind::BadEnumerator(ordinal).at(self.base + self.at - octets)
     }
 
+    /// A boolean, just read, that is neither 0 nor 1.
     #[inline(always)]
-    fn bad_boolean(&self, octet: u8) -> Error {
+    fn odd_boolean(&self, octet: u8) -> Result<bool> {
         cold_path();
-        ErrorKind::BadBoolean(octet).at(self.base + self.at - 1)
+        match self.strict {
+            true => Err(ErrorKind::BadBoolean(octet).at(self.base + self.at - 1)),
+            false => Ok(true),
+        }
     }
 
     #[inline(always)]
@@ -410,7 +428,7 @@ pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[
 }
 
 /// Reads values of which the first one starts at a phase and the others where a value ends, as many as there are octets for.
-/// None if one of them is wrong: whoever asks which reads them once more.
+/// None if one of them is wrong, or would be if the decoder were strict: whoever asks which reads them once more.
 // A box comes back in two registers.
 #[inline(never)]
 pub(crate) fn take_all<T: Fixed, const PHASE: usize>(
@@ -427,13 +445,13 @@ pub(crate) fn take_all<T: Fixed, const PHASE: usize>(
 fn take_all_in<T: Fixed, const PHASE: usize, const SWAP: bool>(octets: &[u8]) -> Option<Box<[T]>> {
     let (stride, phase) = const { T::LAYOUT.alike() };
     let (first, octets) = octets.split_at_checked(const { T::LAYOUT.size_at(PHASE) })?;
-    let first = T::take(&mut FixedReader::new(first, PHASE, 0, SWAP)).ok()?;
+    let first = T::take(&mut FixedReader::new(first, PHASE, 0, SWAP, true)).ok()?;
     let mut items = Vec::with_capacity(1 + octets.len() / stride);
     items.push(first.clone());
     let mut failed = false;
     // An iterator of known length needs no check per element; after an error (rare) it goes on with stand-ins.
     items.extend(octets.chunks_exact(stride).map(|octets| {
-        let mut reader = FixedReader::new(octets, phase, 0, SWAP);
+        let mut reader = FixedReader::new(octets, phase, 0, SWAP, true);
         T::take(&mut reader).unwrap_or_else(|_| {
             failed = true;
             first.clone()
@@ -499,7 +517,7 @@ impl Fixed for bool {
         match r.number() {
             0u8 => Ok(false),
             1 => Ok(true),
-            other => Err(r.bad_boolean(other)),
+            other => r.odd_boolean(other),
         }
     }
 }

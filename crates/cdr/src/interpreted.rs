@@ -356,19 +356,14 @@ pub mod reading {
         longlong: i64, ulonglong: u64, float: f32, double: f64, long_double: LongDouble, wstring: String
     );
     blocks!(
-        shorts: i16, ushorts: u16, longs: i32, ulongs: u32, longlongs: i64, ulonglongs: u64, floats: f32, doubles: f64
+        booleans: bool, shorts: i16, ushorts: u16, longs: i32, ulongs: u32, longlongs: i64, ulonglongs: u64, floats: f32,
+        doubles: f64
     );
 
     /// [`Decoder::octets`].
     #[inline(never)]
     pub fn octets<'de>(d: &mut Decoder<'de>, n: usize) -> Result<&'de [u8]> {
         d.octets(n)
-    }
-
-    /// [`Decoder::booleans`].
-    #[inline(never)]
-    pub fn booleans<'de>(d: &mut Decoder<'de>, n: usize) -> Result<&'de [bool]> {
-        d.booleans(n)
     }
 
     /// [`Decoder::string`].

@@ -1,5 +1,5 @@
 /// Limits beyond which a decoder refuses values, however well-formed: a peer must not be able to
-/// exhaust this side.
+/// exhaust this side. And whether it takes what only careless peers send.
 ///
 /// ```
 /// use oxorb_cdr::Limits;
@@ -24,6 +24,9 @@ pub struct Limits {
     /// Most octets of memory that the values of one message may take (default 256 MiB): a few octets can stand for
     /// an element that takes many.
     pub max_memory: u32,
+    /// Whether what other ORBs let pass is refused (default false): a boolean that is neither 0 nor 1, which otherwise is
+    /// true, and octets that follow where [`Decoder::finish_arguments`](crate::Decoder::finish_arguments) ends reading.
+    pub strict: bool,
 }
 
 impl Default for Limits {
@@ -34,6 +37,7 @@ impl Default for Limits {
             max_empty_elements: 1 << 16,
             max_text: 64 << 20,
             max_memory: 256 << 20,
+            strict: false,
         }
     }
 }

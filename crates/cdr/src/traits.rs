@@ -299,7 +299,7 @@ macro_rules! block {
 
 block! {
     u8: octet, octets, |read: &[u8]| Ok(read.to_vec());
-    bool: boolean, booleans, |read: &[bool]| Ok(read.to_vec());
+    bool: boolean, booleans, owned;
     i16: short, shorts, owned;
     u16: ushort, ushorts, owned;
     i32: long, longs, owned;

@@ -30,7 +30,13 @@ impl<'de> Decoder<'de> {
             Some(octets) => {
                 self.at = start + size;
                 let position = self.base + start;
-                T::take(&mut FixedReader::new(octets, PHASE, position, self.swap))
+                T::take(&mut FixedReader::new(
+                    octets,
+                    PHASE,
+                    position,
+                    self.swap,
+                    self.limits.strict,
+                ))
             }
             None => apart(|place| self.fixed_anywhere(place)),
         }
@@ -97,7 +103,13 @@ impl<'de> Decoder<'de> {
         let octets = self.octets(rest.saturating_mul(stride))?;
         for (index, octets) in octets.chunks_exact(stride).enumerate() {
             let position = position + index * stride;
-            items.push(T::take(&mut FixedReader::new(octets, phase, position, self.swap))?);
+            items.push(T::take(&mut FixedReader::new(
+                octets,
+                phase,
+                position,
+                self.swap,
+                self.limits.strict,
+            ))?);
         }
         Ok(())
     }
@@ -113,7 +125,9 @@ impl<'de> Decoder<'de> {
         }
         let (octets, at) = (&self.octets[self.at..], self.at);
         let pieces = self.values.as_ref().and_then(|values| values.pieces.as_ref());
-        let mut reader = FixedReader::across(octets, at, self.swap, pieces.expect("in pieces"));
+        let pieces = pieces.expect("in pieces");
+        let strict = self.limits.strict;
+        let mut reader = FixedReader::across(octets, at, self.swap, strict, pieces);
         let taken = take(&mut reader);
         let end = reader.end();
         self.at = end.unwrap_or(at);
@@ -140,7 +154,7 @@ impl<'de> Decoder<'de> {
         let octets = self.octets[phase..].get(..layout.size_at(phase));
         let octets = octets.ok_or_else(|| self.error(ErrorKind::BadChunk))?;
         self.at += octets.len();
-        Ok(FixedReader::new(octets, phase, position, self.swap))
+        Ok(FixedReader::new(octets, phase, position, self.swap, self.limits.strict))
     }
 
     /// Reads what [`fixed_vec`](Self::fixed_vec) reads, into places of any type.
@@ -165,7 +179,8 @@ impl<'de> Decoder<'de> {
         let octets = self.octets(in_one_piece.saturating_mul(stride))?;
         for (index, octets) in octets.chunks_exact(stride).enumerate() {
             let position = position + index * stride;
-            let mut reader = FixedReader::new(octets, phase, position, self.swap);
+            let mut reader =
+                FixedReader::new(octets, phase, position, self.swap, self.limits.strict);
             items.grow().take_slot(&mut reader)?;
         }
         for _ in in_one_piece..rest {

@@ -6,6 +6,9 @@ use super::Decoder;
 use crate::primitive::{POSITIONS, Primitive, aligned, padding};
 use crate::{Error, ErrorKind, LongDouble, Result, raw};
 
+/// Booleans of a message that are 0 or 1, or octets that are not.
+pub(crate) type BooleansOrOctets<'de> = core::result::Result<&'de [bool], &'de [u8]>;
+
 impl<'de> Decoder<'de> {
     /// Skips to the next multiple of `to`, a power of two up to eight. What is skipped may hold anything.
     #[inline]
@@ -32,13 +35,32 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a boolean; anything but 0 and 1 is an error.
+    /// Reads a boolean: anything but 0 is true. If [`Limits::strict`](crate::Limits::strict), anything but 0 and 1 is an
+    /// error.
+    ///
+    /// ```
+    /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, ErrorKind, Limits};
+    ///
+    /// // Other ORBs send members that the application never set.
+    /// let decoder = Decoder::new(&[0xa0], ByteOrder::Big, Dialect::new(2));
+    /// assert_eq!(decoder.clone().boolean(), Ok(true));
+    /// let mut strict = decoder.with_limits(Limits { strict: true, ..Limits::default() });
+    /// assert_eq!(strict.boolean(), Err(ErrorKind::BadBoolean(0xa0).at(0)));
+    /// ```
     #[inline]
     pub fn boolean(&mut self) -> Result<bool> {
         match self.octet()? {
             0 => Ok(false),
             1 => Ok(true),
-            other => Err(self.error_back(1, ErrorKind::BadBoolean(other))),
+            other => self.odd_boolean(other),
+        }
+    }
+
+    #[cold]
+    fn odd_boolean(&self, octet: u8) -> Result<bool> {
+        match self.limits.strict {
+            true => Err(self.error_back(1, ErrorKind::BadBoolean(octet))),
+            false => Ok(true),
         }
     }
 
@@ -153,13 +175,25 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads `n` booleans, borrowed; any that is neither 0 nor 1 is an error.
-    pub fn booleans(&mut self, n: usize) -> Result<&'de [bool]> {
-        let octets = self.octets(n)?;
-        bytemuck::checked::try_cast_slice(octets).map_err(|_| {
-            let bad = octets.iter().position(|&octet| octet > 1).unwrap_or(0);
-            self.error_back(n - bad, ErrorKind::BadBoolean(octets[bad]))
+    /// Reads `n` booleans, as [`boolean`](Self::boolean) does: borrowed where each is 0 or 1, else copied.
+    pub fn booleans(&mut self, n: usize) -> Result<Cow<'de, [bool]>> {
+        Ok(match self.booleans_or_octets(n)? {
+            Ok(booleans) => Cow::Borrowed(booleans),
+            Err(octets) => Cow::Owned(octets.iter().map(|&octet| octet != 0).collect()),
         })
+    }
+
+    /// Reads `n` booleans. The inner error: not each is 0 or 1, and all but 0 are true.
+    pub(crate) fn booleans_or_octets(&mut self, n: usize) -> Result<BooleansOrOctets<'de>> {
+        let octets = self.octets(n)?;
+        match bytemuck::checked::try_cast_slice(octets) {
+            Ok(booleans) => Ok(Ok(booleans)),
+            Err(_) if !self.limits.strict => Ok(Err(octets)),
+            Err(_) => {
+                let bad = octets.iter().position(|&octet| octet > 1).unwrap_or(0);
+                Err(self.error_back(n - bad, ErrorKind::BadBoolean(octets[bad])))
+            }
+        }
     }
 
     /// Reads `n` shorts: borrowed when they are in native order and lie aligned in memory, else copied.

@@ -251,6 +251,16 @@ impl<'de> Decoder<'de> {
         ended
     }
 
+    /// Ends reading the arguments of a request: octets that are left are an error if [`Limits::strict`]. Other ORBs send some.
+    #[inline]
+    pub fn finish_arguments(self) -> Result<()> {
+        if self.limits.strict {
+            return self.finish();
+        }
+        self.end();
+        Ok(())
+    }
+
     /// Ends reading, whatever is left, in fewer instructions than dropping takes.
     #[inline]
     pub fn end(self) {

@@ -246,7 +246,8 @@ fn read_name(d: &mut Decoder<'_>) -> Result<Name> {
 
 fn read_label(discriminator: TcKind, d: &mut Decoder<'_>) -> Result<i128> {
     Ok(match discriminator {
-        TcKind::Boolean | TcKind::Octet | TcKind::Char => d.octet()?.into(),
+        TcKind::Boolean => (d.octet()? != 0).into(),
+        TcKind::Octet | TcKind::Char => d.octet()?.into(),
         TcKind::Short => d.short()?.into(),
         TcKind::Ushort => d.ushort()?.into(),
         TcKind::Long => d.long()?.into(),

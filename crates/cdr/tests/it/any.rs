@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use oxorb_cdr::{
     Any, ByteOrder, CharSet, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, ErrorKind, Field,
-    RawReference, Result, TcKind, TypeCode, Typed, Wchar, WcharSet, Wstring,
+    Limits, RawReference, Result, TcKind, TypeCode, Typed, Wchar, WcharSet, Wstring,
 };
 use proptest::prelude::*;
 
@@ -206,8 +206,9 @@ fn any_exception() -> Dynamic {
 fn what_is_passed_on_unread_keeps_its_octets() {
     // A boolean of 7 is found only by who reads it; and octets in the padding stay.
     let octets = [0xEE, 0, 0, 0, 0, 0, 0, 8, 7];
-    let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)).at(4);
-    let any = Any::decode(&mut decoder).expect("found its end");
+    let limits = Limits { strict: true, ..Limits::default() };
+    let decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
+    let any = Any::decode(&mut decoder.with_limits(limits).at(4)).expect("found its end");
     assert_eq!(octets_of(&any, ByteOrder::Big, Dialect::new(2)), octets[4..]);
     let error = any.get::<bool>().unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadBoolean(7));

@@ -1,11 +1,12 @@
 //! Octets that are not what they should be: an error that says what and where, and never a panic.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use oxorb_cdr::ErrorKind::{self, *};
 use oxorb_cdr::{
-    ByteOrder, Decode, Decoder, Dialect, Encoder, Error, Fixed, FixedReader, FixedWriter, Layout,
-    Limits, Result, Scope, fuzz,
+    Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encoder, Error, Fixed, FixedReader,
+    FixedWriter, Layout, Limits, Result, Scope, TypeCode, fuzz,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -16,6 +17,10 @@ const LATIN: Dialect = Dialect::new(2);
 
 fn big(octets: &[u8]) -> Decoder<'_> {
     Decoder::new(octets, ByteOrder::Big, LATIN)
+}
+
+fn strict(octets: &[u8]) -> Decoder<'_> {
+    big(octets).with_limits(Limits { strict: true, ..Limits::default() })
 }
 
 proptest! {
@@ -104,7 +109,7 @@ impl CheckTruncated for support::Setting {
 #[test]
 fn errors_say_what_and_where() {
     fn case<'de, T: Decode<'de> + std::fmt::Debug>(octets: &'de [u8], kind: ErrorKind, at: usize) {
-        let error = T::decode(&mut big(octets).at(1)).expect_err("malformed");
+        let error = T::decode(&mut strict(octets).at(1)).expect_err("malformed");
         assert_eq!(error, kind.at(at));
     }
     case::<u16>(&[9], Truncated { needed: 3, left: 0 }, 1);
@@ -148,9 +153,9 @@ oxorb_cdr::fixed!(Flagged);
 fn the_first_bad_element_of_a_sequence_is_named() {
     let mut octets = vec![0, 0, 0, 4];
     octets.extend([[1, 0, 0, 7], [0, 0, 0, 7], [5, 0, 0, 7], [6, 0, 0, 7]].concat());
-    assert_eq!(big(&octets).sequence::<Flagged>(None), Err(BadBoolean(5).at(12)));
+    assert_eq!(strict(&octets).sequence::<Flagged>(None), Err(BadBoolean(5).at(12)));
     octets[12] = 1;
-    assert_eq!(big(&octets).sequence::<Flagged>(None), Err(BadBoolean(6).at(16)));
+    assert_eq!(strict(&octets).sequence::<Flagged>(None), Err(BadBoolean(6).at(16)));
     octets[16] = 1;
     assert_eq!(big(&octets).sequence::<Flagged>(None).map(|items| items.len()), Ok(4));
     // The count is plausible for the smallest elements there could be, yet the last one is not whole.
@@ -159,6 +164,37 @@ fn the_first_bad_element_of_a_sequence_is_named() {
         big(&octets).sequence::<Flagged>(None),
         Err(Truncated { needed: 12, left: 11 }.at(8))
     );
+}
+
+/// Other ORBs send whatever lies where a boolean was never set, and read it as true.
+#[test]
+fn any_octet_but_0_is_true_unless_the_decoder_is_strict() {
+    assert_eq!(big(&[0xA0]).boolean(), Ok(true));
+    assert_eq!(<[bool; 3]>::decode(&mut big(&[0, 2, 255])), Ok([false, true, true]));
+    let booleans = [0, 0, 0, 4, 0, 1, 0xA0, 0];
+    let read = vec![false, true, true, false];
+    assert_eq!(big(&booleans).sequence::<bool>(None), Ok(read.clone()));
+    assert!(matches!(big(&booleans).at(4).booleans(2), Ok(Cow::Borrowed([false, true]))));
+    let octets = [0, 0, 0, 3, 1, 0, 0, 7, 0xA0, 0, 0, 8, 0, 0, 0, 9];
+    let structs = vec![Flagged(true, 7), Flagged(true, 8), Flagged(false, 9)];
+    assert_eq!(big(&octets).sequence::<Flagged>(None), Ok(structs));
+    assert_eq!(Flagged::decode(&mut big(&octets).at(8)), Ok(Flagged(true, 8)));
+    let optional = big(&[3, 0, 0, 9]).optional(|d| d.ushort());
+    assert_eq!(optional, Ok(Some(9)));
+    let any = [0, 0, 0, 8, 0xA0];
+    let any = Any::decode(&mut big(&any)).unwrap();
+    assert_eq!(any.get::<bool>(), Ok(Some(true)));
+    let dynamic = |mut d: Decoder<'_>| Dynamic::decode(&TypeCode::BOOLEAN, &mut d);
+    assert_eq!(dynamic(big(&[0xA0])), Ok(Dynamic::Boolean(true)));
+    assert!(dynamic(strict(&[0xA0])).is_err());
+}
+
+#[test]
+fn octets_behind_arguments_are_let_pass_unless_the_decoder_is_strict() {
+    let read = |mut d: Decoder<'_>| d.ushort().and_then(|_| d.finish_arguments());
+    assert_eq!(read(big(&[0, 1, 0])), Ok(()));
+    assert_eq!(read(strict(&[0, 1, 0])), Err(TrailingOctets(1).at(2)));
+    assert_eq!(read(strict(&[0, 1])), Ok(()));
 }
 
 #[test]

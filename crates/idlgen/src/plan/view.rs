@@ -26,7 +26,7 @@ pub(crate) fn is_copied(model: &Model, plan: &Plan) -> bool {
 
 /// Whether the elements of a block are octets, which stay where they are.
 pub(crate) fn is_octets(element: Basic) -> bool {
-    matches!(element, Basic::Octet | Basic::UInt8 | Basic::Boolean)
+    matches!(element, Basic::Octet | Basic::UInt8)
 }
 
 /// Whether a definition has a view of its own, because its values own memory.

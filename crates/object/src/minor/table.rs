@@ -122,12 +122,12 @@ minors! {
         OXORB 1 TRUNCATED: "the data ends too early", "check that both sides were generated from the same IDL";
         OXORB 2 BOUND_EXCEEDED: "a bounded string or sequence is too long", "check that both sides were generated from the same IDL";
         OXORB 3 IMPLAUSIBLE_LENGTH: "a length is larger than the data that follows", "check that both sides were generated from the same IDL";
-        OXORB 4 BOOLEAN: "a boolean is neither 0 nor 1", "check that both sides were generated from the same IDL";
+        OXORB 4 BOOLEAN: "a boolean is neither 0 nor 1", "check that both sides were generated from the same IDL; -ORBStrictEncoding 0 takes any but 0 as true";
         OXORB 5 ENUMERATOR: "an enumerator is unknown", "check that both sides were generated from the same IDL";
         OXORB 6 LABEL: "a union label selects nothing", "check that both sides were generated from the same IDL";
         OXORB 7 STRING: "a string is not terminated or not text", "check the code sets and the IDL of both sides";
         OXORB 8 TOO_DEEP: "the data is nested too deeply", "raise the nesting limit if the data is legitimate";
-        OXORB 9 TRAILING: "octets are left after the last argument", "check that both sides were generated from the same IDL";
+        OXORB 9 TRAILING: "octets are left after the last argument", "check that both sides were generated from the same IDL; -ORBStrictEncoding 0 lets them pass";
         OXORB 10 OTHER: "the data is malformed", "check that both sides were generated from the same IDL";
         OXORB 11 UNKNOWN_REPLY_STATUS: "the reply has an unknown status", "report it to the peer's vendor";
         OXORB 12 INDIRECTION: "a reference within the data leads to nothing of its kind", "report it to the peer's vendor";

@@ -3,7 +3,7 @@
 use oxorb_giop::setting;
 
 use super::Setting;
-use crate::options::value::{number, positive};
+use crate::options::value::{number, positive, zero_or_one};
 
 pub(super) const ALL: &[Setting] = &[
     Setting {
@@ -66,6 +66,15 @@ pub(super) const ALL: &[Setting] = &[
         help: "Most text that values and types become as JSON, for one request or answer. Default 64 MiB.",
         apply: |options, text| {
             options.limits.cdr.max_text = positive(text)?.try_into().unwrap_or(u32::MAX);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "StrictEncoding",
+        value: "0|1",
+        help: "Whether booleans other than 0 and 1 (otherwise true), and octets behind the arguments of a request (otherwise ignored), are refused with MARSHAL: some ORBs send them. Default 0.",
+        apply: |options, text| {
+            options.limits.cdr.strict = zero_or_one(text)?;
             Ok(())
         },
     },

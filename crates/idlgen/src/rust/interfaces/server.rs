@@ -344,7 +344,7 @@ impl<'m> Rust<'m> {
             Plan::Reference(_) => quote!(#name.as_ref()),
             Plan::InPlace => name.clone(),
             // Already slices of the receive buffer.
-            Plan::Block { element: Basic::Octet | Basic::Boolean, .. } => name.clone(),
+            Plan::Block { element: Basic::Octet, .. } => name.clone(),
             _ => quote!(&#name),
         }
     }

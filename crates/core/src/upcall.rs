@@ -274,7 +274,7 @@ impl<'r> Upcall<'r> {
         self.arrived.request.response == Response::WithTarget
     }
 
-    /// Decodes the in and inout arguments; octets left over are an error, too.
+    /// Decodes the in and inout arguments. Octets left over are an error if the ORB is strict (`-ORBStrictEncoding`).
     pub fn args<T>(
         &mut self,
         decode: impl FnOnce(&mut Decoder<'r>) -> CdrResult<T>,
@@ -635,10 +635,10 @@ impl<'r> Upcall<'r> {
 /// Writes what an answer carries.
 type Body<'f, 'a> = &'f mut dyn FnMut(&mut Encoder<'a>) -> CdrResult<()>;
 
-/// Returns arguments that were read, if nothing is left over.
+/// Returns arguments that were read; an error if more follows and the ORB is strict.
 #[inline(always)]
 fn ended<T>(d: Decoder<'_>, args: CdrResult<T>) -> Result<T, Rejected> {
-    match args.and_then(|args| d.finish().map(|()| args)) {
+    match args.and_then(|args| d.finish_arguments().map(|()| args)) {
         Ok(args) => {
             probe::stamp(Stage::ArgumentsRead);
             Ok(args)

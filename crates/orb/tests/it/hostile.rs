@@ -12,13 +12,13 @@ use oxorb::{
     SystemExceptionKind, Version,
 };
 use oxorb_cdr::{ByteOrder, Encoder};
-use oxorb_giop::MessageType;
+use oxorb_giop::{MessageType, ReplyStatus};
 use oxorb_testkit::hostile::{Attack, Attacker, Form, Reaction};
 use oxorb_testkit::watchdog;
 
 use crate::common;
 use crate::common::child::Child;
-use crate::common::peer::{Peer, form, kind};
+use crate::common::peer::{Peer, form, frame, kind};
 use crate::common::transport::{self, anywhere};
 use crate::common::*;
 
@@ -121,6 +121,34 @@ fn all_attacks_at_once_leave_the_good_alone() {
         assert_eq!(ping(&object, 1), Ok(2));
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
+    }
+}
+
+/// Other ORBs send some, and take them.
+#[test]
+fn octets_behind_the_arguments_are_let_pass_unless_the_orb_is_strict() {
+    let _guard = watchdog(LONG);
+    for (strict, expected) in
+        [("0", ReplyStatus::NO_EXCEPTION), ("1", ReplyStatus::SYSTEM_EXCEPTION)]
+    {
+        let server =
+            common::transport::listening().setting("StrictEncoding", strict).build().unwrap();
+        let client = client(ClientConnections::Cached);
+        let object = pinger(&server, &client);
+        let mut peer = raw(&object);
+        for (id, octets) in [(2, 0), (4, 1), (6, 4), (8, 8)] {
+            let request = request(&object, &PING, id, |e| {
+                e.longlong(7);
+                e.copy_octets(&[0; 8][..octets]);
+            });
+            peer.write_all(&request).unwrap();
+            let answer = peer.message();
+            let status = oxorb_giop::Reply::parse(&frame(&answer)).unwrap().status;
+            let expected = if octets == 0 { ReplyStatus::NO_EXCEPTION } else { expected };
+            assert_eq!(status, expected, "{octets} octets, strict {strict}");
+        }
+        server.shutdown(true).unwrap();
+        client.shutdown(true).unwrap();
     }
 }
 

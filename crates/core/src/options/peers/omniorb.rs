@@ -160,7 +160,12 @@ pub(super) const OPTIONS: &[PeerOption] = &[
         verify_mode,
         "peer,fail: required; peer: asked; none: ignored. Servers are always verified",
     ),
-    ignored("strictIIOP", "octets that follow a message's arguments are let pass"),
+    mapped(
+        "strictIIOP",
+        "StrictEncoding",
+        |value| Ok(Some(value.to_owned())),
+        "0 is the default; 1 also refuses booleans other than 0 and 1",
+    ),
     refused("supportBootstrapAgent", BOOTSTRAP),
     ignored("supportCurrent", "the POA's Current is there at no cost"),
     ignored("supportPerThreadTimeOut", "policies of a thread are always there"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use oxorb_event::Key;
-use oxorb_event::event_type::{ANY, SHUTDOWN, UNDEFINED};
+use oxorb_event::event_type::{ANY, NULL_DESIGNATOR, SHUTDOWN, UNDEFINED};
 use oxorb_event::rtec_event_channel_admin::ConsumerQos;
 
 /// Types and sources that consumers ask for, none covered by another.
@@ -14,9 +14,13 @@ impl Wanted {
     /// Returns what a channel's observer is told.
     pub(crate) fn new(subscriptions: &ConsumerQos) -> Wanted {
         let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
-        // Designators of groups, and timers, which no channel sends.
-        let events = headers.filter(|header| !(SHUTDOWN..UNDEFINED).contains(&header.r#type));
-        let keys: BTreeSet<Key> = events.map(|header| (header.r#type, header.source)).collect();
+        let keys = headers.filter_map(|header| match header.r#type {
+            NULL_DESIGNATOR => Some((ANY, ANY)),
+            // Designators of groups, and timers, which no channel sends.
+            SHUTDOWN..UNDEFINED => None,
+            event_type => Some((event_type, header.source)),
+        });
+        let keys: BTreeSet<Key> = keys.collect();
         let covered = |&(event_type, source): &Key| {
             let wider = [(ANY, ANY), (event_type, ANY), (ANY, source)];
             let mut wider = wider.into_iter().filter(|one| *one != (event_type, source));
@@ -77,6 +81,8 @@ mod tests {
         assert_eq!(names(&[(17, 1), (17, 0), (18, 2)]), ["17/*", "18/2", "any"]);
         assert_eq!(names(&[(17, 1), (0, 0), (0, 3)]), ["*/*", "any"]);
         assert_eq!(names(&[(0, 3), (17, 0), (17, 3)]), ["*/3", "17/*", "any"]);
+        // The null designator passes every event.
+        assert_eq!(names(&[(NULL_DESIGNATOR, 0), (17, 3)]), ["*/*", "any"]);
     }
 
     #[test]

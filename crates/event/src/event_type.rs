@@ -28,7 +28,7 @@ pub const LOGICAL_AND_DESIGNATOR: i32 = 11;
 pub const BITMASK_DESIGNATOR: i32 = 12;
 /// The next dependency holds masks, the one after it values.
 pub const MASKED_TYPE_DESIGNATOR: i32 = 13;
-/// Met by nothing.
+/// Met by every event, as in TAO, whose name for it is a filter that does nothing.
 pub const NULL_DESIGNATOR: i32 = 14;
 /// First type that applications may use.
 pub const UNDEFINED: i32 = 16;

@@ -142,7 +142,7 @@ impl<'t> Reader<'t> {
         let start = self.at;
         match self.word() {
             "any" => Ok(Filter::ALL),
-            "none" => Ok(Filter::Null),
+            "none" => Ok(Filter::NONE),
             "type" => self.comparison(Field::Type),
             "source" => self.comparison(Field::Source),
             "timeout" => self.timeout(TimeoutKind::OneShot),
@@ -308,7 +308,7 @@ mod tests {
     fn text_means_what_it_says_and_survives_the_wire() {
         let table = [
             ("any", Filter::ALL),
-            ("none", Filter::Null),
+            ("none", Filter::NONE),
             ("type==17", Filter::event_type(17)),
             ("source==-3", Filter::source(-3)),
             ("source == 3 && type == 0x11", Filter::event(17, 3)),

@@ -13,7 +13,7 @@ pub(crate) fn give_back(proxy: &ProxyPushSupplierRef, consumer: &PushConsumerRef
         return;
     };
     if why.kind == SystemExceptionKind::BadInvOrder
-        && let Ok(()) = proxy.connect_push_consumer(Some(consumer), &asks_for(&Filter::Null))
+        && let Ok(()) = proxy.connect_push_consumer(Some(consumer), &asks_for(&Filter::NONE))
     {
         let _ = proxy.disconnect_push_supplier();
     }

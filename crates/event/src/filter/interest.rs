@@ -22,7 +22,7 @@ impl Interest {
     /// Returns the interest of a filter.
     pub fn of(filter: &Filter) -> Interest {
         match filter {
-            Filter::Event { event_type: 0, source: 0 } => Interest::All,
+            Filter::Event { event_type: 0, source: 0 } | Filter::Null => Interest::All,
             Filter::Event { event_type, source } => {
                 Interest::Keys(BTreeSet::from([(*event_type, *source)]))
             }
@@ -43,7 +43,7 @@ impl Interest {
                     _ => Interest::All,
                 }
             }
-            Filter::Timeout { .. } | Filter::Null => Interest::Keys(BTreeSet::new()),
+            Filter::Timeout { .. } => Interest::Keys(BTreeSet::new()),
         }
     }
 

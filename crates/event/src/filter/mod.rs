@@ -74,7 +74,8 @@ pub enum Filter {
         /// Units of 100 ns.
         period: u64,
     },
-    /// A condition that no event meets.
+    /// Every event, as [`ALL`](Self::ALL): the null designator, with which TAO ends a bitmask that stands alone. For no event
+    /// there is [`NONE`](Self::NONE).
     Null,
 }
 
@@ -119,6 +120,9 @@ impl Default for FilterLimits {
 impl Filter {
     /// Every event.
     pub const ALL: Filter = Filter::event(designator::ANY, designator::ANY);
+
+    /// No event: a disjunction without members, which TAO's channel takes for that, too.
+    pub const NONE: Filter = Filter::Disjunction(Vec::new());
 
     /// Returns a filter for events of one type and source; 0 stands for any.
     pub const fn event(event_type: i32, source: i32) -> Filter {

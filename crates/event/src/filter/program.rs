@@ -4,6 +4,7 @@ use std::mem;
 
 use super::interest::{Interest, remembers};
 use super::{Filter, TimeoutKind, meets};
+use crate::event_type::ANY;
 use crate::rtec_event_comm::{Event, EventHeader};
 
 /// A filter that is asked about one event after the other.
@@ -69,7 +70,6 @@ enum Node {
     Bitmask(i32, i32, Box<Node>),
     MaskedType { masks: (i32, i32), values: (i32, i32) },
     Timeout(usize),
-    Null,
 }
 
 /// Result of a node for an event: whether it is used up, and what goes up to the parent.
@@ -230,7 +230,7 @@ fn compile(
             timers.push((*kind, *period));
             Node::Timeout(timers.len() - 1)
         }
-        Filter::Null => Node::Null,
+        Filter::Null => Node::Event(ANY, ANY),
     }
 }
 
@@ -241,7 +241,6 @@ fn step(node: &Node, trigger: Trigger<'_>, progress: &mut Progress) -> Step {
         Node::Event(event_type, source) => accepted_if(meets((*event_type, *source), header)),
         Node::MaskedType { masks, values } => accepted_if(masked(*masks, *values, header)),
         Node::Timeout(which) => accepted_if(trigger.timer == Some(*which)),
-        Node::Null => REFUSED,
         Node::Negation(member) => accepted_if(!step(member, trigger, progress).accepted),
         Node::Bitmask(type_mask, source_mask, then) => match bits(*type_mask, *source_mask, header)
         {
@@ -320,7 +319,7 @@ fn can_match(node: &Node, published: &EventHeader) -> bool {
             };
             one(published.r#type, masks.0, values.0) && one(published.source, masks.1, values.1)
         }
-        Node::Timeout(_) | Node::Null => false,
+        Node::Timeout(_) => false,
         Node::Negation(member) => !always_matches(member, published),
         Node::Bitmask(type_mask, source_mask, then) => {
             let one = |of, mask| mask != 0 && (of == 0 || of & mask != 0);
@@ -356,7 +355,7 @@ fn always_matches(node: &Node, published: &EventHeader) -> bool {
         Node::LogicalAnd(members) => (members.iter()).all(|one| always_matches(one, published)),
         Node::Disjunction(members) => (members.iter()).any(|one| always_matches(one, published)),
         // Whether it is pushed depends on other events.
-        Node::Conjunction(..) | Node::Timeout(_) | Node::Null => false,
+        Node::Conjunction(..) | Node::Timeout(_) => false,
     }
 }
 

@@ -18,7 +18,7 @@ pub enum Syntax {
 }
 
 impl Filter {
-    /// Reads a filter. An empty list is [`Filter::Null`].
+    /// Reads a filter. An empty list is [`Filter::NONE`].
     ///
     /// # Errors
     /// [`FilterError`], in time linear in the list's length.
@@ -28,7 +28,7 @@ impl Filter {
         limits: &FilterLimits,
     ) -> Result<Filter, FilterError> {
         let Some(first) = dependencies.first() else {
-            return Ok(Filter::Null);
+            return Ok(Filter::NONE);
         };
         let found = dependencies.len();
         if found > limits.dependencies {

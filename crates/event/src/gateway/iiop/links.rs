@@ -6,7 +6,7 @@ use std::ops::Range;
 use oxorb::{CompletionStatus, Interface as _, SystemException, minor};
 
 use super::{IiopOptions, exists};
-use crate::event_type::{ANY, SHUTDOWN, UNDEFINED};
+use crate::event_type::{ANY, NULL_DESIGNATOR, SHUTDOWN, UNDEFINED};
 use crate::give_back::give_back;
 use crate::rtec_event_channel_admin::{
     ConsumerQos, EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef, SupplierAdminRef,
@@ -28,11 +28,16 @@ const RESERVED: Range<i32> = SHUTDOWN..UNDEFINED;
 pub(super) const NIL: SystemException =
     SystemException::bad_param(minor::bad_param::NIL_PEER, CompletionStatus::No);
 
-/// The types and sources in a list of subscriptions: what is no group. A filter that cannot be told so is any.
+/// The types and sources in a list of subscriptions: what is no group. A filter that cannot be told so is any, and so is the
+/// null designator.
 pub(in crate::gateway) fn keys(subscriptions: &ConsumerQos) -> BTreeSet<Key> {
     let headers = subscriptions.dependencies.iter().map(|one| one.event.header);
-    let events = headers.filter(|header| !RESERVED.contains(&header.r#type));
-    events.map(|header| (header.r#type, header.source)).collect()
+    let keys = headers.filter_map(|header| match header.r#type {
+        NULL_DESIGNATOR => Some((ANY, ANY)),
+        reserved if RESERVED.contains(&reserved) => None,
+        event_type => Some((event_type, header.source)),
+    });
+    keys.collect()
 }
 
 impl Links {
@@ -108,5 +113,19 @@ impl Links {
         for proxy in self.consumers.values() {
             let _ = proxy.disconnect_push_consumer();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_null_designator_among_subscriptions_is_any() {
+        let keys = |filter: &Filter| keys(&asks_for(filter));
+        assert_eq!(keys(&Filter::Null), BTreeSet::from([(ANY, ANY)]));
+        let both = Filter::any_of([Filter::event(17, 1), Filter::Null]);
+        assert_eq!(keys(&both), BTreeSet::from([(17, 1), (ANY, ANY)]));
+        assert_eq!(keys(&Filter::NONE), BTreeSet::new());
     }
 }

@@ -2,10 +2,14 @@
 
 use std::sync::Mutex;
 
+use oxorb::{Interface as _, Orb};
 use oxorb_event::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
-use oxorb_event::{ChannelOptions, ConnectError, EventChannel, Filter, Limits, event_type};
+use oxorb_event::{
+    Channel as _, ChannelOptions, ConnectError, EventChannel, Filter, Limits, RemoteChannel,
+    TimeoutKind, event_type,
+};
 
-use crate::channel::{Record, asks, publishes};
+use crate::channel::{Record, asks, event, publishes};
 
 #[derive(Default)]
 struct Watcher {
@@ -59,6 +63,50 @@ fn observers_are_told_at_once_and_after_each_change() {
     assert!(channel.remove_observer(handle) && !channel.remove_observer(handle));
     drop(two);
     assert_eq!(watcher.subscriptions.lock().unwrap().len(), 3);
+}
+
+/// Suppliers and gateways learn of a consumer with the null designator that it asks for everything, and nothing of one that
+/// asks for nothing.
+#[test]
+fn the_null_designator_is_told_as_any() {
+    let channel = EventChannel::new(ChannelOptions::default());
+    let watcher = std::sync::Arc::new(Watcher::default());
+    channel.append_observer(watcher.clone()).unwrap();
+    let masks = Filter::Bitmask { type_mask: 1, source_mask: 1, then: Box::new(Filter::Null) };
+    for (filter, told) in [
+        (Filter::Null, vec![(event_type::DISJUNCTION_DESIGNATOR, 1), (0, 0)]),
+        (masks, vec![(event_type::DISJUNCTION_DESIGNATOR, 1), (0, 0)]),
+        (Filter::NONE, vec![(event_type::DISJUNCTION_DESIGNATOR, 0)]),
+    ] {
+        let record = Record::new();
+        let consumer = channel.connect_consumer(record.clone(), &asks(&filter)).unwrap();
+        assert_eq!(watcher.subscriptions.lock().unwrap().last(), Some(&told), "{filter:?}");
+        let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
+        supplier.push(&[event(17, 1, 5)]).unwrap();
+        let expected = u64::from(filter != Filter::NONE);
+        assert_eq!(channel.statistics().consumers[0].delivered, expected, "{filter:?}");
+        drop(consumer);
+    }
+}
+
+/// A proxy that refused its consumer's filter is given back by connecting to it once more: with a filter for nothing.
+#[test]
+fn a_refused_proxy_is_given_back_without_asking_for_events() {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let channel = EventChannel::new(ChannelOptions::default());
+    let served = channel.serve(&server, "EventService").unwrap();
+    let watcher = std::sync::Arc::new(Watcher::default());
+    channel.append_observer(watcher.clone()).unwrap();
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let remote = RemoteChannel::at(&orb, &served.reference().to_ior()).unwrap();
+    let too_short = Filter::Timeout { kind: TimeoutKind::Interval, period: 1 };
+    assert!(remote.join_consumer(Record::new(), &asks(&too_short)).is_err());
+    let nothing = vec![(event_type::DISJUNCTION_DESIGNATOR, 0)];
+    // As it was, connected for a moment, and gone.
+    assert_eq!(*watcher.subscriptions.lock().unwrap(), vec![nothing; 3]);
+    assert!(channel.statistics().consumers.is_empty());
+    orb.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
 }
 
 #[test]

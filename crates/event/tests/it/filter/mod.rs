@@ -4,7 +4,7 @@ mod model;
 mod syntax;
 
 use oxorb_event::rtec_event_comm::Event;
-use oxorb_event::{Filter, Matched, Program, TimeoutKind, Trigger, event_type};
+use oxorb_event::{Filter, Interest, Matched, Program, TimeoutKind, Trigger, event_type};
 
 fn event(event_type: i32, source: i32) -> Event {
     let mut event = Event::default();
@@ -45,7 +45,31 @@ fn types_and_sources_match_and_zero_is_any_on_either_side() {
     assert_eq!(passed(&Filter::event_type(17), &events), [0, 1, 3, 4, 5, 7]);
     assert_eq!(passed(&Filter::source(3), &events), [0, 2, 3, 5, 6, 7]);
     assert_eq!(passed(&Filter::ALL, &events), [0, 1, 2, 3, 4, 5, 6, 7]);
-    assert!(passed(&Filter::Null, &events).is_empty());
+    assert_eq!(passed(&Filter::Null, &events), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert!(passed(&Filter::NONE, &events).is_empty());
+}
+
+/// As TAO's null filter, alone and wherever another filter may stand.
+#[test]
+fn the_null_designator_passes_every_event() {
+    let events = [(17, 3), (17, 4), (18, 3), (0, 0), (1, 0)];
+    let null = || Filter::Null;
+    assert_eq!(passed(&Filter::any_of([Filter::event_type(20), null()]), &events), [0, 1, 2, 3, 4]);
+    let but_one = Filter::all_of([null(), Filter::not(Filter::event(17, 3))]);
+    assert_eq!(passed(&but_one, &events), [1, 2, 4]);
+    assert!(passed(&Filter::not(null()), &events).is_empty());
+    let masks = |then| Filter::Bitmask { type_mask: 1, source_mask: 1, then: Box::new(then) };
+    assert_eq!(passed(&masks(null()), &events), [0]);
+    // In a conjunction an event counts for the first member that it meets.
+    let then_any = Filter::each_of([Filter::event(17, 3), null()]);
+    assert_eq!(run(&then_any, &[(17, 3), (18, 3)]), [vec![0, 1]]);
+    assert_eq!(run(&then_any, &[(18, 3), (18, 4), (17, 3)]), [vec![0, 2]]);
+    let program = Program::new(&null());
+    assert_eq!(*program.interest(), Interest::All);
+    let published = |event_type, source| event(event_type, source).header;
+    assert!(program.can_match(&published(17, 3)) && program.can_match(&published(0, 0)));
+    // Nothing can match: no supplier of anything reaches it.
+    assert!(!Program::new(&Filter::not(null())).can_match(&published(17, 3)));
 }
 
 #[test]

@@ -8,6 +8,7 @@ const CONJUNCTION: i32 = event_type::CONJUNCTION_DESIGNATOR;
 const AND: i32 = event_type::LOGICAL_AND_DESIGNATOR;
 const NOT: i32 = event_type::NEGATION_DESIGNATOR;
 const BITMASK: i32 = event_type::BITMASK_DESIGNATOR;
+const NULL: i32 = event_type::NULL_DESIGNATOR;
 const MASKED: i32 = event_type::MASKED_TYPE_DESIGNATOR;
 
 /// Headers, how they are read, and where and why that fails.
@@ -33,7 +34,7 @@ fn read(headers: &[(i32, i32)], syntax: Syntax) -> Result<Filter, (usize, Filter
 fn basic_groups_last_until_the_end() {
     let read = |headers| read(headers, Syntax::Basic);
     assert_eq!(read(&[(17, 3)]), Ok(Filter::event(17, 3)));
-    assert_eq!(read(&[]), Ok(Filter::Null));
+    assert_eq!(read(&[]), Ok(Filter::NONE));
     let timeout = Filter::Timeout { kind: TimeoutKind::Interval, period: 1_000 };
     let wanted = Filter::any_of([Filter::event_type(17), Filter::not(Filter::source(3)), timeout]);
     let headers = [(DISJUNCTION, 0), (17, 0), (NOT, 0), (0, 3), (event_type::INTERVAL_TIMEOUT, 0)];
@@ -61,6 +62,19 @@ fn prefix_groups_count_their_members() {
     assert_eq!(read(&headers, Syntax::Auto), Ok(wanted));
     let flat = Filter::any_of([Filter::event_type(17), Filter::event_type(18)]);
     assert_eq!(read(&[(DISJUNCTION, 0), (17, 0), (18, 0)], Syntax::Auto), Ok(flat));
+}
+
+/// The lists of TAO's tests `Bitmask` and `Complex`: a bitmask of its own, and everything but one type and source.
+#[test]
+fn the_null_designator_stands_where_a_filter_may() {
+    for syntax in [Syntax::Basic, Syntax::Prefix, Syntax::Auto] {
+        let null = Box::new(Filter::Null);
+        let masks = Filter::Bitmask { type_mask: 6, source_mask: 5, then: null };
+        assert_eq!(read(&[(BITMASK, 0), (6, 5), (NULL, 0)], syntax), Ok(masks), "{syntax:?}");
+        let but_one = Filter::all_of([Filter::Null, Filter::not(Filter::event(20, 10))]);
+        let headers = [(AND, 2), (NULL, 0), (NOT, 0), (20, 10)];
+        assert_eq!(read(&headers, syntax), Ok(but_one), "{syntax:?}");
+    }
 }
 
 #[test]

@@ -7,11 +7,11 @@ use crate::rtec_event_channel_admin::Dependency;
 /// Reading of a list of dependencies as a tree (TAO: `-ECFiltering basic`, `prefix`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Syntax {
-    /// Prefix if the first dependency is a group with a count of members; else basic. TAO's factory of QoS writes no count
-    /// unless it is told one.
+    /// Prefix if the counts of all groups add up to the list; else basic, which ignores counts. A list that is whole in both
+    /// means the same in both. TAO's factory of QoS writes no count unless it is told one.
     #[default]
     Auto,
-    /// Conjunctions, disjunctions and logical ands last until the next one, or the end. They are not nested.
+    /// A conjunction, disjunction or logical and lasts until the end; its count is ignored. There is one at most.
     Basic,
     /// Groups have the number of their members as source; groups in groups.
     Prefix,
@@ -27,25 +27,23 @@ impl Filter {
         syntax: Syntax,
         limits: &FilterLimits,
     ) -> Result<Filter, FilterError> {
-        let Some(first) = dependencies.first() else {
+        if dependencies.is_empty() {
             return Ok(Filter::NONE);
-        };
+        }
         let found = dependencies.len();
         if found > limits.dependencies {
             let limit = limits.dependencies;
             let kind = FilterErrorKind::Dependencies { found, limit };
             return Err(FilterError { at: limit, kind });
         }
-        let counted = match syntax {
-            Syntax::Basic => false,
-            Syntax::Prefix => true,
-            Syntax::Auto => is_group(first) && first.event.header.source > 0,
-        };
-        let mut reader = Reader { list: dependencies, at: 0, counted, grouped: false };
-        let filter = reader.filter(limits.depth, limits)?;
-        match reader.at == found {
-            true => Ok(filter),
-            false => Err(reader.wrong(FilterErrorKind::Trails)),
+        let read = |counted| Reader::new(dependencies, counted).whole(limits);
+        match syntax {
+            Syntax::Basic => read(false).map_err(|wrong| wrong.0),
+            Syntax::Prefix => read(true).map_err(|wrong| wrong.0),
+            Syntax::Auto => read(true).or_else(|(why, has_counts)| {
+                // Of a list that is neither, the error is about the syntax in which it seems to be meant.
+                read(false).map_err(|wrong| if has_counts { why } else { wrong.0 })
+            }),
         }
     }
 }
@@ -57,9 +55,25 @@ struct Reader<'a> {
     counted: bool,
     /// Whether a group began, which in basic syntax no other may follow.
     grouped: bool,
+    /// Whether a group said how many members it has.
+    has_counts: bool,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(list: &'a [Dependency], counted: bool) -> Reader<'a> {
+        Reader { list, at: 0, counted, grouped: false, has_counts: false }
+    }
+
+    /// Reads the one filter that the list is. An error comes with whether a group before it has a count.
+    fn whole(mut self, limits: &FilterLimits) -> Result<Filter, (FilterError, bool)> {
+        let read = self.filter(limits.depth, limits);
+        let read = read.and_then(|filter| match self.at == self.list.len() {
+            true => Ok(filter),
+            false => Err(self.wrong(FilterErrorKind::Trails)),
+        });
+        read.map_err(|why| (why, self.has_counts))
+    }
+
     /// Reads one filter with `depth` levels of filters below it.
     fn filter(&mut self, depth: usize, limits: &FilterLimits) -> Result<Filter, FilterError> {
         if depth == 0 {
@@ -116,6 +130,7 @@ impl Reader<'_> {
         limits: &FilterLimits,
     ) -> Result<Vec<Filter>, FilterError> {
         let mut members = Vec::new();
+        self.has_counts |= count != 0;
         if self.counted {
             // Each member takes a dependency at least.
             let left = self.list.len() - self.at;

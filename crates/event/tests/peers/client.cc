@@ -136,8 +136,10 @@ int main(int argc, char** argv) {
         both.dependencies[2] = dependency(18, 0);
         ProxyPushSupplier_var pairs = consumers->obtain_push_supplier();
         raises("nil", [&] { pairs->connect_push_consumer(RtecEventComm::PushConsumer::_nil(), both); });
+        // A negation of nothing.
         ConsumerQOS wrong = both;
-        wrong.dependencies.length(2);
+        wrong.dependencies.length(1);
+        wrong.dependencies[0] = dependency(10, 0);
         raises("short", [&] { pairs->connect_push_consumer(pair_object, wrong); });
         raises("early", [&] { pairs->disconnect_push_supplier(); });
         pairs->connect_push_consumer(pair_object, both);

@@ -239,8 +239,11 @@ proptest! {
     fn a_filter_is_the_same_when_written_and_read(filter in filters()) {
         let written = filter.to_dependencies(7);
         let read = Filter::parse(&written, Syntax::Prefix, &FilterLimits::default());
-        prop_assert_eq!(read, Ok(filter));
+        prop_assert_eq!(&read, &Ok(filter));
         prop_assert!(written.iter().all(|one| one.rt_info == 7));
+        // What we write is told from basic syntax by itself.
+        let told = Filter::parse(&written, Syntax::Auto, &FilterLimits::default());
+        prop_assert_eq!(told.as_ref(), read.as_ref());
     }
 
     #[test]
@@ -254,6 +257,13 @@ proptest! {
             one.event.header.creation_time = period;
             one
         }).collect();
+        // Whole in both, it means the same in both.
+        let [basic, prefix, auto] = [Syntax::Basic, Syntax::Prefix, Syntax::Auto]
+            .map(|syntax| Filter::parse(&list, syntax, &FilterLimits::default()).ok());
+        if let (Some(basic), Some(prefix)) = (&basic, &prefix) {
+            prop_assert_eq!(basic, prefix);
+        }
+        prop_assert_eq!(auto, prefix.or(basic));
         for syntax in [Syntax::Basic, Syntax::Prefix, Syntax::Auto] {
             if let Ok(filter) = Filter::parse(&list, syntax, &FilterLimits::default()) {
                 let written = filter.to_dependencies(0);

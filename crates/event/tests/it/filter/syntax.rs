@@ -64,6 +64,55 @@ fn prefix_groups_count_their_members() {
     assert_eq!(read(&[(DISJUNCTION, 0), (17, 0), (18, 0)], Syntax::Auto), Ok(flat));
 }
 
+/// Wherever the first group stands, and whatever is in it.
+#[test]
+fn the_whole_list_tells_its_syntax() {
+    let group = || {
+        Filter::all_of([
+            Filter::any_of([Filter::event_type(17), Filter::event_type(18)]),
+            Filter::source(3),
+        ])
+    };
+    let headers = [(AND, 2), (DISJUNCTION, 2), (17, 0), (18, 0), (0, 3)];
+    let behind = |start: &[(i32, i32)]| read(&[start, &headers].concat(), Syntax::Auto);
+    assert_eq!(behind(&[]), Ok(group()));
+    assert_eq!(behind(&[(NOT, 0)]), Ok(Filter::not(group())));
+    assert_eq!(behind(&[(NOT, 0), (NOT, 0)]), Err((4, FilterErrorKind::Depth(4))));
+    let masked = |then| Filter::Bitmask { type_mask: 6, source_mask: 5, then: Box::new(then) };
+    assert_eq!(behind(&[(BITMASK, 0), (6, 5)]), Ok(masked(group())));
+    // Masks and values may look like groups; they are none.
+    let values = Filter::MaskedType {
+        type_mask: AND,
+        source_mask: 1,
+        type_value: CONJUNCTION,
+        source_value: 2,
+    };
+    let odd = [(DISJUNCTION, 0), (MASKED, 0), (AND, 1), (CONJUNCTION, 2), (17, 0)];
+    let read = |headers| read(headers, Syntax::Auto);
+    assert_eq!(read(&odd), Ok(Filter::any_of([values, Filter::event_type(17)])));
+    // A group among counted ones may be empty.
+    let empty = Filter::each_of([Filter::all_of([]), Filter::event_type(17)]);
+    assert_eq!(read(&[(CONJUNCTION, 2), (AND, 0), (17, 0)]), Ok(empty));
+}
+
+/// TAO's basic syntax does not look at counts: a list whose counts do not add up is read so.
+#[test]
+fn counts_that_do_not_add_up_are_ignored_as_in_basic_syntax() {
+    let both = Filter::any_of([Filter::event_type(16), Filter::event_type(17)]);
+    let one = Filter::any_of([Filter::event_type(16)]);
+    for syntax in [Syntax::Auto, Syntax::Basic] {
+        assert_eq!(read(&[(DISJUNCTION, 1), (16, 0), (17, 0)], syntax), Ok(both.clone()));
+        assert_eq!(read(&[(DISJUNCTION, 2), (16, 0)], syntax), Ok(one.clone()));
+        let not = Filter::not(both.clone());
+        assert_eq!(read(&[(NOT, 0), (DISJUNCTION, 9), (16, 0), (17, 0)], syntax), Ok(not));
+    }
+    // Groups in groups have to count: nothing else says where the inner one ends.
+    let nested = [(AND, 2), (DISJUNCTION, 2), (16, 0)];
+    assert_eq!(read(&nested, Syntax::Auto), Err((1, FilterErrorKind::Members(2))));
+    let nested = [(AND, 0), (DISJUNCTION, 0), (16, 0)];
+    assert_eq!(read(&nested, Syntax::Auto), Err((1, FilterErrorKind::Trails)));
+}
+
 /// The lists of TAO's tests `Bitmask` and `Complex`: a bitmask of its own, and everything but one type and source.
 #[test]
 fn the_null_designator_stands_where_a_filter_may() {

@@ -603,7 +603,7 @@ fn wrong_options_are_told_with_their_place() {
 #[test]
 fn a_gateway_passes_events_on_as_their_ttl_allows() {
     let (north, south) = (Server::start(&[]), Server::start(&[]));
-    let mut consumer = south.consumer(&["sub", "type==17"], "connected");
+    let mut consumer = south.consumer(&["sub", "type==17", "--count", "1"], "connected");
     let args = ["gateway", "--from", north.url(), "--to", south.url(), "--format", "json"];
     let mut gateway = Process::spawn(oxorb(&args));
     gateway.wait_for_line("connected", LIMIT);
@@ -614,6 +614,23 @@ fn a_gateway_passes_events_on_as_their_ttl_allows() {
     push("3", "2");
     let passed = next(&mut consumer);
     assert_eq!((&passed["value"], &passed["ttl"]), (&json!(2), &json!(2)));
+    // The last consumer leaves and both channels are alive: the gateway is idle, it has lost nothing.
+    consumer.wait_success(LIMIT);
+    let told = gateway.wait_for_any(&["idle", "lost"], LIMIT);
+    assert_eq!(serde_json::from_str::<Value>(&told).unwrap(), json!({"event": "idle"}));
+    let _consumer = south.consumer(&["sub", "type==17"], "connected");
+    gateway.wait_for_line("connected", LIMIT);
+}
+
+/// However the channel is named.
+#[test]
+fn a_gateway_to_the_channel_that_it_comes_from_is_refused() {
+    let server = Server::start(&[]);
+    let ior = server.said["channels"][0]["ior"].as_str().unwrap();
+    for to in [server.url(), ior] {
+        let why = bad(&["gateway", "--from", server.url(), "--to", to]);
+        assert!(why.contains("the same channel") && why.contains("name two channels"), "{why}");
+    }
 }
 
 /// North's events as datagrams, which another gateway hears for south.

@@ -61,6 +61,26 @@ pub struct IiopStatistics {
     pub lost: u64,
     /// Whether it is connected, and so passes events on at present.
     pub is_connected: bool,
+    /// What it found when it last looked after its channels.
+    pub state: GatewayState,
+}
+
+/// What an [`IiopGateway`] found at its channels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum GatewayState {
+    /// It has not looked yet.
+    #[default]
+    Starting,
+    /// It observes the channel that events go to, whose consumers ask for nothing: it is not connected to the other channel.
+    Idle,
+    /// It is connected to both channels.
+    Connected,
+    /// One of the channels does not answer or takes no gateway. It tries again after each [`period`](IiopOptions::period).
+    Unreachable,
+    /// Both references lead to one channel, as that channel's own answers show. It passes nothing on, and looks again after each
+    /// [`period`](IiopOptions::period).
+    SameChannel,
 }
 
 /// Gateway that passes on to one channel what its consumers ask for of another, as TAO's `EC_Gateway_IIOP`. Either may be of
@@ -97,6 +117,8 @@ struct State {
     stopped: bool,
     /// A channel said that it is over.
     over: bool,
+    /// What was found last.
+    found: GatewayState,
     links: Option<Arc<Links>>,
 }
 
@@ -123,13 +145,17 @@ impl IiopGateway {
     /// Returns before it is connected: neither channel has to be there yet.
     ///
     /// # Errors
-    /// [`GatewayError::Poa`], [`GatewayError::Thread`].
+    /// [`GatewayError::SameChannel`] for references that are equivalent; others to one channel are found out when it answers
+    /// ([`GatewayState::SameChannel`]). [`GatewayError::Poa`], [`GatewayError::Thread`].
     pub fn start(
         orb: &Orb,
         from: &EventChannelRef,
         to: &EventChannelRef,
         options: IiopOptions,
     ) -> Result<Self, GatewayError> {
+        if from.reference().is_equivalent(to.reference()) {
+            return Err(GatewayError::SameChannel);
+        }
         let poa = orb.root_poa();
         // A servant is one object only.
         let servants = [Arc::<Servant>::default(), Arc::default()];
@@ -172,13 +198,18 @@ impl IiopGateway {
     /// Returns what was passed on so far.
     pub fn statistics(&self) -> IiopStatistics {
         let counts = &self.inner.counts;
+        let (is_connected, state) = {
+            let state = self.inner.lock();
+            (state.links.is_some(), state.found)
+        };
         IiopStatistics {
             events: counts.events.load(Relaxed),
             ended: counts.ended.load(Relaxed),
             failed: counts.failed.load(Relaxed),
             connected: counts.connected.load(Relaxed),
             lost: counts.lost.load(Relaxed),
-            is_connected: self.inner.lock().links.is_some(),
+            is_connected,
+            state,
         }
     }
 }
@@ -212,8 +243,9 @@ impl Inner {
     fn run(&self) {
         let mut watch = None;
         loop {
-            self.attend(&mut watch);
-            let state = self.lock();
+            let found = self.attend(&mut watch);
+            let mut state = self.lock();
+            state.found = found;
             let idle = |state: &mut State| !(state.stopped || state.is_new || state.over);
             let (state, _) = self.changed.wait_timeout_while(state, self.options.period, idle);
             let stopped = state.stopped;
@@ -228,8 +260,8 @@ impl Inner {
         }
     }
 
-    /// Looks after both channels once.
-    fn attend(&self, watch: &mut Option<Watch>) {
+    /// Looks after both channels once, and says what it found.
+    fn attend(&self, watch: &mut Option<Watch>) -> GatewayState {
         self.lock().over = false;
         if watch.as_ref().is_some_and(|watch| !exists(watch.presence.reference())) {
             self.lose();
@@ -239,6 +271,10 @@ impl Inner {
             }
         }
         if watch.is_none() {
+            // At once, also where nobody asks for anything yet.
+            if self.is_one_channel() {
+                return GatewayState::SameChannel;
+            }
             *watch = self.observe().ok();
         }
         let links = self.lock().links.clone();
@@ -251,24 +287,47 @@ impl Inner {
             state.is_new = false;
             (state.wanted.clone(), due)
         };
-        if watch.is_none() || !due {
-            return;
+        if watch.is_none() {
+            return GatewayState::Unreachable;
+        }
+        if !due {
+            return GatewayState::Connected;
         }
         self.disconnect();
         if wanted.is_empty() {
-            return;
+            return GatewayState::Idle;
+        }
+        // Where events come from may not have answered before.
+        if self.is_one_channel() {
+            return GatewayState::SameChannel;
         }
         let Ok(links) = Links::connect(&self.from, &self.to, &self.gate, &wanted, &self.options)
         else {
-            return;
+            return GatewayState::Unreachable;
         };
         // Where pushes find it before the first comes.
         let links = Arc::new(links);
         self.lock().links = Some(Arc::clone(&links));
         match links.open(&self.gate, &wanted) {
-            Ok(()) => drop(self.counts.connected.fetch_add(1, Relaxed)),
-            Err(_) => self.disconnect(),
+            Ok(()) => {
+                self.counts.connected.fetch_add(1, Relaxed);
+                GatewayState::Connected
+            }
+            Err(_) => {
+                self.disconnect();
+                GatewayState::Unreachable
+            }
         }
+    }
+
+    /// Whether both references lead to one channel, however they name it: it answers with the same admin. A gateway works with
+    /// what these answers say, so two channels that give one admin would be one for it, too.
+    fn is_one_channel(&self) -> bool {
+        let admin = |channel: &EventChannelRef| channel.for_suppliers().ok().flatten();
+        let (Some(to), Some(from)) = (admin(&self.to), admin(&self.from)) else {
+            return false;
+        };
+        to.reference().is_equivalent(from.reference())
     }
 
     fn observe(&self) -> Result<Watch, SystemException> {

@@ -30,7 +30,7 @@ pub use addresses::AskedAddresses;
 pub use destination::{DestinationError, Destinations};
 pub use error::GatewayError;
 pub use groups::{GroupOptions, GroupReceiver, GroupStatistics};
-pub use iiop::{IiopGateway, IiopOptions, IiopStatistics};
+pub use iiop::{GatewayState, IiopGateway, IiopOptions, IiopStatistics};
 pub use interface::{Interface, InterfaceError};
 pub use receiver::{ReceiverOptions, ReceiverStatistics, UdpReceiver};
 pub use sender::{SenderOptions, SenderStatistics, UdpSender};

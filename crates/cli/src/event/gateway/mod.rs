@@ -5,7 +5,7 @@ mod udp;
 use std::time::Duration;
 
 use oxorb::Orb;
-use oxorb_event::gateway::{IiopGateway, IiopOptions, IiopStatistics};
+use oxorb_event::gateway::{GatewayError, GatewayState, IiopGateway, IiopOptions, IiopStatistics};
 use oxorb_event::in_order;
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use serde_json::json;
@@ -21,7 +21,8 @@ use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = manual!("What the consumers of the one channel ask for is asked of the other, and passed on as often as the ttl of \
-    an event allows. Either channel may be of any ORB; a channel that is lost is looked for until it is back. Two gateways \
+    an event allows. Either channel may be of any ORB; a channel that is lost is looked for until it is back. While no \
+    consumer asks for anything it is idle. Both being one channel is an error. Two gateways \
     in opposite directions join two channels. Both channels call the gateway, so that it needs an address that they reach: \
     --host.\n\nExample:\n  \
     oxorb event gateway --from corbaloc::north:2811/EventService --to corbaloc::south:2811/EventService --host 10.0.0.7")
@@ -46,7 +47,7 @@ pub(crate) struct Args {
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// Output format; JSON is one line for each change of the connection, and one at the end
+    /// Output format; JSON is one line for each change of the connection (connected, idle, lost, waiting), and one at the end
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -83,12 +84,15 @@ pub(super) fn run(args: &Args) -> Done {
     let (from, to) = (find(from)?, find(to)?);
     let gateway = IiopGateway::start(&orb, &from, &to, options).map_err(because)?;
     let end = end_of_process()?;
-    let mut connected = false;
+    let mut before = GatewayState::Starting;
     loop {
-        let seen = gateway.statistics();
-        if seen.is_connected != connected {
-            connected = seen.is_connected;
-            told(args.format, connected)?;
+        let now = gateway.statistics().state;
+        if now == GatewayState::SameChannel {
+            return Err(because(GatewayError::SameChannel));
+        }
+        if now != before {
+            told(args, before, now)?;
+            before = now;
         }
         if end.recv_timeout(LOOK) == Err(std::sync::mpsc::RecvTimeoutError::Disconnected) {
             break;
@@ -100,13 +104,27 @@ pub(super) fn run(args: &Args) -> Done {
     summary(args.format, &passed)
 }
 
-fn told(format: Format, connected: bool) -> Done {
-    let what = if connected { "connected" } else { "lost" };
-    match format {
-        Format::Json => print_line(&json!({ "event": what })),
-        Format::Text if connected => print("connected\n"),
-        Format::Text => {
-            anstream::eprintln!("{BAD}lost{BAD:#}: one of the channels does not answer");
+/// Says what the gateway found at its channels that is another state than before.
+fn told(args: &Args, before: GatewayState, now: GatewayState) -> Done {
+    let was_there = matches!(before, GatewayState::Connected | GatewayState::Idle);
+    let what = match now {
+        GatewayState::Connected => "connected",
+        GatewayState::Idle => "idle",
+        _ if was_there => "lost",
+        _ => "waiting",
+    };
+    if args.format == Format::Json {
+        return print_line(&json!({ "event": what }));
+    }
+    match now {
+        GatewayState::Connected => print("connected\n"),
+        GatewayState::Idle => print("idle: no consumer asks the channel for events\n"),
+        _ => {
+            anstream::eprintln!(
+                "{BAD}{what}{BAD:#}: one of the channels does not answer, or takes no gateway; \
+                 it is tried again each {} s (--period)",
+                args.period
+            );
             Ok(())
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use oxorb::Orb;
-use oxorb_event::gateway::{IiopGateway, IiopOptions};
+use oxorb::{Interface as _, Orb};
+use oxorb_event::gateway::{GatewayError, GatewayState, IiopGateway, IiopOptions};
 use oxorb_event::rtec_event_channel_admin::{ConsumerQos, EventChannelRef, Observer, SupplierQos};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, Limits, Served, publishes};
 
@@ -30,7 +30,7 @@ impl Host {
     }
 
     fn url(&self) -> String {
-        let ior = oxorb::Interface::reference(self.served.reference()).ior();
+        let ior = self.served.reference().reference().ior();
         let profile = ior.iiop_profiles().next().expect("it listens");
         format!("corbaloc::{}/EventService", profile.endpoints()[0])
     }
@@ -84,6 +84,7 @@ fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
         until_it_passes(&from, &other, 18);
         let connected = gateway.statistics().connected;
         assert!(connected >= 2);
+        assert_eq!(gateway.statistics().state, GatewayState::Connected);
 
         let start = record.count();
         let events = (0..50).map(|at| event(17, 1, 2, &[at]));
@@ -95,7 +96,9 @@ fn a_gateway_passes_on_what_is_asked_for_and_follows_changes() {
         assert!(tail.iter().filter(|one| one.3.len() == 1).all(|one| one.2 == 1));
 
         drop((first, second));
-        until("nobody asks any more", || !gateway.statistics().is_connected);
+        until("nobody asks any more", || gateway.statistics().state == GatewayState::Idle);
+        let idle = gateway.statistics();
+        assert_eq!((idle.is_connected, idle.lost), (false, 0));
         until("its consumer is gone", || from.channel.statistics().consumers.is_empty());
         drop(gateway);
     }
@@ -128,6 +131,33 @@ fn events_in_a_circle_of_gateways_end() {
     orb.shutdown(true).unwrap();
 }
 
+/// By one reference twice, or by two references that differ.
+#[test]
+fn a_gateway_from_a_channel_to_itself_is_refused() {
+    let (host, orb) = (Host::new(0), gateway_orb());
+    let by_name: EventChannelRef = orb.resolve(&host.url()).unwrap();
+    let refused = IiopGateway::start(&orb, &by_name, &by_name, quick()).unwrap_err();
+    assert!(matches!(refused, GatewayError::SameChannel), "{refused}");
+
+    let by_key: EventChannelRef = orb.resolve(&host.served.reference().to_ior()).unwrap();
+    assert!(!by_key.reference().is_equivalent(by_name.reference()));
+    let found = |gateway: &IiopGateway| {
+        until("it is found out", || gateway.statistics().state == GatewayState::SameChannel);
+    };
+    // Also before anybody asks for events.
+    let gateway = IiopGateway::start(&orb, &by_key, &by_name, quick()).unwrap();
+    found(&gateway);
+    drop(gateway);
+    let (record, _consumer) = Record::consumer(&host.channel, &Filter::ALL);
+    let gateway = IiopGateway::start(&orb, &by_name, &by_key, quick()).unwrap();
+    found(&gateway);
+    host.push(&[event(17, 1, 5, b"once")]);
+    assert_eq!((record.count(), gateway.statistics().connected), (1, 0));
+    assert!(host.channel.statistics().suppliers.is_empty());
+    drop(gateway);
+    orb.shutdown(true).unwrap();
+}
+
 #[test]
 fn a_gateway_connects_again_after_either_channel_was_gone() {
     let (mut from, mut to, orb) = (Host::new(0), Host::new(0), gateway_orb());
@@ -139,7 +169,10 @@ fn a_gateway_connects_again_after_either_channel_was_gone() {
 
     let at = port(&from);
     drop(from);
-    until("the loss of the source is seen", || gateway.statistics().lost == 1);
+    until("the loss of the source is seen", || {
+        let seen = gateway.statistics();
+        (seen.lost, seen.state) == (1, GatewayState::Unreachable)
+    });
     from = Host::new(at);
     let (before, start) = (record.count(), record.all().len());
     assert_eq!(before, start);

@@ -66,13 +66,20 @@ pub(crate) struct Access<'a> {
     orb: &'a Orb,
     /// Whether clients may not change what it keeps.
     read_only: bool,
+    /// Whether its command has `--read-only`.
+    has_read_only: bool,
     /// Servers that it calls; `None` where it calls none by its nature.
     federation: Option<String>,
 }
 
 impl<'a> Access<'a> {
     pub(crate) fn of(orb: &'a Orb, read_only: bool) -> Access<'a> {
-        Access { orb, read_only, federation: None }
+        Access { orb, read_only, has_read_only: true, federation: None }
+    }
+
+    /// Returns the access to a service that has to be changed to be used, so that its command has no `--read-only`.
+    pub(crate) fn open(orb: &'a Orb) -> Access<'a> {
+        Access { has_read_only: false, ..Access::of(orb, false) }
     }
 
     /// Adds the servers to which names are followed.
@@ -109,9 +116,10 @@ impl<'a> Access<'a> {
         print(format_args!("  connections: {from}; at {}\n", self.endpoints().join(" ")))?;
         print(format_args!(
             "  changes: {}\n",
-            match self.read_only {
-                true => "none",
-                false => "by whoever connects (--read-only refuses them)",
+            match (self.read_only, self.has_read_only) {
+                (true, _) => "none",
+                (false, true) => "by whoever connects (--read-only refuses them)",
+                (false, false) => "by whoever connects",
             }
         ))?;
         match self.federation.as_deref() {

@@ -281,7 +281,7 @@ fn bind(orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Done
 }
 
 fn ready(args: &Args, orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Done {
-    let access = Access::of(orb, false);
+    let access = Access::open(orb);
     match args.format {
         Format::Text => {
             for (name, served) in served {

@@ -1,10 +1,11 @@
 //! Addresses and access rules of a service: `--host` and `--listen`, and the summary at the start.
 
+use oxorb::transport::Endpoint;
 use oxorb::{Builder, Ior, Orb, Ref};
 use oxorb_naming::Federation;
 use serde_json::{Value, json};
 
-use crate::output::{Done, print};
+use crate::output::{Done, Failed, print};
 
 /// Options of the address to listen on, beside `--port`.
 #[derive(clap::Args)]
@@ -33,6 +34,98 @@ impl Listening {
             true => format!("iiop://[{}]:{port}", self.host),
             false => format!("iiop://{}:{port}", self.host),
         }
+    }
+}
+
+/// Options of the address of a manager of deployment. Whoever calls one starts programs as its user, so it listens for that
+/// user alone unless it is told otherwise.
+#[derive(clap::Args)]
+pub(crate) struct ManagerListening {
+    /// Port to listen on over TCP; the reference outlives the process if it is always the same. 0: the system chooses.
+    /// Unless --port, --host or --listen is given, it listens on a UNIX socket that this user alone reaches
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Address to listen at over TCP: 127.0.0.1, which every user of this machine reaches, unless given. 0.0.0.0 or [::]: all
+    /// addresses of one kind
+    #[arg(long, value_name = "HOST")]
+    host: Option<String>,
+    /// Endpoint to listen on instead, as iiop://HOST:PORT, or of another protocol; several may be given. Without HOST: all
+    /// addresses
+    #[arg(long, value_name = "ENDPOINT", conflicts_with_all = ["port", "host"])]
+    listen: Vec<String>,
+}
+
+impl ManagerListening {
+    /// Lets an ORB listen: on the socket of this name, or over TCP at `port` where an address alone is given.
+    ///
+    /// # Errors
+    /// No place for a socket that this user alone reaches.
+    pub(crate) fn at(&self, builder: Builder, port: u16, socket: &str) -> Result<Builder, Failed> {
+        if self.listen.is_empty() && self.port.is_none() && self.host.is_none() {
+            return Ok(builder.listen(&crate::own::endpoint(socket)?));
+        }
+        let host = self.host.clone().unwrap_or_else(|| "127.0.0.1".to_owned());
+        let tcp = Listening { host, listen: self.listen.clone() };
+        Ok(tcp.at(builder, self.port.unwrap_or(port)))
+    }
+}
+
+/// Those who can connect to an ORB, its access rules aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Callers {
+    /// The user of the process, and root.
+    User,
+    /// Every user of this machine.
+    Machine,
+    /// Other machines, too.
+    Network,
+}
+
+impl Callers {
+    /// Returns those who can connect to the endpoints of an ORB.
+    pub(crate) fn of(orb: &Orb) -> Callers {
+        let options = orb.options();
+        let of_one = |endpoint: &Endpoint| {
+            let is_own = endpoint.protocol == "uiop"
+                && endpoint.option("mode").is_some_and(|mode| mode.ends_with("00"));
+            let protocol = options.protocols.named(&endpoint.protocol);
+            let is_local = protocol.is_some_and(|it| it.transport().is_local(endpoint));
+            match (is_own, is_local) {
+                (true, _) => Callers::User,
+                (false, true) => Callers::Machine,
+                (false, false) => Callers::Network,
+            }
+        };
+        options.listen.iter().map(of_one).max().unwrap_or(Callers::Network)
+    }
+
+    /// Returns a word for programs.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Callers::User => "user",
+            Callers::Machine => "machine",
+            Callers::Network => "network",
+        }
+    }
+
+    /// Returns what it means that they can connect to a manager of `orb`, where that is others than its user: `may` is what
+    /// whoever calls it can do.
+    pub(crate) fn warning(self, orb: &Orb, may: &str) -> Option<String> {
+        let who = match self {
+            Callers::User => return None,
+            Callers::Machine => "every user of this machine",
+            Callers::Network => "whoever reaches this machine",
+        };
+        let rules = &orb.options().access;
+        let rules = match rules.is_open() {
+            true => "-ORBAccess says who may connect".to_owned(),
+            false => format!("-ORBAccess lets in: {rules}"),
+        };
+        let endpoints = orb.options().listen.iter().map(ToString::to_string);
+        let endpoints = endpoints.collect::<Vec<_>>().join(" ");
+        Some(format!(
+            "{who} can connect to {endpoints} and {may}; nobody is asked who he is. {rules}"
+        ))
     }
 }
 

@@ -16,6 +16,7 @@ mod ior;
 mod listening;
 mod name;
 mod node;
+mod own;
 mod ping;
 mod reach;
 mod sched;

@@ -11,7 +11,7 @@ use oxorb_naming::Names;
 use oxorb_naming::cos_naming::NameComponent;
 use serde_json::json;
 
-use crate::listening::{Listening, urls};
+use crate::listening::{Callers, ManagerListening, urls};
 use crate::orb::{heed_signals, with_args};
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
@@ -20,12 +20,13 @@ use crate::output::{Done, Failed, Format, because, print, print_line};
 pub(crate) enum Command {
     /// Manage a node: start, watch and end the processes of plans there
     #[command(
-        after_help = "It answers at corbaloc::HOST:PORT/NAME.NodeManager, as DAnCE's does. Its processes end with it, also by kill -9.\n\
-        Whoever reaches it can start the executables below --artifacts as this user, with any arguments: let it listen where only\n\
-        execution managers come (-ORBAccess). Its processes listen where it does, and get its -ORBAccess. docs/deployment.md says more.\n\nExamples:\n  \
-        oxorb node serve --name cockpit --artifacts /opt/display --port 2811\n  \
-        oxorb node serve --name radar --host 10.0.0.8 --port 2811 -ORBAccess 'allow 10.0.0.0/8'\n  \
-        oxorb node serve --name radar --bind -ORBInitRef NameService=corbaloc::host:2809/NameService"
+        after_help = "Whoever calls it starts the executables below --artifacts as this user. So it listens on a socket that this user alone\n\
+        reaches, and over TCP only if told to: at corbaloc::HOST:PORT/NAME.NodeManager, as DAnCE's does, where -ORBAccess should let\n\
+        in execution managers alone. Files that other users may change are not started. Its processes listen where it does, get its\n\
+        -ORBAccess, and end with it, also by kill -9. docs/deployment.md says more.\n\nExamples:\n  \
+        oxorb node serve --name cockpit --artifacts /opt/display\n  \
+        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --port 2811 -ORBAccess 'allow 10.0.0.0/8'\n  \
+        oxorb node serve --name radar --artifacts /opt/display --host 10.0.0.8 --bind -ORBInitRef NameService=corbaloc::host:2809/NameService"
     )]
     Serve(Args),
 }
@@ -36,11 +37,8 @@ pub(crate) struct Args {
     /// Name of the node in plans
     #[arg(long, value_name = "NODE")]
     name: String,
-    /// Port to listen on; the reference outlives the process if it is always the same. 0: the system chooses
-    #[arg(long, default_value_t = 0)]
-    port: u16,
     #[command(flatten)]
-    listening: Listening,
+    listening: ManagerListening,
     /// Write the reference to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
@@ -60,9 +58,10 @@ pub(crate) struct Args {
 /// Options for starting and ending processes.
 #[derive(clap::Args)]
 pub(crate) struct Starting {
-    /// Folder of executables that plans may name; relative locations begin there
-    #[arg(long, value_name = "DIR", default_value = ".")]
-    artifacts: PathBuf,
+    /// Folder of executables that plans may name; relative locations begin there. Neither it nor what is in it may be changed
+    /// by other users
+    #[arg(long, value_name = "DIR")]
+    artifacts: Option<PathBuf>,
     /// Let plans name any executable that this user may run
     #[arg(long)]
     any_artifact: bool,
@@ -85,12 +84,28 @@ pub(crate) struct Starting {
 }
 
 impl Starting {
-    /// Returns the settings of node managers of an ORB, whose processes listen where it does and admit whom it admits.
-    pub(crate) fn settings(&self, orb: &Orb) -> NodeSettings {
-        let artifacts = match self.any_artifact {
-            true => Artifacts::Anywhere(self.artifacts.clone()),
-            false => Artifacts::Below(self.artifacts.clone()),
+    /// Returns the executables that plans may name. `usual` is the folder where none is given.
+    ///
+    /// # Errors
+    /// None is given and there is no usual one; a folder that is not there, or that others may change.
+    pub(crate) fn executables(&self, usual: Option<&str>) -> Result<Artifacts, Failed> {
+        let folder = self.artifacts.clone().or_else(|| usual.map(PathBuf::from));
+        let artifacts = match (self.any_artifact, folder) {
+            (true, folder) => Artifacts::Anywhere(folder.unwrap_or_else(|| ".".into())),
+            (false, Some(folder)) => Artifacts::Below(folder),
+            (false, None) => {
+                return Err(because(
+                    "which executables may plans start as this user? Say the folder that they are in with --artifacts DIR; \
+                     --any-artifact lets plans name every file that this user may execute",
+                ));
+            }
         };
+        artifacts.check().map_err(because)?;
+        Ok(artifacts)
+    }
+
+    /// Returns the settings of node managers of an ORB, whose processes listen where it does and admit whom it admits.
+    pub(crate) fn settings(&self, orb: &Orb, artifacts: Artifacts) -> NodeSettings {
         let mut arguments = inherited(orb.options(), crate::orb::args());
         arguments.extend(self.process_arg.iter().cloned());
         let own = std::env::current_exe().ok();
@@ -128,23 +143,30 @@ const PROTECTING: [&str; 14] = [
     "StallTimeout",
 ];
 
-/// Returns the arguments that processes have of their manager's ORB: its addresses, with ports that the system chooses, its
-/// access rules, and limits among its own arguments.
+/// Returns the arguments that processes have of their manager's ORB: its addresses, with ports that the system chooses and
+/// temporary sockets, its access rules, and limits among its own arguments.
 fn inherited(options: &Options, own: &[String]) -> Vec<String> {
     let mut endpoints: Vec<String> = Vec::new();
-    for endpoint in options.listen.iter().filter(|at| at.protocol == "iiop") {
+    for endpoint in &options.listen {
         let mut endpoint = endpoint.clone();
-        let host = endpoint.place.rsplit_once(':').map(|(host, _)| host);
-        endpoint.place = format!("{}:0", host.unwrap_or(&endpoint.place));
-        endpoint.options.retain(|(name, _)| *name != "portspan");
+        match &*endpoint.protocol {
+            "iiop" => {
+                let host = endpoint.place.rsplit_once(':').map(|(host, _)| host);
+                endpoint.place = format!("{}:0", host.unwrap_or(&endpoint.place));
+                endpoint.options.retain(|(name, _)| *name != "portspan");
+            }
+            // An abstract name has no rights that would hold for the file in its place.
+            "uiop" if !endpoint.place.starts_with('@') => endpoint.place.clear(),
+            _ => continue,
+        }
         let endpoint = endpoint.to_string();
         if !endpoints.contains(&endpoint) {
             endpoints.push(endpoint);
         }
     }
     if endpoints.is_empty() {
-        // Places of other protocols, such as paths, are for one process; without any the process would listen everywhere.
-        endpoints.push("iiop://127.0.0.1:0".to_owned());
+        // Places of other protocols are for one process; without any the process would listen everywhere.
+        endpoints.push("uiop://|mode=0600".to_owned());
     }
     let mut arguments = vec![format!("-ORBListenEndpoints={}", endpoints.join(";"))];
     if !options.access.is_open() {
@@ -176,9 +198,14 @@ pub(crate) fn run(command: Command) -> Done {
 
 /// Serves until the process is ended, and ends what it has started.
 fn serve(args: &Args) -> Done {
-    let builder = args.listening.at(Orb::builder(), args.port);
+    let artifacts = args.starting.executables(None)?;
+    let key = format!("{}{NODE_MANAGER}", args.name);
+    let builder = args.listening.at(Orb::builder(), 0, &key)?;
     let orb = with_args(builder).build()?;
-    let settings = NodeSettings { max_plans: args.max_plans, ..args.starting.settings(&orb) };
+    let callers = Callers::of(&orb);
+    let may = format!("start {} as the user of this process", shown(&artifacts));
+    let settings =
+        NodeSettings { max_plans: args.max_plans, ..args.starting.settings(&orb, artifacts) };
     let format = args.format;
     let observe = move |event: &Event| incident(format, event);
     let node = NodeManager::start_observed(orb.root_poa(), &args.name, settings, observe)?;
@@ -191,7 +218,6 @@ fn serve(args: &Args) -> Done {
     });
     heed_signals(&orb)?;
     let reference = node.reference();
-    let key = format!("{}{NODE_MANAGER}", args.name);
     if args.bind {
         bind(&orb, &args.name, reference)?;
     }
@@ -209,10 +235,23 @@ fn serve(args: &Args) -> Done {
             "corbaloc": urls,
             "ior": ior,
             "bound": args.bind.then_some(&key),
+            "callers": callers.word(),
         }))?,
+    }
+    if let Some(warning) = callers.warning(&orb, &may) {
+        crate::output::warning(&warning);
     }
     orb.run();
     Ok(())
+}
+
+/// Returns the executables that plans may name, for people.
+pub(crate) fn shown(artifacts: &Artifacts) -> String {
+    match artifacts {
+        Artifacts::Refused => "nothing".to_owned(),
+        Artifacts::Below(folder) => format!("what is below {}", folder.display()),
+        Artifacts::Anywhere(_) => "any program".to_owned(),
+    }
 }
 
 /// Prints an incident: on standard error, or as JSON.
@@ -251,9 +290,8 @@ mod tests {
     /// Returns the arguments that processes inherit of a manager with these.
     fn inherited(own: &[&str]) -> Vec<String> {
         let own: Vec<String> = own.iter().map(|&one| one.to_owned()).collect();
-        let mut options = Options::default();
-        assert!(options.take_args(own.clone()).unwrap().is_empty());
-        super::inherited(&options, &own)
+        let orb = Orb::builder().args(own.clone()).listen_late().build().unwrap();
+        super::inherited(orb.options(), &own)
     }
 
     #[test]
@@ -269,8 +307,13 @@ mod tests {
             endpoints("iiop://10.0.0.8:2811/allow=10.0.0.0/8"),
             expected("iiop://10.0.0.8:0/allow=10.0.0.0/8")
         );
-        // A manager without TCP does not make its processes listen on all interfaces.
-        assert_eq!(inherited(&[]), [expected("iiop://127.0.0.1:0")]);
+        // Whoever cannot reach a manager does not reach its processes.
+        assert_eq!(inherited(&[]), [expected("uiop://|mode=0600")]);
+        assert_eq!(
+            endpoints("uiop:///run/n|mode=0660&allow=gid:7"),
+            expected("uiop://|mode=0660&allow=gid:7")
+        );
+        assert_eq!(endpoints("uiop://@n|allow=uid:7"), expected("uiop://|mode=0600"));
     }
 
     #[test]

@@ -59,6 +59,11 @@ pub fn error(why: &str) {
     }
 }
 
+/// Prints a warning to standard error.
+pub fn warning(what: &str) {
+    anstream::eprintln!("{STRONG}warning{STRONG:#}: {}", Printable(what));
+}
+
 /// Prints to standard output; colours vanish when that is no terminal.
 ///
 /// # Errors

@@ -12,12 +12,12 @@ use oxorb::deployment::{
 use oxorb::{Interface as _, Orb, ThreadPurpose};
 use serde_json::json;
 
-use crate::listening::{Listening, urls};
+use crate::listening::{Callers, ManagerListening, urls};
 use crate::orb::{heed_signals, with_args};
 use crate::output::{Done, Failed, Format, because, print, print_line};
 
-/// Port of execution managers that are not told another one.
-pub(super) const PORT: u16 = 2810;
+/// Port of execution managers that listen over TCP and are not told another one.
+const PORT: u16 = 2810;
 
 /// Arguments of `oxorb deploy serve`.
 #[derive(clap::Args)]
@@ -34,11 +34,8 @@ pub(crate) struct Args {
 /// Address and limits of an execution manager.
 #[derive(clap::Args)]
 pub(super) struct Serving {
-    /// Port to listen on; 0: the system chooses
-    #[arg(long, default_value_t = PORT)]
-    port: u16,
     #[command(flatten)]
-    pub(super) listening: Listening,
+    pub(super) listening: ManagerListening,
     /// Write the reference of the execution manager to FILE, too
     #[arg(long, value_name = "FILE")]
     ior_file: Option<PathBuf>,
@@ -111,7 +108,7 @@ impl Nodes {
 
 impl Serving {
     pub(super) fn orb(&self) -> Result<Orb, Failed> {
-        let builder = self.listening.at(Orb::builder(), self.port);
+        let builder = self.listening.at(Orb::builder(), PORT, EXECUTION_MANAGER)?;
         Ok(with_args(builder).build()?)
     }
 
@@ -175,18 +172,26 @@ pub(super) fn run(args: &Args) -> Done {
             "event": "serving",
             "corbaloc": urls,
             "ior": manager.reference().to_ior(),
+            "callers": Callers::of(&orb).word(),
         }))?,
     }
+    warn(&orb, "launch plans on its nodes");
     orb.run();
     Ok(())
+}
+
+/// Says who else than this user can call a manager, if others can.
+pub(super) fn warn(orb: &Orb, may: &str) {
+    if let Some(warning) = Callers::of(orb).warning(orb, may) {
+        crate::output::warning(&warning);
+    }
 }
 
 /// Execution manager to call.
 #[derive(clap::Args)]
 pub(super) struct At {
     /// Execution manager: IOR:, corbaloc:, corbaname: or file:. Unless given it is -ORBInitRef
-    /// ExecutionManager=URL, or else
-    /// corbaloc::localhost:2810/ExecutionManager
+    /// ExecutionManager=URL, or else the one at the UNIX socket of this user
     #[arg(long, value_name = "URL")]
     pub(super) at: Option<String>,
     /// Seconds that the execution manager may take for each call
@@ -199,20 +204,26 @@ impl At {
     pub(super) fn plans(&self) -> Result<(Orb, Plans), Failed> {
         let limit = Duration::from_secs(self.timeout);
         let orb = with_args(Orb::builder().round_trip_timeout(limit)).build()?;
-        let usual = format!("corbaloc::localhost:{PORT}/{EXECUTION_MANAGER}");
-        let found = match &self.at {
-            Some(url) => orb.resolve::<ExecutionManagerRef>(url),
-            None => match orb.resolve(&format!("corbaloc:rir:/{EXECUTION_MANAGER}")) {
-                Err(oxorb::ResolveError::UnknownName { .. }) => orb.resolve(&usual),
-                found => found,
-            },
-        };
-        let manager = found.map_err(|error| {
+        let lost = |error: &dyn std::fmt::Display| {
             because(format!(
                 "{error}\nwhere is the execution manager? Say it with --at URL; `oxorb deploy serve` and `oxorb deploy launch \
                  --local` start one"
             ))
-        })?;
+        };
+        let found = match &self.at {
+            Some(url) => orb.resolve::<ExecutionManagerRef>(url),
+            None => match orb.resolve(&format!("corbaloc:rir:/{EXECUTION_MANAGER}")) {
+                Err(oxorb::ResolveError::UnknownName { .. }) => {
+                    let url = crate::own::url(EXECUTION_MANAGER, EXECUTION_MANAGER);
+                    let url = url.ok_or_else(|| {
+                        lost(&"no execution manager listens on the UNIX socket of this user")
+                    })?;
+                    orb.resolve(&url)
+                }
+                found => found,
+            },
+        };
+        let manager = found.map_err(|error| lost(&error))?;
         let manager = manager.with_timeout(limit);
         Ok((orb, Plans::of(manager)))
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use oxorb::deployment::idl::deployment::NodeManagerRef;
 use oxorb::deployment::{
-    EXECUTION_MANAGER, Launched, NodeManager, Plans, RestartPolicy, Trouble, attach_resources,
+    Artifacts, EXECUTION_MANAGER, Launched, NodeManager, Plans, RestartPolicy, Trouble,
+    attach_resources,
 };
 use oxorb::{Interface as _, Orb, Printable};
 use oxorb_deploy::Severity;
@@ -16,10 +17,10 @@ use oxorb_deploy::plan::Plan;
 use oxorb_deploy::value::Any;
 use serde_json::json;
 
-use super::execution::{At, Nodes, Serving};
+use super::execution::{At, Nodes, Serving, warn};
 use super::files;
-use crate::listening::urls;
-use crate::node::Starting;
+use crate::listening::{Callers, urls};
+use crate::node::{Starting, shown};
 use crate::orb::heed_signals;
 use crate::output::{Done, Failed, Format, because, print, print_json, print_line};
 
@@ -146,7 +147,15 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
         return Ok(());
     }
     let orb = args.serving.orb()?;
-    let done = run(args, &plan, &orb);
+    let artifacts = match args.local {
+        // Where nobody else calls, this command starts what its own plan names, as a shell would.
+        true => {
+            let is_own = Callers::of(&orb) == Callers::User;
+            Some(args.starting.executables(is_own.then_some("."))?)
+        }
+        false => None,
+    };
+    let done = run(args, &plan, &orb, artifacts);
     if done.is_err() {
         // Ends what was started, if it is there still.
         orb.shutdown(true)?;
@@ -155,16 +164,20 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
 }
 
 /// Launches a plan, and runs until it is stopped.
-fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb) -> Done {
+fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) -> Done {
+    let may = match &artifacts {
+        Some(artifacts) => format!("start {} as the user of this process", shown(artifacts)),
+        None => "launch plans on its nodes".to_owned(),
+    };
     let mut local: BTreeMap<String, NodeManagerRef> = BTreeMap::new();
     let mut managers: Vec<Arc<NodeManager>> = Vec::new();
     let elsewhere: BTreeSet<&str> = args.nodes.known.iter().map(|(name, _)| &**name).collect();
-    if args.local {
+    if let Some(artifacts) = artifacts {
         for node in plan.nodes() {
             if elsewhere.contains(node) {
                 continue;
             }
-            let settings = args.starting.settings(orb);
+            let settings = args.starting.settings(orb, artifacts.clone());
             let manager = NodeManager::start(orb.root_poa(), node, settings)?;
             local.insert(node.to_owned(), manager.reference().clone());
             managers.push(Arc::new(manager));
@@ -177,6 +190,7 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb) -> Done {
     let launched = plans.launch(plan).map_err(failed)?;
     let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
     told(&args.what, plan, &launched, &urls)?;
+    warn(orb, &may);
     orb.run();
     drop(managers);
     Ok(())

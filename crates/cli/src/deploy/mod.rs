@@ -67,9 +67,11 @@ pub(crate) enum Command {
     Host(host::Args),
     /// Serve an execution manager, which launches plans over the managers of nodes
     #[command(
-        after_help = "It answers at corbaloc::HOST:2810/ExecutionManager, as DAnCE's does. The other commands find it there, or\n\
-        at --at URL. Ending it stops its plans; if it is killed, the node managers end them within --lease.\n\nExamples:\n  \
+        after_help = "It listens on a socket that this user alone reaches, where the other commands find it, and over TCP only if told to: at\n\
+        corbaloc::HOST:2810/ExecutionManager, as DAnCE's does, which the others take as --at URL. Whoever calls it launches plans on\n\
+        its nodes (-ORBAccess). Ending it stops its plans; if it is killed, the node managers end them within --lease.\n\nExamples:\n  \
         oxorb deploy serve --node cockpit=corbaloc::10.0.0.7:2811/cockpit.NodeManager --node radar=file:///tmp/radar.ior\n  \
+        oxorb deploy serve --host 10.0.0.7 --naming -ORBAccess 'allow 10.0.0.0/8'\n  \
         oxorb deploy serve --naming -ORBInitRef NameService=corbaloc::host:2809/NameService"
     )]
     Serve(execution::Args),

@@ -69,12 +69,20 @@ fn a_launch_that_fails_says_where_and_ends() {
     let plan = plan("local", "cockpit");
     let file = plan.to_str().unwrap();
     let args = ["deploy", "launch", file, "--local", "--port", "0"];
+    // Others can call it, so what is started has to be said.
     let refused = bad(&args);
-    assert!(refused.contains("--artifacts"), "{refused}");
+    assert!(refused.contains("which executables may plans start as this user?"), "{refused}");
+    let refused = bad(&[&args[..], &["--artifacts", env!("CARGO_MANIFEST_DIR")]].concat());
+    assert!(refused.contains("is not below"), "{refused}");
     let failed = bad(&[&args[..], &["--any-artifact"]].concat());
     for part in ["error: gps: node cockpit: process main", "before it called back"] {
         assert!(failed.contains(part), "{failed}");
     }
+    // Where nobody else calls, the working directory will do.
+    let login = Login::new("local");
+    let output = login.command(&["deploy", "launch", file, "--local"]).output().unwrap();
+    let refused = String::from_utf8(output.stderr).unwrap();
+    assert!(refused.contains("/bin/false is not below ."), "{refused}");
     fs::remove_file(plan).unwrap();
 }
 
@@ -113,6 +121,161 @@ fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan(
     );
     fs::remove_file(plan).unwrap();
     fs::remove_file(resources).unwrap();
+}
+
+#[test]
+fn node_managers_have_to_be_told_what_they_start() {
+    let refused = bad(&["node", "serve", "--name", "cockpit"]);
+    assert!(refused.contains("--artifacts DIR"), "{refused}");
+    let folder = Folder::new("launch-writable");
+    let path = folder.path("");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
+    let refused = bad(&["node", "serve", "--name", "cockpit", "--artifacts", &path]);
+    assert!(refused.contains("chmod go-w"), "{refused}");
+}
+
+#[test]
+fn managers_say_who_else_can_call_them() {
+    let with = |args: &[&str]| {
+        let mut command = oxorb();
+        command.args(["node", "serve", "--name", "cockpit", "--any-artifact"]).args(args);
+        Process::spawn(command).wait_for_line("warning", LONG)
+    };
+    let told = with(&["--port", "0"]);
+    let wanted = "every user of this machine can connect to iiop://127.0.0.1:0 and start any program as the user of this process";
+    assert!(told.contains(wanted), "{told}");
+    let told = with(&["--host", "0.0.0.0", "-ORBAccess", "allow 127.0.0.0/8"]);
+    assert!(told.contains("whoever reaches this machine can connect"), "{told}");
+    assert!(told.ends_with("-ORBAccess lets in: allow 127.0.0.0/8"), "{told}");
+}
+
+/// Environment in which managers and their clients have a folder for sockets of their own.
+struct Login {
+    folder: PathBuf,
+}
+
+impl Login {
+    fn new(test: &str) -> Login {
+        let name = format!("oxorb-{test}-{}", std::process::id());
+        let folder = oxorb_testkit::net::socket_folder().join(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+        Login { folder }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = oxorb();
+        command.args(args).env("XDG_RUNTIME_DIR", &self.folder).stdin(Stdio::null());
+        command
+    }
+
+    /// Starts a manager that listens where it does unless told otherwise.
+    fn serve(&self, args: &[&str]) -> (Process, Value) {
+        let mut process = Process::spawn(self.command(&[args, &["--format", "json"]].concat()));
+        let line = process.wait_for_line("serving", LONG);
+        (process, serde_json::from_str(&line).expect("one line of JSON"))
+    }
+
+    #[track_caller]
+    fn good(&self, args: &[&str]) -> String {
+        let output = self.command(args).output().unwrap();
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {why}");
+        assert_eq!(why, "", "{args:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+impl Drop for Login {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Asserts that of all users its own alone reaches a socket.
+#[track_caller]
+fn assert_own(socket: &std::path::Path) {
+    let rights = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(rights(socket), 0o600, "{}", socket.display());
+    assert_eq!(rights(socket.parent().unwrap()), 0o700);
+}
+
+/// Sockets on which a process listens: UNIX sockets by their paths, and how many over TCP.
+fn listening(pid: &Value) -> (Vec<PathBuf>, usize) {
+    let folder = format!("/proc/{pid}/fd");
+    let open = fs::read_dir(folder).unwrap().flatten();
+    let open: Vec<String> = open
+        .filter_map(|one| Some(fs::read_link(one.path()).ok()?.display().to_string()))
+        .collect();
+    let has = |inode: &str| open.contains(&format!("socket:[{inode}]"));
+    let unix = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap();
+    let unix = unix.lines().skip(1).filter_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        // Flags: the socket accepts connections.
+        (fields[3] == "00010000" && has(fields[6])).then(|| PathBuf::from(fields[7]))
+    });
+    let tcp = ["tcp", "tcp6"].map(|kind| {
+        let table = fs::read_to_string(format!("/proc/{pid}/net/{kind}")).unwrap_or_default();
+        let listens = |line: &&str| {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            fields.get(3) == Some(&"0A") && fields.get(9).is_some_and(|inode| has(inode))
+        };
+        table.lines().filter(listens).count()
+    });
+    (unix.collect(), tcp.iter().sum())
+}
+
+#[test]
+fn managers_and_their_processes_are_reached_by_their_user_alone() {
+    let login = Login::new("login");
+    let cockpit = Cockpit::new("own");
+    let artifacts = cockpit.folder.path("");
+    let (_node, said) =
+        login.serve(&["node", "serve", "--name", "cockpit", "--artifacts", &artifacts]);
+    assert_eq!(said["callers"], "user", "{said}");
+    let node = login.folder.join("oxorb/cockpit.NodeManager");
+    assert_own(&node);
+    let urls = said["corbaloc"].as_array().unwrap();
+    let [url] = urls.as_slice() else { panic!("{said}") };
+    let url = url.as_str().unwrap();
+    assert!(url.starts_with("corbaloc:uiop:") && url.contains(node.to_str().unwrap()), "{url}");
+
+    let known = format!("cockpit={url}");
+    let (_manager, said) = login.serve(&["deploy", "serve", "--node", &known]);
+    assert_eq!(said["callers"], "user", "{said}");
+    assert_own(&login.folder.join("oxorb/ExecutionManager"));
+
+    // The other commands find it without being told.
+    let (file, resources) =
+        (cockpit.folder.path("with-warning.toml"), cockpit.folder.path("with-warning.rt.toml"));
+    login.good(&["deploy", "launch", &file, "--rt", &resources]);
+    let told = login.good(&["deploy", "status", "--format", "json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    let process = &told[0]["processes"][0];
+    assert_eq!(instances(process, "active").len(), 6, "{told:#}");
+    // Its lanes listen, too.
+    let (sockets, over_tcp) = listening(&process["pid"]);
+    assert!(sockets.len() > 1 && over_tcp == 0, "{sockets:?}, {over_tcp}");
+    for socket in sockets {
+        let rights = fs::metadata(&socket).unwrap().permissions().mode() & 0o777;
+        assert_eq!(rights, 0o600, "{}", socket.display());
+    }
+    login.good(&["deploy", "stop", "--all"]);
+}
+
+#[test]
+fn sockets_are_not_put_where_others_may_look() {
+    let login = Login::new("open");
+    let folder = login.folder.join("oxorb");
+    fs::create_dir(&folder).unwrap();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = login.command(&["deploy", "serve"]).output().unwrap();
+    let why = String::from_utf8(output.stderr).unwrap();
+    assert!(why.contains("lets others in; chmod go="), "{why}");
+    let output = login.command(&["deploy", "status"]).output().unwrap();
+    let why = String::from_utf8(output.stderr).unwrap();
+    assert!(why.contains("where is the execution manager?"), "{why}");
 }
 
 #[test]
@@ -182,8 +345,8 @@ struct Cockpit {
 }
 
 impl Cockpit {
-    fn new() -> Cockpit {
-        let folder = Folder::new("launch-cockpit");
+    fn new(test: &str) -> Cockpit {
+        let folder = Folder::new(&format!("launch-{test}"));
         let command = rerun(test_name(locality_process));
         let arguments = command.get_args().map(|it| it.to_str().unwrap());
         let script = format!(
@@ -261,7 +424,7 @@ fn is_alive(pid: &Value) -> bool {
 
 #[test]
 fn a_plan_is_launched_watched_changed_and_stopped() {
-    let cockpit = Cockpit::new();
+    let cockpit = Cockpit::new("cockpit");
     let (mut node, url) = cockpit.serve_node();
     let known = format!("cockpit={url}");
     let (mut manager, at) = serve(&["deploy", "serve", "--node", &known, "--lease", "3"]);

@@ -23,6 +23,7 @@ mod split;
 mod steward;
 mod together;
 mod trouble;
+mod trusted;
 
 pub use client::{Launched, Plans};
 pub use event::Event;

@@ -1,11 +1,12 @@
 //! Executable and arguments of a process of a plan.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use oxorb_deploy::plan::{Instance, Plan};
 
 use super::settings::{Artifacts, NodeSettings};
 use super::trouble::Trouble;
+use super::trusted;
 use crate::process::ARGUMENTS;
 
 /// Program that a process of a plan executes.
@@ -127,6 +128,24 @@ fn check_arguments(line: &[String]) -> Result<(), String> {
 }
 
 impl Artifacts {
+    /// Checks that executables can be found: the folder is there, and others may not change it.
+    ///
+    /// # Errors
+    /// What is wrong with the folder, as a sentence.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Artifacts::Refused => Ok(()),
+            Artifacts::Below(folder) | Artifacts::Anywhere(folder) => {
+                let found = trusted::resolve(folder)
+                    .map_err(|reason| format!("the folder of executables: {reason}"))?;
+                match found.is_dir() {
+                    true => Ok(()),
+                    false => Err(format!("{} is no folder of executables", folder.display())),
+                }
+            }
+        }
+    }
+
     /// Finds the executable of a location of a plan.
     fn find(&self, location: &str) -> Result<PathBuf, String> {
         let location = location.strip_prefix("file://").unwrap_or(location);
@@ -135,20 +154,40 @@ impl Artifacts {
                 "its artifact is at {location:?}; a node runs files of its own: copy it there, and say the path"
             ));
         }
-        let (Artifacts::Below(folder) | Artifacts::Anywhere(folder)) = self;
-        let path = folder.join(location);
-        let found = path
-            .canonicalize()
-            .map_err(|error| format!("its artifact {}: {error}", path.display()))?;
-        if let Artifacts::Below(folder) = self {
-            let within = folder.canonicalize();
-            if !within.is_ok_and(|folder| found.starts_with(folder)) {
-                return Err(format!(
-                    "its artifact {} is not below {}, and this node runs no others (NodeSettings::artifacts, --artifacts)",
-                    found.display(),
-                    shown(folder)
-                ));
+        let folder = match self {
+            Artifacts::Refused => {
+                return Err(
+                    "this node starts no executables: it was not told where they are (NodeSettings::artifacts, --artifacts)"
+                        .to_owned(),
+                );
             }
+            Artifacts::Below(folder) | Artifacts::Anywhere(folder) => folder,
+        };
+        let path = folder.join(location);
+        let outside = || {
+            format!(
+                "its artifact {} is not below {}, and this node runs no others (NodeSettings::artifacts, --artifacts)",
+                path.display(),
+                folder.display()
+            )
+        };
+        let below = match self {
+            Artifacts::Below(folder) => Some(
+                trusted::resolve(folder)
+                    .map_err(|reason| format!("the folder of its artifact: {reason}"))?,
+            ),
+            _ => None,
+        };
+        // What lies outside is refused unseen: the answer does not tell what is there.
+        if let Some(below) = &below
+            && !(stays_within(location) || leads_below(&path, folder) || leads_below(&path, below))
+        {
+            return Err(outside());
+        }
+        let found = trusted::resolve(&path)
+            .map_err(|reason| format!("its artifact {location:?}: {reason}"))?;
+        if below.is_some_and(|below| !found.starts_with(below)) {
+            return Err(outside());
         }
         match found.is_file() {
             true => Ok(found),
@@ -157,8 +196,15 @@ impl Artifacts {
     }
 }
 
-fn shown(folder: &Path) -> String {
-    folder.canonicalize().as_deref().unwrap_or(folder).display().to_string()
+/// Reports whether a location is relative and does not leave the folder in which it begins.
+fn stays_within(location: &str) -> bool {
+    let mut components = Path::new(location).components();
+    components.all(|one| matches!(one, Component::Normal(_) | Component::CurDir))
+}
+
+/// Reports whether a path without `..` is one below a folder.
+fn leads_below(path: &Path, folder: &Path) -> bool {
+    path.strip_prefix(folder).is_ok_and(|rest| rest.to_str().is_some_and(stays_within))
 }
 
 #[cfg(test)]
@@ -172,6 +218,10 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("oxorb-program-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("bin")).unwrap();
         std::fs::write(folder.join("bin/p"), "").unwrap();
+        for name in ["", "bin", "bin/p"] {
+            let readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(folder.join(name), readable).unwrap();
+        }
         let below = Artifacts::Below(folder.clone());
         assert!(below.find("bin/p").unwrap().ends_with("bin/p"));
         let outside = below.find("/bin/sh").unwrap_err();
@@ -183,6 +233,17 @@ mod tests {
         assert!(remote.contains("copy it there"), "{remote}");
         let anywhere = Artifacts::Anywhere(folder.clone());
         assert!(anywhere.find("file:///bin/sh").is_ok());
+        // The answer tells nothing of what is outside.
+        let missing = below.find("/nonexistent/p").unwrap_err();
+        assert_eq!(missing.replace("/nonexistent/p", "/bin/sh"), outside);
+        let whole = folder.canonicalize().unwrap().join("bin/p");
+        assert!(below.find(whole.to_str().unwrap()).is_ok());
+        let link = folder.join("bin/sh");
+        std::os::unix::fs::symlink("/bin/sh", link).unwrap();
+        let led_out = below.find("bin/sh").unwrap_err();
+        assert!(led_out.contains("--artifacts"), "{led_out}");
+        let none = Artifacts::default().find("bin/p").unwrap_err();
+        assert!(none.contains("--artifacts"), "{none}");
         std::fs::remove_dir_all(folder).unwrap();
     }
 
@@ -214,6 +275,31 @@ mod tests {
             let refused = check(line).unwrap_err();
             assert!(refused.contains("the node manager alone gives"), "{refused}");
         }
+    }
+
+    #[test]
+    fn executables_that_others_may_change_are_refused() {
+        let folder = std::env::temp_dir().join(format!("oxorb-writable-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let allow = |name: &str, mode| {
+            let rights = std::os::unix::fs::PermissionsExt::from_mode(mode);
+            std::fs::set_permissions(folder.join(name), rights).unwrap();
+        };
+        std::fs::write(folder.join("p"), "").unwrap();
+        let all = [Artifacts::Below(folder.clone()), Artifacts::Anywhere(folder.clone())];
+        for artifacts in all {
+            allow("", 0o755);
+            allow("p", 0o757);
+            let refused = artifacts.find("p").unwrap_err();
+            assert!(refused.contains("chmod go-w"), "{refused}");
+            allow("p", 0o755);
+            artifacts.find("p").unwrap();
+            artifacts.check().unwrap();
+            allow("", 0o777);
+            artifacts.find("p").unwrap_err();
+            artifacts.check().unwrap_err();
+        }
+        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

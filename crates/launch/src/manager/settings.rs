@@ -8,7 +8,7 @@ use std::time::Duration;
 /// Limits of a node manager, and how it starts processes. What is beyond is refused, and the answer names the setting.
 #[derive(Clone, Debug)]
 pub struct NodeSettings {
-    /// Executables that plans may name. Default: those below the working directory.
+    /// Executables that plans may name. Default: none.
     pub artifacts: Artifacts,
     /// Arguments of each process, after those of the plan, so that they win where both give a setting. Default: none.
     pub arguments: Vec<String>,
@@ -37,7 +37,7 @@ pub struct NodeSettings {
 impl Default for NodeSettings {
     fn default() -> Self {
         NodeSettings {
-            artifacts: Artifacts::Below(PathBuf::from(".")),
+            artifacts: Artifacts::Refused,
             arguments: Vec::new(),
             library_host: Vec::new(),
             max_plans: 64,
@@ -51,8 +51,14 @@ impl Default for NodeSettings {
 }
 
 /// Executables that plans may name as locations of artifacts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// A file is refused if others than this user and root may change it: it and all folders and links on the way to it belong
+/// to one of them, and neither group nor others may write to them, folders with the sticky bit excepted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Artifacts {
+    /// None: each plan is refused.
+    #[default]
+    Refused,
     /// Programs in this folder and the folders below, links followed. Relative locations begin
     /// there.
     Below(PathBuf),

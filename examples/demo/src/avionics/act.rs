@@ -6,6 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::documents::Documents;
 use super::instrument::{Instrument, Seen};
+use super::stolen::stolen;
 use super::{Args, server};
 use crate::display::{LOOK, REFRESH};
 use crate::live::{Live, progress};
@@ -37,6 +38,8 @@ impl Act {
 pub(super) struct Played {
     /// Threads of the server at SCHED_FIFO.
     pub(super) real_time_threads: usize,
+    /// Time that the host took from the server's processor; nothing where the kernel does not tell.
+    pub(super) stolen_ms: Option<u64>,
     pub(super) warning: Seen,
     pub(super) navigation: Seen,
 }
@@ -76,6 +79,7 @@ pub(super) fn play(act: Act, args: &Args, documents: &Documents) -> Result<Playe
         read(&mut warning, &mut navigation)?;
     }
 
+    let stolen_before = stolen(cpu);
     let begin = Instant::now();
     let from = monotonic();
     let length = Duration::from_secs(args.seconds.into());
@@ -89,11 +93,13 @@ pub(super) fn play(act: Act, args: &Args, documents: &Documents) -> Result<Playe
     std::thread::sleep(GRACE);
     read(&mut warning, &mut navigation)?;
     view.live.erase()?;
+    let stolen = stolen(cpu).zip(stolen_before).map(|(after, before)| after.saturating_sub(before));
     let real_time_threads = server::real_time_threads(server.id());
     server.stop();
     let has_resources = act == Act::RealTime;
     Ok(Played {
         real_time_threads,
+        stolen_ms: stolen.map(|stolen| stolen.as_millis() as u64),
         warning: warning.seen(from, to, has_resources),
         navigation: navigation.seen(from, to, has_resources),
     })

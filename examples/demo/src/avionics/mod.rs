@@ -6,6 +6,7 @@ mod compare;
 mod documents;
 mod instrument;
 pub(crate) mod server;
+mod stolen;
 
 use act::Act;
 use compare::Comparison;

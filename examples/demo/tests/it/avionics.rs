@@ -24,6 +24,7 @@ fn both_servers_are_counted_by_the_ticks_of_the_same_plan() {
         assert_eq!(navigation["missed"], navigation["ticks"], "{told}");
     }
     assert_eq!(told["ordinary"]["real_time_threads"], 0);
+    assert!(told["real_time"]["stolen_ms"].is_u64(), "{told}");
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub(crate) struct Options {
 }
 
 /// Bounds of one ping after warm-up, on each side of a private connection. Measured in cargo's release profile:
-/// 1,309 and 1,969 instructions; omniORB takes 2,450 and 3,260.
+/// 1,294 and 1,909 instructions; omniORB takes 2,450 and 3,260.
 const BOUNDS: Bounds = Bounds {
     allocations: 0.0,
     system_calls: 2.0,

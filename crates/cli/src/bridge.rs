@@ -5,9 +5,9 @@ use oxorb::{Interface as _, Orb};
 use oxorb_ifr::types::Types;
 use serde_json::json;
 
-use crate::orb::{heed_signals, with_args};
-use crate::output::{Done, Failed, Format, because, print, print_line};
 use crate::types::IdlArgs;
+use oxorb_terminal::orb::{heed_signals, with_args};
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb bridge`.
 #[derive(clap::Args)]

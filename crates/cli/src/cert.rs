@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::output::Done;
+use oxorb_terminal::output::Done;
 
 /// Commands of `oxorb cert`.
 #[derive(clap::Subcommand)]
@@ -41,7 +41,7 @@ pub(crate) fn run(command: Command) -> Done {
 
 #[cfg(not(feature = "tls"))]
 fn new(_: &New) -> Done {
-    Err(crate::output::because(
+    Err(oxorb_terminal::output::because(
         "this command was built without TLS: cargo install oxorb-cli --features tls, which takes a C compiler",
     ))
 }
@@ -53,7 +53,7 @@ fn new(wanted: &New) -> Done {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    use crate::output::{because, print};
+    use oxorb_terminal::output::{because, print};
 
     let New { dir, hosts, clients, days } = wanted;
     let made = oxorb::tls::make(&oxorb::tls::Wanted {

@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use crate::output::Done;
+use oxorb_terminal::output::Done;
 
 /// Arguments of `oxorb completions`.
 #[derive(clap::Args)]

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use oxorb::{SystemExceptionKind, minor};
 
-use crate::output::{Done, FAINT, Format, STRONG, because, print, print_json};
+use oxorb_terminal::output::{Done, FAINT, Format, STRONG, because, print, print_json};
 
 /// Arguments of `oxorb explain`.
 #[derive(clap::Args)]
@@ -137,7 +137,7 @@ fn spelled(code: u32) -> String {
 /// Reads the exception, the code, or both.
 fn wanted(
     words: &[&str],
-) -> Result<(Option<SystemExceptionKind>, Option<Code>), crate::output::Failed> {
+) -> Result<(Option<SystemExceptionKind>, Option<Code>), oxorb_terminal::output::Failed> {
     match words {
         [] => Ok((None, None)),
         [first, rest @ ..] => match SystemExceptionKind::from_name(&first.to_uppercase()) {
@@ -151,7 +151,7 @@ fn wanted(
     }
 }
 
-fn code(words: &[&str]) -> Result<Code, crate::output::Failed> {
+fn code(words: &[&str]) -> Result<Code, oxorb_terminal::output::Failed> {
     let read = match words {
         [one] => number(one).map(|number| match number {
             small if small <= NUMBER => Code::Number(None, small),
@@ -193,7 +193,7 @@ fn number(word: &str) -> Option<u32> {
 /// Suggestions at most.
 const SUGGESTED: usize = 3;
 
-fn unknown(word: &str) -> crate::output::Failed {
+fn unknown(word: &str) -> oxorb_terminal::output::Failed {
     let name = word.to_uppercase();
     let names = || SystemExceptionKind::ALL.iter().map(|kind| kind.name());
     let mut meant: Vec<&str> = names().filter(|known| known.starts_with(&name)).collect();

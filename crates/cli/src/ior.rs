@@ -7,9 +7,9 @@ use oxorb::{Interface, Ior, Orb, Printable};
 use serde_json::{Value, json};
 
 use crate::input;
-use crate::orb::with_args;
-use crate::output::{BAD, Done, FAINT, Format, STRONG, because, print, print_json};
 use crate::reach;
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{BAD, Done, FAINT, Format, STRONG, because, print, print_json};
 
 /// Verbs of `oxorb ior`.
 #[derive(clap::Subcommand)]

@@ -5,7 +5,7 @@ use oxorb::{Builder, Ior, Orb, Ref};
 use oxorb_naming::Federation;
 use serde_json::{Value, json};
 
-use crate::output::{Done, Failed, print};
+use oxorb_terminal::output::{Done, Failed, print};
 
 /// Options of the address to listen on, beside `--port`.
 #[derive(clap::Args)]

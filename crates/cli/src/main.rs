@@ -26,7 +26,6 @@ mod types;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use oxorb_terminal::{orb, output, statistics};
 
 /// OxORB: a real-time CORBA ORB that talks to omniORB and JacORB.
 #[derive(Parser)]

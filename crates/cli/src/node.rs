@@ -12,8 +12,8 @@ use oxorb_naming::cos_naming::NameComponent;
 use serde_json::json;
 
 use crate::listening::{Callers, ManagerListening, urls};
-use crate::orb::{heed_signals, with_args};
-use crate::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::orb::{heed_signals, with_args};
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
 /// Verbs of `oxorb node`.
 #[derive(clap::Subcommand)]
@@ -106,7 +106,7 @@ impl Starting {
 
     /// Returns the settings of node managers of an ORB, whose processes listen where it does and admit whom it admits.
     pub(crate) fn settings(&self, orb: &Orb, artifacts: Artifacts) -> NodeSettings {
-        let mut arguments = inherited(orb.options(), crate::orb::args());
+        let mut arguments = inherited(orb.options(), oxorb_terminal::orb::args());
         arguments.extend(self.process_arg.iter().cloned());
         let own = std::env::current_exe().ok();
         let own = own.map(|path| path.display().to_string());
@@ -213,7 +213,7 @@ fn serve(args: &Args) -> Done {
     let ends = Arc::clone(&node);
     orb.before_shutdown(move |_| {
         if let Err(trouble) = ends.close() {
-            crate::output::error(&trouble.to_string());
+            oxorb_terminal::output::error(&trouble.to_string());
         }
     });
     heed_signals(&orb)?;
@@ -239,7 +239,7 @@ fn serve(args: &Args) -> Done {
         }))?,
     }
     if let Some(warning) = callers.warning(&orb, &may) {
-        crate::output::warning(&warning);
+        oxorb_terminal::output::warning(&warning);
     }
     orb.run();
     Ok(())

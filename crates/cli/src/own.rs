@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Longest path of a socket in a folder for them (`sun_path`).
 const MOST_PATH: usize = 107;

@@ -11,9 +11,11 @@ use oxorb::{
 };
 use serde_json::json;
 
-use crate::orb::{call_at, with_args};
-use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
-use crate::statistics::{Latencies, Percentiles, Time};
+use oxorb_terminal::orb::{call_at, with_args};
+use oxorb_terminal::output::{
+    BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json,
+};
+use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
 
 /// Arguments of `oxorb ping`.
 #[derive(clap::Args)]

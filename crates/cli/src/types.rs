@@ -12,7 +12,7 @@ use oxorb_ifr::types::Types;
 use serde_json::Value;
 
 use crate::idl::Reading;
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// IDL to take types from.
 #[derive(clap::Args)]

@@ -7,7 +7,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use crate::output::{Failed, because, print_json};
+use oxorb_terminal::output::{Failed, because, print_json};
 
 /// The return value alone, or `{"returns": ..., "out": {...}}` when there are inout or out parameters.
 pub(crate) struct ResultsJson<'r> {

@@ -10,9 +10,9 @@ use std::time::Duration;
 use oxorb::{ClientConnections, Context, Interface as _, Orb, Ref};
 use oxorb_dynamic::{Dynamic, Signature};
 
-use crate::orb::{call_at, with_args};
-use crate::output::{Done, because, print_json};
 use crate::types::{IdlArgs, Known, Source};
+use oxorb_terminal::orb::{call_at, with_args};
+use oxorb_terminal::output::{Done, because, print_json};
 
 pub(crate) use answer::{ExceptionJson, ResultsJson};
 

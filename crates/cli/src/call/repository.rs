@@ -7,8 +7,8 @@ use oxorb_ifr::types::Interface;
 use oxorb_ifr::{INITIAL_NAME, client};
 
 use super::target::{Wanted, is_answer, unreachable};
-use crate::output::{Failed, because};
 use crate::types::Source;
+use oxorb_terminal::output::{Failed, because};
 
 /// The wanted operation, and the repository that knows it: that of `given`, else the initial reference, else the one
 /// that the object names.

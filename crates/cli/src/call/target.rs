@@ -7,7 +7,7 @@ use oxorb_ifr::types::{Interface, Types};
 use serde_json::{Value, json};
 
 use super::answer;
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Operation or attribute that the user wants of the object.
 pub(super) struct Wanted<'w> {

@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 
 use super::{components, files};
 use crate::idl::Reading;
-use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
+use oxorb_terminal::output::{
+    BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json,
+};
 
 /// Arguments of `oxorb deploy check`.
 #[derive(clap::Args)]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::files::{self, Form};
-use crate::output::Done;
+use oxorb_terminal::output::Done;
 
 /// Arguments of `oxorb deploy convert`.
 #[derive(clap::Args)]

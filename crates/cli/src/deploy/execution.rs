@@ -13,8 +13,8 @@ use oxorb::{Interface as _, Orb, ThreadPurpose};
 use serde_json::json;
 
 use crate::listening::{Callers, ManagerListening, urls};
-use crate::orb::{heed_signals, with_args};
-use crate::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::orb::{heed_signals, with_args};
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
 /// Port of execution managers that listen over TCP and are not told another one.
 const PORT: u16 = 2810;
@@ -146,7 +146,7 @@ impl Serving {
         let closed = Arc::clone(&manager);
         orb.before_shutdown(move |_| {
             if let Err(trouble) = closed.close() {
-                crate::output::error(&trouble.to_string());
+                oxorb_terminal::output::error(&trouble.to_string());
             }
         });
         if let Some(file) = &self.ior_file {
@@ -183,7 +183,7 @@ pub(super) fn run(args: &Args) -> Done {
 /// Says who else than this user can call a manager, if others can.
 pub(super) fn warn(orb: &Orb, may: &str) {
     if let Some(warning) = Callers::of(orb).warning(orb, may) {
-        crate::output::warning(&warning);
+        oxorb_terminal::output::warning(&warning);
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use oxorb_deploy::{Document, Error, Format, Limits};
 
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Form of a document on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -87,7 +87,7 @@ pub(super) fn located(file: &Path, error: &Error) -> Failed {
 /// Writes a text; `-` is standard output.
 pub(super) fn write(file: &Path, text: &str) -> Result<(), Failed> {
     if file.as_os_str() == "-" {
-        return crate::output::print(text);
+        return oxorb_terminal::output::print(text);
     }
     std::fs::write(file, text).map_err(|error| because(format!("{}: {error}", file.display())))
 }

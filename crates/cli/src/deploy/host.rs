@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use oxorb::deployment::artifact::{Artifact, Demands, Fact};
 
-use crate::output::{Done, Failed, because, print};
+use oxorb_terminal::output::{Done, Failed, because, print};
 
 /// Arguments of `oxorb deploy host`.
 #[derive(clap::Args)]

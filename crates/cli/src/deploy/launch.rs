@@ -21,8 +21,8 @@ use super::execution::{At, Nodes, Serving, warn};
 use super::files;
 use crate::listening::{Callers, urls};
 use crate::node::{Starting, shown};
-use crate::orb::heed_signals;
-use crate::output::{Done, Failed, Format, because, print, print_json, print_line};
+use oxorb_terminal::orb::heed_signals;
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json, print_line};
 
 /// The plan, and what is known beside it.
 #[derive(clap::Args)]

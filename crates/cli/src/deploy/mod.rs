@@ -12,7 +12,7 @@ mod launch;
 mod package;
 mod status;
 
-use crate::output::Done;
+use oxorb_terminal::output::Done;
 
 /// Verbs of `oxorb deploy`.
 #[derive(clap::Subcommand)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use oxorb_deploy::{Archive, ArchiveLimits, Limits};
 
 use super::files;
-use crate::output::{Done, Failed, because, print};
+use oxorb_terminal::output::{Done, Failed, because, print};
 
 /// Arguments of `oxorb deploy pack`.
 #[derive(clap::Args)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::execution::At;
 use super::launch::failed;
-use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
+use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
 
 /// Arguments of `oxorb deploy status`.
 #[derive(clap::Args)]

@@ -11,7 +11,7 @@ use super::Report;
 use super::change::Change;
 use super::finding::Verdict;
 use super::host::Host;
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Times that the host is looked at: a change may bring about what another one changes.
 const ROUNDS: usize = 3;

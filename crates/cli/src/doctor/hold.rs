@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::output::{Done, Failed, because};
+use oxorb_terminal::output::{Done, Failed, because};
 
 /// Time between two looks.
 const TICK: Duration = Duration::from_millis(20);

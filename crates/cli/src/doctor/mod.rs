@@ -23,7 +23,7 @@ use hold::Ends;
 use host::Host;
 use oxorb::Printable;
 
-use crate::output::{
+use oxorb_terminal::output::{
     BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json, print_line,
 };
 

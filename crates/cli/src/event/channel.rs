@@ -10,8 +10,8 @@ use oxorb_event::rtec_event_channel_admin::{
 use oxorb_event::rtec_event_comm::{Event, EventHeader, PushConsumerRef};
 use oxorb_event::{Filter, INITIAL_NAME, asks_for, in_order, publishes};
 
-use crate::orb::with_args;
-use crate::output::{Failed, because};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Failed, because};
 
 /// Options of the channel.
 #[derive(Clone, clap::Args)]

@@ -16,8 +16,8 @@ use super::gaps::{Gaps, told_gap};
 use super::presence::{Presence, Reconnect, State};
 use super::taker::{Takers, Told};
 use super::value::ValueTypes;
-use crate::orb::with_args;
-use crate::output::{Done, Failed, Format, because};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Done, Failed, Format, because};
 
 /// Options of a consumer.
 #[derive(clap::Args)]

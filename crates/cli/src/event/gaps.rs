@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use oxorb_event::rtec_event_comm::Event;
 use serde_json::json;
 
-use crate::output::{BAD, Done, Format, print_line};
+use oxorb_terminal::output::{BAD, Done, Format, print_line};
 
 /// Most types and sources whose numbers are followed.
 const FOLLOWED: usize = 65_536;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 use super::statistics::idl::EventLatency;
-use crate::statistics::Time;
+use oxorb_terminal::statistics::Time;
 
 /// Times by their bounds, which rise.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

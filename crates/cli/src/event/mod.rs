@@ -33,7 +33,7 @@ mod time;
 mod topic;
 mod value;
 
-use crate::output::Done;
+use oxorb_terminal::output::Done;
 
 /// Verbs of `oxorb event`.
 #[derive(clap::Subcommand)]

@@ -11,7 +11,7 @@ use oxorb_notify::{NotifyService, Settings, Store};
 use serde_json::{Value, json};
 
 use crate::listening::urls;
-use crate::output::{Done, Failed, Format, because, print_line};
+use oxorb_terminal::output::{Done, Failed, Format, because, print_line};
 
 /// File of the store within its directory.
 const FILE: &str = "notification.redb";
@@ -66,7 +66,7 @@ impl Notify {
                 std::thread::sleep(LOOK);
                 if let Some(why) = service.take_failure() {
                     match format {
-                        Format::Text => crate::output::error(&why),
+                        Format::Text => oxorb_terminal::output::error(&why),
                         Format::Json => {
                             let _ = print_line(&json!({"event": "failure", "why": why}));
                         }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::channel::{At, Channel};
 use super::taker::Takers;
-use crate::output::{BAD, Done, Failed, Format, because, print_line};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print_line};
 
 /// Time between two attempts to connect again.
 const PAUSE: Duration = Duration::from_millis(250);

@@ -14,7 +14,7 @@ use super::channel::{At, Channel, end_of_process, event_of};
 use super::value::{TypeArgs, ValueTypes};
 use super::{filter, time};
 use crate::input;
-use crate::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb event pub`.
 #[derive(clap::Args)]

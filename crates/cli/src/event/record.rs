@@ -14,7 +14,7 @@ use super::subscribe::told_missed;
 use super::time;
 use super::topic::{native_header, to_message};
 use super::value::{TypeArgs, ValueTypes};
-use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb event record`.
 #[derive(clap::Args)]

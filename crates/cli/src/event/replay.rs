@@ -15,7 +15,7 @@ use super::channel::{At, Channel, end_of_process};
 use super::publish::sleep_until;
 use super::time;
 use super::topic::to_event;
-use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb event replay`.
 #[derive(clap::Args)]

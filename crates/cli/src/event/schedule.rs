@@ -8,7 +8,7 @@ use oxorb_event::delivery::{Beyond, Plan};
 use oxorb_event::{EventChannel, scheduled_plan};
 use oxorb_scheduler::rtec_scheduler::SchedulerRef;
 
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Options about schedules.
 #[derive(clap::Args)]

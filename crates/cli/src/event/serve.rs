@@ -18,8 +18,8 @@ use super::schedule::{Scheduled, Service};
 use super::statistics::idl::EventStatisticsRef;
 use super::statistics::{OBJECT, Statistics};
 use crate::listening::{Access, Listening, urls};
-use crate::orb::with_args;
-use crate::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
 /// Longest time for which peers are told that the server ends.
 const ENDING: Duration = Duration::from_secs(10);

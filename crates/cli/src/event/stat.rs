@@ -13,7 +13,7 @@ use super::consumer::seconds;
 use super::latency::Latency;
 use super::statistics::OBJECT;
 use super::statistics::idl::{EventChannelState, EventConsumer, EventStatisticsRef, EventSupplier};
-use crate::output::{
+use oxorb_terminal::output::{
     BAD, Done, FAINT, Failed, Format, STRONG, because, control, print, print_json, print_line,
 };
 

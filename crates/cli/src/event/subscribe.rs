@@ -8,8 +8,10 @@ use serde_json::{Value, json};
 
 use super::consumer::{Arrived, Consumer, Over, Wanted};
 use super::value::{TypeArgs, ValueTypes};
-use crate::output::{BAD, Done, FAINT, Failed, Format, STRONG, because, print, print_line};
-use crate::statistics::{Latencies, Percentiles, Time};
+use oxorb_terminal::output::{
+    BAD, Done, FAINT, Failed, Format, STRONG, because, print, print_line,
+};
+use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
 
 /// Arguments of `oxorb event sub`.
 #[derive(clap::Args)]

@@ -9,7 +9,7 @@ use oxorb::{Orb, SystemException};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
 
 use super::consumer::{Arrived, Message};
-use crate::output::Failed;
+use oxorb_terminal::output::Failed;
 
 /// Servant of a consumer: where events go, and what is told beside them.
 #[derive(Clone)]

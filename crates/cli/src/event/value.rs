@@ -10,8 +10,8 @@ use oxorb_ifr::types::Types;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::output::{Failed, because};
 use crate::types::{IdlArgs, Known, Source};
+use oxorb_terminal::output::{Failed, because};
 
 /// Options of the type of values.
 #[derive(clap::Args)]

@@ -1,7 +1,7 @@
 //! `oxorb idl check`: what is wrong with IDL.
 
 use super::source::{Source, tell};
-use crate::output::{Done, Failed, Format, print};
+use oxorb_terminal::output::{Done, Failed, Format, print};
 
 /// Arguments of `oxorb idl check`.
 #[derive(clap::Args)]

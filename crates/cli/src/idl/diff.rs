@@ -7,7 +7,7 @@ use oxorb_idl::diff::{Change, Effect, diff};
 use serde_json::json;
 
 use super::source::Reading;
-use crate::output::{BAD, Done, FAINT, Failed, Format, STRONG, print, print_json};
+use oxorb_terminal::output::{BAD, Done, FAINT, Failed, Format, STRONG, print, print_json};
 
 /// Arguments of `oxorb idl diff`.
 #[derive(clap::Args)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use oxorb_idl::format::{Options, format};
 
 use super::source::readable;
-use crate::output::{Done, because, print};
+use oxorb_terminal::output::{Done, because, print};
 
 /// Arguments of `oxorb idl fmt`.
 #[derive(clap::Args)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use oxorb_idlgen::{Builder, Error, Marshalling, OperationLookup};
 
 use super::source::{Source, tell};
-use crate::output::{Done, Failed, because};
+use oxorb_terminal::output::{Done, Failed, because};
 
 /// Arguments of `oxorb idl gen`.
 #[derive(clap::Args)]

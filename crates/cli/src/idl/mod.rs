@@ -9,7 +9,7 @@ mod source;
 
 pub(crate) use source::{Reading, tell};
 
-use crate::output::Done;
+use oxorb_terminal::output::Done;
 
 /// Verbs of `oxorb idl`.
 #[derive(clap::Subcommand)]

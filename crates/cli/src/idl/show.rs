@@ -4,7 +4,7 @@ use oxorb_idlgen::{Bounds, Sizes};
 use serde_json::json;
 
 use super::source::Source;
-use crate::output::{Done, Format, print, print_json};
+use oxorb_terminal::output::{Done, Format, print, print_json};
 
 /// Arguments of `oxorb idl show`.
 #[derive(clap::Args)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use oxorb_idl::model::Model;
 use oxorb_idl::{Lenient, Options, Report};
 
-use crate::output::Failed;
+use oxorb_terminal::output::Failed;
 
 /// IDL files, and how to read them.
 #[derive(clap::Args)]

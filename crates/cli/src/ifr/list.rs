@@ -8,7 +8,7 @@ use oxorb_ifr::{Entry, EntryId, Kind, Repository};
 use serde_json::json;
 
 use super::Place;
-use crate::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
+use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
 
 pub(super) fn list(name: Option<&str>, place: &Place, format: Format) -> Done {
     let repository = place.repository()?;

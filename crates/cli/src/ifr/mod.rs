@@ -9,7 +9,7 @@ use oxorb_ifr::{Repository, Store, Unit};
 
 use crate::idl::{Reading, tell};
 use crate::listening::Listening;
-use crate::output::{Done, Failed, Format, because, print};
+use oxorb_terminal::output::{Done, Failed, Format, because, print};
 
 /// Verbs of `oxorb ifr`.
 #[derive(clap::Subcommand)]

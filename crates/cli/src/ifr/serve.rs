@@ -9,8 +9,8 @@ use oxorb_ifr::{INITIAL_NAME, Repository, Served, Store};
 
 use super::Place;
 use crate::listening::{Access, Listening, urls};
-use crate::orb::{heed_signals, with_args};
-use crate::output::{Done, print};
+use oxorb_terminal::orb::{heed_signals, with_args};
+use oxorb_terminal::output::{Done, print};
 
 pub(super) fn serve(
     place: &Place,

@@ -9,7 +9,7 @@ use oxorb::{Interface as _, ObjectRef, Printable, SystemException, SystemExcepti
 use oxorb_naming::{Name, Names, NamingError, Problem};
 use serde_json::{Value, json};
 
-use crate::output::{Done, because};
+use oxorb_terminal::output::{Done, because};
 
 /// A binding with the name by which it was reached.
 #[derive(Clone, Debug)]

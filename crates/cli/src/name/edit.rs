@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::At;
 use super::bindings::{describe, object};
-use crate::output::{Done, Failed, Format, because, print, print_json};
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
 
 /// Arguments of `oxorb name bind`.
 #[derive(clap::Args)]

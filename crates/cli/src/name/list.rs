@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::At;
 use super::bindings::{Most, Summary, bindings, describe, object};
-use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
+use oxorb_terminal::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 
 /// Arguments of `oxorb name ls`.
 #[derive(clap::Args)]

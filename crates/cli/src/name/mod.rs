@@ -13,8 +13,8 @@ use oxorb::policy::ReplyEndTime;
 use oxorb::{Builder, Orb};
 use oxorb_naming::{Name, Names, PORT};
 
-use crate::orb::with_args;
-use crate::output::{Done, Failed, because};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Done, Failed, because};
 
 /// Verbs of `oxorb name`.
 #[derive(clap::Subcommand)]

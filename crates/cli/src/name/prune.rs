@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::At;
 use super::bindings::{Budget, Health, Most, Summary, bindings, describe, object};
-use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
+use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, because, print, print_json};
 
 /// Arguments of `oxorb name prune`.
 #[derive(clap::Args)]
@@ -113,7 +113,7 @@ pub(super) fn run(args: Args) -> Done {
         0 => Ok(()),
         left if args.format == Format::Json => {
             let _ = left;
-            Err(crate::output::Failed::Told)
+            Err(oxorb_terminal::output::Failed::Told)
         }
         1 => Err(because("1 name leads to no object still")),
         left => Err(because(format!("{left} names lead to no object still"))),
@@ -271,7 +271,7 @@ fn text(dead: &[Checked], total: usize, alive: usize) -> String {
 }
 
 /// Asks, if there is somebody to answer.
-fn confirmed(count: usize, format: Format) -> Result<bool, crate::output::Failed> {
+fn confirmed(count: usize, format: Format) -> Result<bool, oxorb_terminal::output::Failed> {
     let there = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if format == Format::Json || !there {
         return Ok(false);

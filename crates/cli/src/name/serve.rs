@@ -8,8 +8,8 @@ use oxorb_naming::{Federation, INITIAL_NAME, Limits, NameService, PORT, Rules, S
 use serde_json::json;
 
 use crate::listening::{Access, Listening, urls};
-use crate::orb::{heed_signals, with_args};
-use crate::output::{Done, Format, print, print_line};
+use oxorb_terminal::orb::{heed_signals, with_args};
+use oxorb_terminal::output::{Done, Format, print, print_line};
 
 /// Arguments of `oxorb name serve`.
 #[derive(clap::Args)]
@@ -127,7 +127,7 @@ fn watch(service: &NameService, format: Format) {
         std::thread::sleep(LOOK);
         if let Some(why) = service.take_failure() {
             match format {
-                Format::Text => crate::output::error(&why),
+                Format::Text => oxorb_terminal::output::error(&why),
                 Format::Json => {
                     let _ = print_line(&json!({ "event": "failure", "why": why }));
                 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::At;
 use super::bindings::{Budget, Found, Most, bindings, object};
-use crate::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
+use oxorb_terminal::output::{BAD, Done, FAINT, Format, STRONG, print, print_json};
 
 /// Arguments of `oxorb name tree`.
 #[derive(clap::Args)]

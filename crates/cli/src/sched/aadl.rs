@@ -9,7 +9,7 @@ use oxorb_sched::{DispatchModel, Strategy};
 use super::load::Loaded;
 use super::set::Asked;
 use super::system::Node;
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Reads files that belong together. One processor makes a set, several make nodes.
 pub(super) fn read(files: &[&PathBuf], loaded: &mut Loaded) -> Result<(), Failed> {

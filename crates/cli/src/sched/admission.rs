@@ -8,9 +8,9 @@ use oxorb_sched::time::{Nanos, Show};
 use oxorb_sched::{DispatchModel, OsPriorities, Repository, Schedule, Strategy};
 use serde_json::{Value, json};
 
-use crate::orb::with_args;
-use crate::output::{Done, Failed, Format, because, print, print_json};
 use idl::{AdmissionAnswer, AdmissionRequest, AdmissionVerdict};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_json};
 use stubs::ox_orb as idl;
 
 // The Rust that build.rs made of idl/oxorb/admission.idl.

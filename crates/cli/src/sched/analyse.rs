@@ -13,7 +13,9 @@ use super::how::Source;
 use super::load::{Loaded, is_wrong};
 use super::more::{self, Notes};
 use super::{cores, flows, servers};
-use crate::output::{BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json};
+use oxorb_terminal::output::{
+    BAD, Done, FAINT, Failed, Format, GOOD, STRONG, because, print, print_json,
+};
 
 /// Options of `oxorb sched analyse`.
 #[derive(clap::Args)]

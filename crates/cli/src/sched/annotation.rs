@@ -7,7 +7,7 @@ use oxorb_idl::source::{SourceMap, Span};
 use oxorb_sched::repository::Characteristics;
 
 use super::load::Loaded;
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Reads the operations that are annotated, and attributes that are only read, under their scoped names.
 pub(super) fn read(

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::how::Source;
 use super::measured::{CallCount, OperationMeasurement, Server};
 use super::{emit, rewrite};
-use crate::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
+use oxorb_terminal::output::{Done, FAINT, Failed, Format, STRONG, because, print, print_json};
 
 /// Arguments of `oxorb sched calibrate`.
 #[derive(clap::Args)]

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::flows;
 use super::how::Source;
 use super::load::is_wrong;
-use crate::output::{BAD, Done, Failed, Format, GOOD, print, print_json};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, GOOD, print, print_json};
 
 pub(super) fn run(source: &Source, format: Format) -> Done {
     let loaded = source.load()?;

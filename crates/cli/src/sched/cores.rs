@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::analyse::{Findings, Found, What, mark, verdicts};
 use super::load::Loaded;
-use crate::output::{Failed, STRONG, because};
+use oxorb_terminal::output::{Failed, STRONG, because};
 
 /// Assigns operations to processors so that the load is shared, or else, where that leaves no room for one, so that there
 /// is room.

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::how::Source;
 use super::load::{Loaded, is_wrong};
 use super::servers;
-use crate::output::{Done, Failed, because, print};
+use oxorb_terminal::output::{Done, Failed, because, print};
 
 /// Languages of tables.
 #[derive(Clone, Copy, Default, clap::ValueEnum)]

@@ -12,7 +12,7 @@ use oxorb_sched::time::Nanos;
 use oxorb_sched::{Repository, Schedule, Task};
 
 use super::system::Named;
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Execution times of an operation, as far as a file tells how often it takes how long.
 pub(super) enum Times {

@@ -12,7 +12,7 @@ use super::analyse::{Found, mark, verdict_json, verdicts};
 use super::how::How;
 use super::load::{Loaded, is_wrong};
 use super::system::{self, Analysed, Flow};
-use crate::output::{BAD, Done, Failed, Format, GOOD, STRONG, print, print_json};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, GOOD, STRONG, print, print_json};
 
 /// Analyses all nodes and flows; safe if each flow and each critical operation is proved.
 pub(super) fn found(loaded: &Loaded, how: &How) -> Result<Found, Failed> {

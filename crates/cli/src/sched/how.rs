@@ -9,7 +9,7 @@ use oxorb_sched::{DispatchModel, OsPriorities, Overheads, Schedule, Strategy};
 
 use super::load::{self, Loaded};
 use super::{order, overheads, remote, set};
-use crate::output::Failed;
+use oxorb_terminal::output::Failed;
 
 /// Operations to look at, and their strategy.
 #[derive(clap::Args)]
@@ -127,7 +127,7 @@ impl How {
         let model = self.model(loaded);
         let computed = Schedule::compute(&loaded.repository, &strategy, &model, &priorities);
         let mut schedule = computed.map_err(|error| match place_of(loaded, &error) {
-            Some(place) => crate::output::because(format!("{place}: {error}")),
+            Some(place) => oxorb_terminal::output::because(format!("{place}: {error}")),
             None => error.into(),
         })?;
         self.charge(&mut schedule, &loaded.asked)?;
@@ -157,7 +157,7 @@ impl How {
         };
         overheads
             .check(&schedule.tasks)
-            .map_err(|error| crate::output::because(error.to_string()))?;
+            .map_err(|error| oxorb_terminal::output::because(error.to_string()))?;
         schedule.tasks.overheads = overheads;
         Ok(())
     }

@@ -11,7 +11,7 @@ use oxorb_sched::{Anomaly, Repository, Severity};
 use super::extra::Extra;
 use super::system::System;
 use super::{aadl, annotation, set};
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Contents of the files.
 pub(super) struct Loaded {

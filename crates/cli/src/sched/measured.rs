@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use oxorb::{Measurements as Served, Orb};
 
-use crate::orb::with_args;
-use crate::output::{Failed, because};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Failed, because};
 
 use measurements::ox_orb as idl;
 

@@ -28,8 +28,8 @@ mod watch;
 
 use std::path::PathBuf;
 
-use crate::output::{Done, Format};
 use how::Source;
+use oxorb_terminal::output::{Done, Format};
 
 /// Verbs of `oxorb sched`.
 #[derive(clap::Subcommand)]

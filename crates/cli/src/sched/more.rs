@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::analyse::{What, mark};
 use super::load::Loaded;
-use crate::output::Failed;
+use oxorb_terminal::output::Failed;
 
 /// Notes on tasks, by their places; empty where nobody asked.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use oxorb_sched::analysis::{mixed, priorities};
 use oxorb_sched::strategy::{Dispatching, InputMapping, Operation};
 use oxorb_sched::{Schedule, Strategy};
 
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Priorities in the order that was found.
 pub(super) struct Optimal {

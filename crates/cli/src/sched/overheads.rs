@@ -5,7 +5,7 @@ use std::path::Path;
 use oxorb_sched::time::Nanos;
 use serde::Deserialize;
 
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Contents of a file of overheads.
 #[derive(Default, Clone, Copy)]

@@ -9,7 +9,7 @@ use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
 use serde_json::Value;
 
 use super::simulate::{Run, as_json, as_text, draw};
-use crate::output::{BAD, Done, Failed, Format, GOOD, STRONG, print, print_json};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, GOOD, STRONG, print, print_json};
 
 const STRATEGIES: [Strategy; 4] = [Strategy::MUF, Strategy::MLF, Strategy::EDF, Strategy::RMS];
 

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::admission;
 use super::how::range;
 use super::load::{self, Loaded, is_wrong};
-use crate::orb::with_args;
-use crate::output::{Done, Failed, Format, STRONG, because, print, print_json};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Done, Failed, Format, STRONG, because, print, print_json};
 
 /// Service to ask, and the time to wait for it.
 #[derive(clap::Args)]

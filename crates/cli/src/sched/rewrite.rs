@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::calibrate::Found;
 use super::measured::CallCount;
-use crate::output::{Done, Failed, because};
+use oxorb_terminal::output::{Done, Failed, because};
 
 #[derive(Deserialize)]
 struct Set {

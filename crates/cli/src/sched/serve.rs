@@ -12,8 +12,8 @@ use serde_json::json;
 use super::how::How;
 use super::load::{Loaded, is_wrong};
 use crate::listening::{Access, Listening, urls};
-use crate::orb::{heed_signals, with_args};
-use crate::output::{Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::orb::{heed_signals, with_args};
+use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb sched serve`.
 #[derive(clap::Args)]

@@ -14,7 +14,7 @@ use toml::Spanned;
 use super::extra::{Lock, Request, ServerSaid, Times};
 use super::load::{Call, Loaded};
 use super::system::{Flow, Node};
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// Scheduling that a set asks for.
 #[derive(Default, Clone, Copy)]

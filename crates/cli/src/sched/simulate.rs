@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::how::{How, LateJobs, duration};
 use super::paper;
-use crate::output::{BAD, Done, Failed, Format, STRONG, because, print, print_json};
+use oxorb_terminal::output::{BAD, Done, Failed, Format, STRONG, because, print, print_json};
 
 /// Origin of timelines.
 #[derive(Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]

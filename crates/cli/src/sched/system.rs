@@ -11,7 +11,7 @@ use oxorb_sched::{DispatchModel, OsPriorities, Schedule, Strategy};
 use super::how::{How, RANGE, place_of};
 use super::load::Loaded;
 use super::set::Asked;
-use crate::output::{Failed, because};
+use oxorb_terminal::output::{Failed, because};
 
 /// A name, and where it stands.
 pub(super) type Named = (String, String);

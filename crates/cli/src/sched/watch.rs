@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::how::Source;
 use super::measured::{OperationMeasurement, Server, Times};
-use crate::output::{BAD, Done, FAINT, Format, GOOD, STRONG, control, print, print_line};
-use crate::statistics::Time;
+use oxorb_terminal::output::{BAD, Done, FAINT, Format, GOOD, STRONG, control, print, print_line};
+use oxorb_terminal::statistics::Time;
 
 /// Arguments of `oxorb sched watch`.
 #[derive(clap::Args)]

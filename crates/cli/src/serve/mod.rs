@@ -13,9 +13,9 @@ use oxorb_ifr::client;
 use oxorb_ifr::types::{Interface, Types};
 use serde_json::json;
 
-use crate::orb::{heed_signals, with_args};
-use crate::output::{Done, Failed, because};
 use crate::types::{IdlArgs, Known, Source};
+use oxorb_terminal::orb::{heed_signals, with_args};
+use oxorb_terminal::output::{Done, Failed, because};
 
 use script::Script;
 use stand_in::{Log, StandIn};

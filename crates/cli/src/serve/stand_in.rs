@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use super::script::Table;
 use super::template::Scope;
 use crate::call::{ExceptionJson, ResultsJson};
-use crate::output::Escaping;
 use crate::types::{Known, Source};
+use oxorb_terminal::output::Escaping;
 
 /// Answers every request from a table.
 pub(super) struct StandIn {

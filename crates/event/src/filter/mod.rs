@@ -121,7 +121,7 @@ impl Filter {
     /// Every event.
     pub const ALL: Filter = Filter::event(designator::ANY, designator::ANY);
 
-    /// No event: a disjunction without members, which TAO's channel takes for that, too.
+    /// Filter that no event passes: a disjunction without members, as in TAO's channel.
     pub const NONE: Filter = Filter::Disjunction(Vec::new());
 
     /// Returns a filter for events of one type and source; 0 stands for any.

@@ -27,7 +27,7 @@ pub enum GatewayError {
     /// A channel refuses it, or is not reached.
     #[error("event gateway: the channel does not take it: {0}")]
     Call(#[source] oxorb::SystemException),
-    /// Both ends of the gateway are one channel, which would get each event again until its `ttl` ends.
+    /// A gateway from a channel to itself, which would get each event again until its `ttl` ends.
     #[error(
         "event gateway: events come from and go to the same channel, which would get each of them again until its ttl ends; \
          name two channels"

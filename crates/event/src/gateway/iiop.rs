@@ -61,24 +61,24 @@ pub struct IiopStatistics {
     pub lost: u64,
     /// Whether it is connected, and so passes events on at present.
     pub is_connected: bool,
-    /// What it found when it last looked after its channels.
+    /// The state of its channels when it last looked after them.
     pub state: GatewayState,
 }
 
-/// What an [`IiopGateway`] found at its channels.
+/// State of the channels of an [`IiopGateway`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub enum GatewayState {
-    /// It has not looked yet.
+    /// Not known: the gateway has not looked yet.
     #[default]
     Starting,
-    /// It observes the channel that events go to, whose consumers ask for nothing: it is not connected to the other channel.
+    /// The gateway observes the channel that events go to, whose consumers ask for nothing: it is not connected to the other channel.
     Idle,
-    /// It is connected to both channels.
+    /// The gateway is connected to both channels.
     Connected,
-    /// One of the channels does not answer or takes no gateway. It tries again after each [`period`](IiopOptions::period).
+    /// A channel does not answer or takes no gateway, which tries again after each [`period`](IiopOptions::period).
     Unreachable,
-    /// Both references lead to one channel, as that channel's own answers show. It passes nothing on, and looks again after each
+    /// The references lead to one channel, as that channel's own answers show. The gateway passes nothing on, and looks again after each
     /// [`period`](IiopOptions::period).
     SameChannel,
 }

@@ -14,7 +14,7 @@ use oxorb_deploy::{Error, Process, processes};
 
 use super::{components, files};
 use crate::idl::Reading;
-use crate::output::{Done, Failed, because, print};
+use oxorb_terminal::output::{Done, Failed, because, print};
 use parts::Assembly;
 
 /// Arguments of `oxorb deploy static`.

@@ -7,7 +7,7 @@ use oxorb_deploy::{Document, Format, Process};
 use serde_json::{Value, json};
 
 use super::{Loaded, What, slug};
-use crate::output::{Done, Failed, because, print_json};
+use oxorb_terminal::output::{Done, Failed, because, print_json};
 
 /// Arguments of `oxorb deploy emit kubernetes`.
 #[derive(clap::Args)]

@@ -11,7 +11,7 @@ use oxorb_deploy::rtcad::ServerResources;
 use oxorb_deploy::{Process, processes};
 
 use super::files;
-use crate::output::{Done, Failed, because};
+use oxorb_terminal::output::{Done, Failed, because};
 
 /// Engines.
 #[derive(clap::Subcommand)]

@@ -9,7 +9,7 @@ use oxorb_deploy::Process;
 use oxorb_deploy::check::Lookup;
 
 use super::{Loaded, What, slug};
-use crate::output::{Done, Failed, because, print};
+use oxorb_terminal::output::{Done, Failed, because, print};
 
 /// Arguments of `oxorb deploy emit systemd`.
 #[derive(clap::Args)]

@@ -9,7 +9,7 @@ use oxorb_sys::schedule::{self, Class, Schedule};
 use oxorb_sys::sync::Mutex;
 
 use crate::doctor::hold::Ends;
-use crate::statistics::{Latencies, Percentiles};
+use oxorb_terminal::statistics::{Latencies, Percentiles};
 
 /// Requests that wait in the queue.
 const WAITING: u32 = 64;

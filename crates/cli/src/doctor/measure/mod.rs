@@ -17,8 +17,8 @@ pub(super) use report::Measured;
 pub(super) use trips::answer;
 
 use super::hold::Ends;
-use crate::output::{Failed, Format, because};
 use load::Load;
+use oxorb_terminal::output::{Failed, Format, because};
 use report::Overheads;
 
 /// Stages of the measurement, in this order, and their shares of the time in percent.

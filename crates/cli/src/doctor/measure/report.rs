@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::output::{BAD, STRONG};
-use crate::statistics::{Latencies, Percentiles, Time};
+use oxorb_terminal::output::{BAD, STRONG};
+use oxorb_terminal::statistics::{Latencies, Percentiles, Time};
 
 /// Results of `--measure`.
 #[derive(Debug, serde::Serialize)]

@@ -7,7 +7,7 @@ use oxorb_sys::schedule::{self, Class, Schedule};
 use oxorb_sys::{futex, thread};
 
 use crate::doctor::hold::Ends;
-use crate::statistics::{Latencies, Percentiles};
+use oxorb_terminal::statistics::{Latencies, Percentiles};
 
 /// Priority of both threads: above ordinary ones, and below lanes.
 const PRIORITY: i32 = 5;

@@ -13,9 +13,9 @@ use oxorb::{
 use super::load::Load;
 use super::report::Trips;
 use crate::doctor::hold::Ends;
-use crate::orb::with_args;
-use crate::output::{Done, Failed, because, print};
-use crate::statistics::{Latencies, Percentiles};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{Done, Failed, because, print};
+use oxorb_terminal::statistics::{Latencies, Percentiles};
 
 // The Rust that build.rs made of idl/echo.idl.
 mod interface {

@@ -9,8 +9,8 @@ use rustix::time::{ClockId, Timespec};
 
 use super::report::Wakeups;
 use crate::doctor::hold::Ends;
-use crate::output::{Failed, because};
-use crate::statistics::Latencies;
+use oxorb_terminal::output::{Failed, because};
+use oxorb_terminal::statistics::Latencies;
 
 /// Time between two wake-ups of the least urgent thread, in nanoseconds; each further one has a little more, so
 /// that they do

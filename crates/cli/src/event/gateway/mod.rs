@@ -12,8 +12,8 @@ use serde_json::json;
 
 use super::channel::end_of_process;
 use crate::listening::Listening;
-use crate::orb::with_args;
-use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb event gateway`.
 #[derive(clap::Args)]

@@ -17,8 +17,8 @@ use serde_json::json;
 use super::super::channel::end_of_process;
 use super::super::filter;
 use crate::listening::{Listening, urls};
-use crate::orb::with_args;
-use crate::output::{BAD, Done, Failed, Format, because, print, print_line};
+use oxorb_terminal::orb::with_args;
+use oxorb_terminal::output::{BAD, Done, Failed, Format, because, print, print_line};
 
 /// Arguments of `oxorb event gateway udp`.
 #[derive(clap::Args)]

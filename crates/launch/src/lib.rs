@@ -14,6 +14,7 @@
 //! The facade shows this crate as `oxorb::deployment`. `docs/deployment.md` tells how to launch plans.
 #![forbid(unsafe_code)]
 
+mod arguments;
 pub mod artifact;
 mod directory;
 mod error;
@@ -34,6 +35,7 @@ pub mod idl {
     pub use d_an_ce as dance;
 }
 
+pub use arguments::check_arguments;
 pub use error::LaunchError;
 pub use implementations::Implementations;
 pub use locality::{Locality, Provided, References};

@@ -475,15 +475,24 @@ fn orb_arguments(
     if let Some(services) = &resources.svcconf {
         let file = file.unwrap_or(Path::new(""));
         return Err(Problem(format!(
-            "{}:{}: error: svcconf {:?} is TAO's service configurator, which OxORB does not have; put -ORBConfigFile and \
-             a file of OxORB's into cmdline",
+            "{}:{}: error: svcconf {:?} is TAO's service configurator, which OxORB does not have; start the process with \
+             -ORBConfigFile and a file of OxORB's",
             file.display(),
             services.place,
             services.uri
         )));
     }
-    let line = resources.cmdline.as_ref();
-    Ok(line.map_or_else(Vec::new, |line| line.arg.clone()))
+    let Some(line) = &resources.cmdline else {
+        return Ok(Vec::new());
+    };
+    // The same as under managers, so that a plan runs by both: this process may be root's as well.
+    match crate::check_arguments(&line.arg) {
+        Ok(()) => Ok(line.arg.clone()),
+        Err(reason) => {
+            let file = file.unwrap_or(Path::new(""));
+            Err(Problem(format!("{}:{}: error: {reason}", file.display(), line.place)))
+        }
+    }
 }
 
 fn read(file: &Path) -> Result<Document, Problem> {

@@ -93,12 +93,9 @@ fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan(
     let text = fs::read_to_string(&plan).unwrap();
     fs::write(&plan, text.replace("/bin/false", "/bin/echo")).unwrap();
     let resources = plan.with_extension("rt.toml");
-    fs::write(
-        &resources,
-        "document = \"ServerResources\"\n[cmdline]\narg = [\"-ORBAccess=allow all\"]\n",
-    )
-    .unwrap();
-    let output = run(&[
+    fs::write(&resources, "document = \"ServerResources\"\n[cmdline]\narg = [\"-ORBSpin=5\"]\n")
+        .unwrap();
+    let args = [
         "deploy",
         "launch",
         plan.to_str().unwrap(),
@@ -110,15 +107,26 @@ fn processes_get_the_access_rules_of_their_node_after_the_arguments_of_the_plan(
         "iiop://127.0.0.1:0/portspan=1",
         "-ORBAccess",
         "allow 127.0.0.0/8",
-    ]);
+    ];
+    let output = run(&args);
     let printed = String::from_utf8(output.stdout).unwrap();
     let why = String::from_utf8_lossy(&output.stderr);
     assert!(
         printed.trim_end().ends_with(
-            "--process main -ORBAccess=allow all -ORBListenEndpoints=iiop://127.0.0.1:0 -ORBAccess=allow 127.0.0.0/8"
+            "--process main -ORBSpin=5 -ORBListenEndpoints=iiop://127.0.0.1:0 -ORBAccess=allow 127.0.0.0/8"
         ),
         "{printed}{why}"
     );
+    // What is the node's to say is not the plan's.
+    for argument in ["-ORBAccess=allow all", "-ORBLogFile=@HOME@/x", "-ORBListenEndpoints=iiop://"]
+    {
+        let line = format!("document = \"ServerResources\"\n[cmdline]\narg = [{argument:?}]\n");
+        fs::write(&resources, line).unwrap();
+        let refused = bad(&args);
+        let name = argument.split('=').next().unwrap();
+        let wanted = format!("cmdline has {name:?}, and a plan may not set that");
+        assert!(refused.contains(&wanted), "{refused}");
+    }
     fs::remove_file(plan).unwrap();
     fs::remove_file(resources).unwrap();
 }

@@ -10,6 +10,7 @@ use oxorb_poa::{Poa, PoaError};
 
 use super::instance::with_reference_file;
 use super::{Locality, Provided, References};
+use crate::arguments::is_file;
 use crate::idl::dance::{self, locality_manager};
 use crate::idl::deployment::{
     self, ApplicationRef, Connection, DeploymentPlan, InvalidConnection, NodeApplicationManagerRef,
@@ -61,6 +62,15 @@ impl LocalityServant {
 fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
     let plan =
         from_wire(plan).map_err(|error| PlanError { name: error.element, reason: error.reason })?;
+    if let Some((connection, location)) = file_reference(&plan) {
+        return Err(PlanError {
+            name: connection.to_owned(),
+            reason: format!(
+                "its externalReference is the file {location:?}, which processes under managers do not read for others; write the \
+                 reference itself, IOR: or corbaloc:"
+            ),
+        });
+    }
     match with_reference_file(&plan) {
         None => Ok(plan),
         Some((instance, property)) => Err(PlanError {
@@ -71,6 +81,14 @@ fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
             ),
         }),
     }
+}
+
+/// Returns the first connection of a plan whose provider is named by a file, and that file's URL.
+fn file_reference(plan: &Plan) -> Option<(&str, &str)> {
+    let mut all = plan.connection.iter().flat_map(|connection| {
+        connection.external_reference.iter().map(move |it| (&*connection.name, &*it.location))
+    });
+    all.find(|(_, location)| is_file(location))
 }
 
 /// Connections as managers hand them on: one entry for each connection.

@@ -95,14 +95,14 @@ fn command_line(part: &Plan) -> Result<Vec<String>, Trouble> {
         .map_err(|error| Trouble::new(part.label.clone().unwrap_or_default(), error.reason()))?;
     let line = resources.and_then(|resources| resources.cmdline);
     let line = line.map(|line| line.arg).unwrap_or_default();
-    match check_arguments(&line) {
+    match crate::check_arguments(&line).and_then(|()| check_places(&line)) {
         Ok(()) => Ok(line),
         Err(reason) => Err(Trouble::new(part.label.clone().unwrap_or_default(), reason)),
     }
 }
 
 /// Refuses arguments of a plan that would change those of the manager, which stand around them.
-fn check_arguments(line: &[String]) -> Result<(), String> {
+fn check_places(line: &[String]) -> Result<(), String> {
     let own = |argument: &&String| {
         let name = argument.split_once('=').map_or(argument.as_str(), |(name, _)| name);
         ARGUMENTS.contains(&name)
@@ -112,13 +112,7 @@ fn check_arguments(line: &[String]) -> Result<(), String> {
             "its cmdline has {own:?}, which the node manager alone gives; take it out"
         ));
     }
-    // TAO's form of it has two values.
-    let lane = |name: &str| name.eq_ignore_ascii_case("-ORBLaneListenEndpoints");
-    let is_open = match line {
-        [.., name, lanes] if lane(name) => !lanes.contains(['=', ' ']),
-        [.., last] => last.starts_with("-ORB") && !last.contains('='),
-        [] => false,
-    };
+    let is_open = line.last().is_some_and(|last| last.starts_with("-ORB") && !last.contains('='));
     match (is_open, line.last()) {
         (true, Some(last)) => Err(format!(
             "its cmdline ends with {last:?}, which would take the node manager's next argument as its value; write -ORBNAME=VALUE"
@@ -209,9 +203,40 @@ fn leads_below(path: &Path, folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use oxorb_deploy::{Document, Format, Limits};
+
     use super::*;
     use crate::manager::split::tests::{PLAN, plan};
     use crate::manager::split::{by_node, by_process};
+
+    #[test]
+    fn a_process_is_not_started_with_arguments_that_a_plan_may_not_give() {
+        let with = |argument: &str| {
+            let mut plan = plan(PLAN);
+            let text = format!("document = \"ServerResources\"\n[cmdline]\narg = [{argument:?}]\n");
+            let read = Document::read(&text, Format::Toml, &Limits::default());
+            crate::attach_resources(&mut plan, &read.unwrap().into_resources().unwrap()).unwrap();
+            let settings = NodeSettings {
+                artifacts: Artifacts::Anywhere(".".into()),
+                arguments: vec!["-ORBAccess=allow uid:7".to_owned()],
+                ..NodeSettings::default()
+            };
+            let plan = {
+                for artifact in &mut plan.artifact {
+                    artifact.location = vec!["/bin/sh".to_owned()];
+                }
+                plan
+            };
+            let (_, process) = by_process(&by_node(&plan)[0].1).remove(0);
+            Program::of(&process, &settings)
+        };
+        let program = with("-ORBSchedPolicy=SCHED_FIFO").unwrap();
+        assert_eq!(program.arguments, ["-ORBSchedPolicy=SCHED_FIFO", "-ORBAccess=allow uid:7"]);
+        for argument in ["-ORBLogFile=@HOME@/x", "-ORBListenEndpoints=iiop://0.0.0.0:0"] {
+            let refused = with(argument).unwrap_err().to_string();
+            assert!(refused.contains("a plan may not set that"), "{refused}");
+        }
+    }
 
     #[test]
     fn executables_outside_of_the_folder_are_refused() {
@@ -251,23 +276,12 @@ mod tests {
     fn arguments_of_a_plan_do_not_change_those_of_the_manager() {
         let check = |line: &[&str]| {
             let line: Vec<String> = line.iter().map(|&one| one.to_owned()).collect();
-            check_arguments(&line)
+            check_places(&line)
         };
-        for line in [
-            &[][..],
-            &["-ORBAccess", "allow all"],
-            &["-ORBAccess=allow all"],
-            &["-ORBLaneListenEndpoints", "1:0", "iiop://h"],
-            &["-ORBLaneListenEndpoints", "1:0=iiop://h"],
-            &["--verbose"],
-        ] {
+        for line in [&[][..], &["-ORBSpin", "5"], &["-ORBSpin=5"], &["--verbose"]] {
             assert_eq!(check(line), Ok(()));
         }
-        for line in [
-            &["-ORBSchedPolicy=SCHED_FIFO", "-ORBInitRef"][..],
-            &["-ORBLaneListenEndpoints", "1:0"],
-            &["-ORBLaneListenEndpoints"],
-        ] {
+        for line in [&["-ORBSchedPolicy=SCHED_FIFO", "-ORBInitRef"][..], &["-ORBSpin"]] {
             let refused = check(line).unwrap_err();
             assert!(refused.contains("write -ORBNAME=VALUE"), "{refused}");
         }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use oxorb::deployment::check_arguments;
 use oxorb_deploy::basic::PortKind;
 use oxorb_deploy::check::{Input, set_of, type_of};
 use oxorb_deploy::plan::{Connection, Endpoint, Implementation, Instance, Plan};
@@ -137,11 +138,16 @@ impl<'p> Assembly<'p> {
         if let Some(resources) = input.resources {
             if let Some(configuration) = &resources.svcconf {
                 let what = "svcconf is a configuration file of TAO's, which is not read here";
-                let cure = "give its settings as cmdline, -ORBNAME VALUE";
+                let cure = "give its settings to the program, as -ORBNAME VALUE";
                 let finding = Finding::error(configuration.place, what).cure(cure);
                 findings.push(finding.within(Source::Rtcad));
             }
-            assembly.arguments = resources.cmdline.as_ref().map_or(&[], |line| &line.arg);
+            if let Some(line) = &resources.cmdline {
+                if let Err(reason) = check_arguments(&line.arg) {
+                    findings.push(Finding::error(line.place, reason).within(Source::Rtcad));
+                }
+                assembly.arguments = &line.arg;
+            }
         }
         for &at in &process.instances {
             let instance = &input.plan.instance[at];

@@ -1,0 +1,208 @@
+//! Arguments that a plan may give its processes: `cmdline` of its real-time resources.
+
+/// Settings of the ORB that a plan may give: how a process works, and neither where it listens, whom it lets in, what it
+/// protects itself by, nor files. Those are up to whoever runs it.
+const ALLOWED: [&str; 47] = [
+    "Budget",
+    "BudgetQuantum",
+    "Budgets",
+    "BufferedOneways",
+    "ByteOrder",
+    "CallbackThreads",
+    "CDRTradeoff",
+    "ClassPacing",
+    "ClientConnections",
+    "ClientIdleTimeout",
+    "Collocation",
+    "Concurrency",
+    "ConnectTimeout",
+    "DebugLevel",
+    "DefaultInitRef",
+    "Demultiplexing",
+    "DynamicThreadIdleTimeout",
+    "FragmentSize",
+    "InitRef",
+    "KeepAlive",
+    "LaneCPU",
+    "LaneDSCP",
+    "LargePayloads",
+    "LockMemory",
+    "LogLevel",
+    "MaxClientConnections",
+    "MaxGIOPVersion",
+    "MaxIdleConnections",
+    "NativeCharCodeSet",
+    "OperationSearch",
+    "OrderedReconnect",
+    "Personality",
+    "PreferUtf8",
+    "PriorityMapping",
+    "Protocols",
+    "Reactor",
+    "ReplyWait",
+    "RoundTripTimeout",
+    "SchedPolicy",
+    "SharedPages",
+    "Spin",
+    "SynchronizedClocks",
+    "TimeProbes",
+    "TrustIdle",
+    "ValueArena",
+    "ValueArenaFull",
+    "WorkerStay",
+];
+
+/// Reasons for which settings are refused, by the beginnings of their names.
+const REFUSED: [(&[&str], &str); 4] = [
+    (
+        &["LogFile", "ConfigFile", "SvcConf", "Schedule", "Preconnect"],
+        "it names files, which the process would read or write as its own user",
+    ),
+    (
+        &["Listen", "Endpoint", "LaneListen", "LaneEndpoint", "Multicast", "Admission"],
+        "it says where the process can be called, and by what name",
+    ),
+    (
+        &["Access", "Secure", "Tls", "AcceptBi", "OfferBi"],
+        "it says whom the process trusts and lets in",
+    ),
+    (&["Max", "Hold", "Stall", "Idle", "Kept"], "it is a limit that protects the process"),
+];
+
+/// Says what to do about a setting that is refused.
+const CURE: &str = "take it out of cmdline; whoever runs the process can give it, with --process-arg of the node manager or on the \
+    command line of the process";
+
+/// Checks the arguments that a plan gives its processes. Of the ORB's settings, `-ORBNAME`, only those pass which say how the
+/// process works; files, addresses, access rules and limits are up to whoever runs it. Arguments that are not the ORB's pass.
+///
+/// # Errors
+/// The first argument that a plan may not give, with the reason and what to do, as a sentence.
+///
+/// ```
+/// use oxorb_launch::check_arguments;
+///
+/// let line = |arguments: &[&str]| -> Vec<String> {
+///     arguments.iter().map(|&one| one.to_owned()).collect()
+/// };
+/// assert_eq!(check_arguments(&line(&["-ORBSchedPolicy", "SCHED_FIFO", "--verbose"])), Ok(()));
+/// let refused = check_arguments(&line(&["-ORBLogFile=/etc/motd"])).unwrap_err();
+/// assert!(refused.starts_with("cmdline has \"-ORBLogFile\", and a plan may not set that: it names files"));
+/// ```
+pub fn check_arguments(arguments: &[String]) -> Result<(), String> {
+    // Each argument is looked at as if it were no value of the one before it: the ORB finds the names of files so, too.
+    for (at, argument) in arguments.iter().enumerate() {
+        let Some(body) = argument.strip_prefix("-ORB") else {
+            continue;
+        };
+        let (name, value) = match body.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (body, arguments.get(at + 1).map(String::as_str)),
+        };
+        // Java's `-ORBInitRef.NAME=URL`.
+        let is_java = name.get(..8).is_some_and(|name| name == "InitRef.");
+        let name = if is_java { "InitRef" } else { name };
+        let refuse = |why: &str| {
+            Err(format!(
+                "cmdline has {:?}, and a plan may not set that: {why}; {CURE}",
+                format!("-ORB{name}")
+            ))
+        };
+        let mut allowed = ALLOWED.iter();
+        let Some(allowed) = allowed.find(|one| one.eq_ignore_ascii_case(name)) else {
+            return refuse(reason(name));
+        };
+        let value = value.unwrap_or_default();
+        let url = match *allowed {
+            "InitRef" if !is_java => value.split_once('=').map_or("", |(_, url)| url),
+            _ => value,
+        };
+        match *allowed {
+            "InitRef" | "DefaultInitRef" if is_file(url) => {
+                return refuse("it names a file, which the process would read as its own user");
+            }
+            "Personality" if value.contains(['.', '/']) => {
+                return refuse(
+                    "it names a file of settings, and may name those alone that come with OxORB",
+                );
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Reports whether a URL is of a file on this machine.
+pub(crate) fn is_file(url: &str) -> bool {
+    let scheme = url.trim_start().get(..5);
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
+}
+
+/// Returns why a plan may not give a setting.
+fn reason(name: &str) -> &'static str {
+    let begins = |prefix: &&str| {
+        let own = name.get(..prefix.len());
+        own.is_some_and(|own| own.eq_ignore_ascii_case(prefix))
+    };
+    let mut known = REFUSED.iter();
+    let found = known.find(|(prefixes, _)| prefixes.iter().any(begins));
+    found.map_or("it is none of the settings that say how a process works", |(_, why)| why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(line: &[&str]) -> Result<(), String> {
+        let line: Vec<String> = line.iter().map(|&one| one.to_owned()).collect();
+        check_arguments(&line)
+    }
+
+    #[test]
+    fn a_plan_says_how_its_processes_work() {
+        for line in [
+            &[][..],
+            &["-ORBSchedPolicy", "SCHED_FIFO", "-ORBDebugLevel", "1"],
+            &["-ORBschedpolicy=SCHED_FIFO"],
+            &["-ORBInitRef", "NameService=corbaloc::host:2809/NameService"],
+            &["-ORBInitRef=NameService=corbaloc::host:2809/NameService"],
+            &["-ORBInitRef.NameService=corbaloc::host:2809/NameService"],
+            &["-ORBPersonality", "avionics"],
+            &["--verbose", "file:///etc/passwd", "-orblogfile"],
+        ] {
+            assert_eq!(check(line), Ok(()), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn files_addresses_and_protection_are_up_to_whoever_runs_the_process() {
+        for (line, why) in [
+            (&["-ORBLogFile=@HOME@/x"][..], "it names files"),
+            (&["-ORBlogfile", "x"], "it names files"),
+            (&["-ORBConfigFile", "x.toml"], "it names files"),
+            (&["-ORBSvcConfDirective", "static"], "it names files"),
+            (&["-ORBPersonality=./x"], "it names a file of settings"),
+            (&["-ORBPersonality", "x.toml"], "it names a file of settings"),
+            (&["-ORBInitRef", "N=file:///etc/passwd"], "it names a file, "),
+            (&["-ORBInitRef=N=FILE:///etc/passwd"], "it names a file, "),
+            (&["-ORBInitRef.N=file:///etc/passwd"], "it names a file, "),
+            (&["-ORBDefaultInitRef= file:///etc"], "it names a file, "),
+            (&["-ORBListenEndpoints=iiop://0.0.0.0:0"], "it says where the process can be called"),
+            (&["-ORBEndpoint", "iiop://0.0.0.0:0"], "it says where the process can be called"),
+            (
+                &["-ORBLaneListenEndpoints", "1:0", "iiop://"],
+                "it says where the process can be called",
+            ),
+            (&["-ORBAccess", "allow all"], "whom the process trusts"),
+            (&["-ORBTlsRoots=ca.pem"], "whom the process trusts"),
+            (&["-ORBMaxMessage=1"], "it is a limit"),
+            (&["-ORBUnheardOf"], "none of the settings"),
+            (&["-ORB"], "none of the settings"),
+            // The ORB takes names of files out of the line wherever they stand.
+            (&["-ORBSchedPolicy", "-ORBConfigFile=x.toml"], "it names files"),
+        ] {
+            let refused = check(line).unwrap_err();
+            assert!(refused.contains(why) && refused.ends_with(CURE), "{line:?}: {refused}");
+        }
+    }
+}

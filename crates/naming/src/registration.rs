@@ -51,11 +51,25 @@ impl Names {
         let names = Names::new(self.root().with(RelativeRoundtripTimeout(WITHDRAWAL)));
         let object: ObjectRef = object.unchecked_narrow();
         orb.before_shutdown(move |_| {
-            let found = names.resolve::<ObjectRef>(&name);
-            if found.is_ok_and(|found| found == object) {
-                let _ = names.unbind(&name);
-            }
+            let _ = names.unbind_own(&name, &object);
         });
         Ok(())
+    }
+
+    /// Takes a name back that [`register`](Self::register) gave an object, before the ORB ends: unbinds it, unless it leads
+    /// elsewhere by now. Two calls, of at most 2 s each.
+    ///
+    /// # Errors
+    /// As [`resolve`](Self::resolve) and [`unbind`](Self::unbind).
+    pub fn withdraw(&self, name: impl AsName, object: &impl Interface) -> Result<(), NamingError> {
+        let names = Names::new(self.root().with(RelativeRoundtripTimeout(WITHDRAWAL)));
+        names.unbind_own(name, &object.unchecked_narrow())
+    }
+
+    fn unbind_own(&self, name: impl AsName, object: &ObjectRef) -> Result<(), NamingError> {
+        match self.resolve::<ObjectRef>(&name)? == *object {
+            true => self.unbind(&name),
+            false => Ok(()),
+        }
     }
 }

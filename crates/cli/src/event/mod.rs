@@ -12,6 +12,7 @@ macro_rules! manual {
 }
 
 mod channel;
+mod channels;
 mod consumer;
 mod filter;
 mod gaps;

@@ -2,17 +2,21 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::channel;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::{Sender, channel};
+use std::time::Duration;
 
 use clap::ValueEnum;
 use oxorb::{Interface as _, Orb, Printable};
 use oxorb_event::delivery::{Plan, Qos, WhenFull};
-use oxorb_event::{ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Served, in_order};
+use oxorb_event::{
+    ChannelOptions, Control, EventChannel, INITIAL_NAME, Limits, Notice, Served, in_order,
+};
+use oxorb_naming::Names;
 use oxorb_notify::Settings;
 use serde_json::json;
 
 use super::channel::end_of_process;
+use super::channels::{Channels, Told, WhenDestroyed};
 use super::notify::Notify;
 use super::schedule::{Scheduled, Service};
 use super::statistics::idl::EventStatisticsRef;
@@ -20,9 +24,6 @@ use super::statistics::{OBJECT, Statistics};
 use crate::listening::{Access, Listening, urls};
 use oxorb_terminal::orb::with_args;
 use oxorb_terminal::output::{Done, Failed, Format, because, print, print_line};
-
-/// Longest time for which peers are told that the server ends.
-const ENDING: Duration = Duration::from_secs(10);
 
 /// Arguments of `oxorb event serve`.
 #[derive(clap::Args)]
@@ -58,7 +59,7 @@ pub(crate) struct Args {
     port: u16,
     #[command(flatten)]
     listening: Listening,
-    /// Bind each channel in the Naming Service under its name until the server ends
+    /// Bind each channel in the Naming Service under its name, until the server ends or a client destroys the channel
     #[arg(long)]
     bind: bool,
     /// Write the reference of the first channel to FILE, too
@@ -102,6 +103,9 @@ pub(crate) struct Args {
     /// Let a consumer or supplier that connects again take the place of the connection before
     #[arg(long)]
     reconnect: bool,
+    /// Answer to a client that destroys a channel
+    #[arg(long, value_enum, default_value_t)]
+    when_destroyed: WhenDestroyed,
     /// Write the times of receipt and delivery into the header of each event
     #[arg(long)]
     timestamps: bool,
@@ -110,7 +114,7 @@ pub(crate) struct Args {
     /// each event, and 5 KiB for each consumer
     #[arg(long)]
     no_latency: bool,
-    /// Output format; JSON is one line when it serves, and one for each peer that is let go
+    /// Output format; JSON is one line when it serves, and one for each peer that is let go or channel that is destroyed
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -140,73 +144,115 @@ impl From<Full> for WhenFull {
     }
 }
 
-/// Serves until the process is ended.
+/// Serves until the process is ended, or clients have destroyed what it serves.
 pub(super) fn run(args: &Args) -> Done {
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
     let orb = with_args(builder.listen_late()).build()?;
-    let mut served = Vec::new();
+    let channels = Arc::<Channels>::default();
     let service = args.scheduled.service(&orb)?;
+    let (tell, told) = channel();
     for name in &args.names {
-        let channel = args.channel(service.as_ref())?;
-        let (format, of) = (args.format, name.clone());
-        channel.log(move |notice| told(format, &of, &notice.to_string()));
-        if let Some(service) = &service {
-            service.apply(&channel, Duration::from_millis(args.call_timeout));
-        }
-        let serving = channel.serve(&orb, name);
-        served.push((name.clone(), serving.map_err(|why| because(format!("{name}: {why}")))?));
+        channels.put(name, args.serve(&orb, name, service.as_ref(), &tell)?);
     }
-    let served = Arc::new(served);
     let notify = args.serve_notify(&orb)?;
-    let statistics: EventStatisticsRef = orb.root_poa().activate(Statistics(served.clone()))?;
+    let statistics: EventStatisticsRef =
+        orb.root_poa().activate(Statistics(Arc::clone(&channels)))?;
     orb.bind(OBJECT, &statistics);
     orb.root_poa().manager().activate()?;
+    let served = channels.all();
     if let Some(file) = &args.ior_file {
         let ior = served[0].1.reference().to_ior();
         std::fs::write(file, ior)
             .map_err(|error| because(format!("{}: {error}", file.display())))?;
     }
-    if args.bind {
-        bind(&orb, &served, notify.as_ref())?;
-    }
+    let names = args.bind.then(|| bind(&orb, &served, notify.as_ref())).transpose()?;
     ready(args, &orb, &served, notify.as_ref())?;
+    drop(served);
     if let Some(notify) = &notify {
         notify.watch(&orb, args.format)?;
     }
-    let (end, ending, channels) = (end_of_process()?, orb.clone(), served.clone());
+    let (end, ending, all) = (end_of_process()?, orb.clone(), Arc::clone(&channels));
     std::thread::spawn(move || {
         // Nothing is ever sent: an error is the end.
         let _ = end.recv();
         // Suppliers and consumers learn that it ends, and how, before the connections are closed.
-        destroy(&channels);
+        all.destroy();
         let _ = ending.shutdown(true);
     });
-    orb.run();
+    let (running, ended) = (orb.clone(), tell.clone());
+    std::thread::spawn(move || {
+        running.run();
+        let _ = ended.send(Told::Ended);
+    });
+    while let Ok(Told::Destroyed(name)) = told.recv() {
+        let goes_on = match args.when_destroyed {
+            WhenDestroyed::Renew => {
+                args.serve(&orb, &name, service.as_ref(), &tell).map(|served| {
+                    channels.put(&name, served);
+                    say(
+                        args.format,
+                        &name,
+                        "a new channel is served in its place (--when-destroyed renew)",
+                    );
+                })
+            }
+            WhenDestroyed::End => {
+                if let Some(served) = channels.take(&name) {
+                    withdraw(args.format, &orb, &name, &served, names.as_ref());
+                }
+                match channels.all().is_empty() && notify.is_none() {
+                    true => Err(because(ALL_DESTROYED)),
+                    false => Ok(()),
+                }
+            }
+        };
+        if goes_on.is_err() {
+            channels.destroy();
+            orb.shutdown(true)?;
+            return goes_on;
+        }
+    }
     Ok(())
 }
 
-/// Destroys all channels side by side. Those that take longer than [`ENDING`] are left as they are.
-fn destroy(channels: &Arc<Vec<(String, Served)>>) {
-    let end = Instant::now() + ENDING;
-    let (done, each) = channel();
-    for at in 0..channels.len() {
-        let (channels, done) = (channels.clone(), done.clone());
-        // Without a thread its connections are closed all the same.
-        let _ = std::thread::Builder::new().spawn(move || {
-            channels[at].1.channel().destroy();
-            let _ = done.send(());
-        });
-    }
-    drop(done);
-    for _ in 0..channels.len() {
-        let left = end.saturating_duration_since(Instant::now());
-        if each.recv_timeout(left).is_err() {
-            return;
-        }
+/// The server ends because of its clients.
+const ALL_DESTROYED: &str = "clients destroyed every channel, so that nothing is served any more; \
+    --when-destroyed renew serves a new one in the place of each";
+
+/// Takes away all by which clients find a channel that is gone.
+fn withdraw(format: Format, orb: &Orb, name: &str, served: &Served, names: Option<&Names>) {
+    orb.forget_initial_reference(name);
+    orb.root_poa().unbind_name(name);
+    let withdrawn = names.map_or(Ok(()), |names| names.withdraw(name, served.reference()));
+    match withdrawn {
+        Ok(()) => say(format, name, "its name is withdrawn (--when-destroyed end)"),
+        Err(why) => say(format, name, &format!("its name stays in the Naming Service: {why}")),
     }
 }
 
 impl Args {
+    /// Serves a new channel under a name.
+    fn serve(
+        &self,
+        orb: &Orb,
+        name: &str,
+        service: Option<&Service<'_>>,
+        tell: &Sender<Told>,
+    ) -> Result<Served, Failed> {
+        let channel = self.channel(service)?;
+        let (format, of, tell) = (self.format, name.to_owned(), tell.clone());
+        channel.log(move |notice| {
+            say(format, &of, &notice.to_string());
+            if *notice == Notice::Destroyed {
+                let _ = tell.send(Told::Destroyed(of.clone()));
+            }
+        });
+        if let Some(service) = service {
+            service.apply(&channel, Duration::from_millis(self.call_timeout));
+        }
+        channel.serve(orb, name).map_err(|why| because(format!("{name}: {why}")))
+    }
+
     fn channel(&self, service: Option<&Service<'_>>) -> Result<EventChannel, Failed> {
         let scheduled = service.map_or(Ok(None), Service::plan)?;
         if self.threads == 0 && scheduled.is_none() {
@@ -264,7 +310,7 @@ impl Args {
     }
 }
 
-fn bind(orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Done {
+fn bind(orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Result<Names, Failed> {
     let names = crate::name::usual(orb).map_err(|error| {
         because(format!(
             "{error}\nthe channels cannot be bound: where is the name server? Say it with -ORBInitRef NameService=URL; \
@@ -277,7 +323,7 @@ fn bind(orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Done
     if let Some(notify) = notify {
         names.register(orb, notify.name.as_str(), &notify.channel)?;
     }
-    Ok(())
+    Ok(names)
 }
 
 fn ready(args: &Args, orb: &Orb, served: &[(String, Served)], notify: Option<&Notify>) -> Done {
@@ -314,8 +360,8 @@ fn ready(args: &Args, orb: &Orb, served: &[(String, Served)], notify: Option<&No
     }
 }
 
-/// Says what happened to a consumer or supplier.
-fn told(format: Format, channel: &str, what: &str) {
+/// Says what happened to a channel, or to a consumer or supplier of it.
+fn say(format: Format, channel: &str, what: &str) {
     match format {
         Format::Text => anstream::eprintln!("{channel}: {}", Printable(what)),
         Format::Json => {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use oxorb::{Distribution, SystemException};
-use oxorb_event::{ConsumerStatistics, Served, SupplierStatistics};
+use oxorb_event::{ConsumerStatistics, SupplierStatistics};
+
+use super::channels::Channels;
 
 mod generated {
     #![allow(missing_docs, dead_code, unreachable_pub)]
@@ -17,11 +19,12 @@ use idl::{EventChannelState, EventConsumer, EventDrops, EventLatency, EventSuppl
 pub(super) const OBJECT: &str = "OxorbEvents";
 
 /// The servant. Costs a call the lock that connecting takes, once for each channel.
-pub(super) struct Statistics(pub(super) Arc<Vec<(String, Served)>>);
+pub(super) struct Statistics(pub(super) Arc<Channels>);
 
 impl idl::EventStatistics for Statistics {
     fn channels(&self) -> Result<Vec<EventChannelState>, SystemException> {
-        let states = self.0.iter().map(|(name, served)| {
+        let all = self.0.all();
+        let states = all.iter().map(|(name, served)| {
             let statistics = served.channel().statistics();
             EventChannelState {
                 name: name.clone(),

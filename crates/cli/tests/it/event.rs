@@ -4,7 +4,10 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use oxorb::{Interface as _, Orb};
 use oxorb_event::recording::{Ending, Playback, Recorder, Topic};
+use oxorb_event::rtec_event_channel_admin::EventChannelRef;
+use oxorb_naming::Names;
 use oxorb_testkit::process::Process;
 use serde_json::{Value, json};
 
@@ -44,7 +47,7 @@ fn bad(args: &[&str]) -> String {
 
 /// A server of channels in a process of its own.
 struct Server {
-    _process: Process,
+    process: Process,
     said: Value,
 }
 
@@ -61,7 +64,7 @@ impl Server {
                 continue;
             }
             let said = serde_json::from_str(&said).expect("one line of JSON");
-            return Server { _process: process, said };
+            return Server { process, said };
         }
     }
 
@@ -289,7 +292,7 @@ fn the_loss_of_a_channel_is_an_error_or_mended() {
         again.wait_for_line("connected", LIMIT);
         server.publish(&["--type", "17", "1"]);
         assert_eq!(next(&mut again)["value"], 1);
-        kill(&server._process, signal);
+        kill(&server.process, signal);
         sub.wait_for_line("is lost", LIMIT);
         assert_eq!(sub.wait(LIMIT).code(), Some(1));
         record.wait_for_line("\"recorded\"", LIMIT);
@@ -758,4 +761,58 @@ fn the_services_of_the_omg_are_served_beside() {
     assert_eq!(String::from_utf8_lossy(&is_a.stdout).trim(), "true");
     let twice = bad(&["serve", "--notify=EventService"]);
     assert!(twice.contains("--notify=NAME"), "{twice}");
+}
+
+/// A client's `destroy` ends one channel: its name is withdrawn, the others go on, and with the last one the server ends.
+#[test]
+fn a_destroyed_channel_is_withdrawn_and_the_last_one_ends_the_server() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oxorb"));
+    command.args(["name", "serve", "--in-memory", "--port", "0"]).stdin(Stdio::null());
+    let mut naming = Process::spawn(command);
+    let line = naming.wait_for_line("corbaloc:", LIMIT);
+    let url = line.split_whitespace().find(|word| word.starts_with("corbaloc:")).unwrap();
+    let names = ["-ORBInitRef", &format!("NameService={url}")];
+    let mut server = Server::start(&[&["north", "south", "--bind"], &names[..]].concat());
+    let orb = Orb::builder().init_ref("NameService", url).build().unwrap();
+    let found =
+        |name: &str| -> Result<EventChannelRef, _> { Names::of(&orb).unwrap().resolve(name) };
+    let [north, south] = ["north", "south"].map(|name| found(name).unwrap());
+
+    north.destroy().unwrap();
+    server.process.wait_for_line("a client destroyed the channel", LIMIT);
+    let told = server.process.wait_for_line("withdrawn", LIMIT);
+    assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["channel"], "north");
+    assert!(found("north").is_err());
+    assert!(found("south").unwrap().for_consumers().unwrap().is_some());
+    let listed: Value =
+        serde_json::from_str(&good(&["ls", "--format", "json", "--at", &south.to_ior()])).unwrap();
+    let names: Vec<_> =
+        listed["channels"].as_array().unwrap().iter().map(|one| &one["name"]).collect();
+    assert_eq!(names, ["south"]);
+
+    south.destroy().unwrap();
+    let why = server.process.wait_for_line("clients destroyed every channel", LIMIT);
+    assert!(why.contains("--when-destroyed renew"), "{why}");
+    assert_eq!(server.process.wait(LIMIT).code(), Some(1));
+    assert!(found("south").is_err());
+    orb.shutdown(true).unwrap();
+}
+
+/// Under the same reference; as often as clients like.
+#[test]
+fn a_destroyed_channel_is_renewed_where_that_is_asked_for() {
+    let mut server = Server::start(&["--when-destroyed", "renew", "--reconnect"]);
+    let url = server.url().to_owned();
+    let orb = Orb::builder().build().unwrap();
+    let channel: EventChannelRef = orb.resolve(&url).unwrap();
+    for _ in 0..3 {
+        channel.destroy().unwrap();
+        let told = server.process.wait_for_line("a new channel", LIMIT);
+        assert_eq!(serde_json::from_str::<Value>(&told).unwrap()["channel"], "EventService");
+        assert!(channel.for_consumers().unwrap().is_some());
+    }
+    let mut consumer = server.consumer(&["sub", "--count", "1"], "connected");
+    server.publish(&["--type", "17", "4"]);
+    assert_eq!(next(&mut consumer)["value"], 4);
+    orb.shutdown(true).unwrap();
 }

@@ -516,10 +516,11 @@ impl Core {
         }
     }
 
-    pub(crate) fn destroy(self: &Arc<Self>) {
+    /// Ends the channel; `false`: it was destroyed before.
+    pub(crate) fn destroy(self: &Arc<Self>) -> bool {
         let mut members = self.lock();
         if self.destroyed.swap(true, Ordering::AcqRel) {
-            return;
+            return false;
         }
         let consumers = std::mem::take(&mut members.consumers);
         let suppliers = std::mem::take(&mut members.suppliers);
@@ -552,6 +553,7 @@ impl Core {
         if let Some(scheduling) = self.scheduling.get() {
             scheduling.retract();
         }
+        true
     }
 }
 

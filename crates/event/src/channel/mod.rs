@@ -228,8 +228,8 @@ impl EventChannel {
         self.core.remove_observer(handle)
     }
 
-    /// Calls `log` with everything that peers only hear an empty exception of, or nothing: refused filters and peers that
-    /// were let go. Once for each channel; later ones are not taken. Must be short.
+    /// Calls `log` with everything that peers only hear an empty exception of, or nothing: refused filters, peers that
+    /// were let go, and a channel that a peer destroyed. Once for each channel; later ones are not taken. Must be short.
     pub fn log(&self, log: impl Fn(&Notice) + Send + Sync + 'static) {
         self.core.set_log(Box::new(log));
     }

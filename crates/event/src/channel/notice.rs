@@ -17,6 +17,9 @@ pub enum Notice {
     /// The system refuses the thread of this name, for this reason: what it looks for from time to time is not found, unless
     /// a later connection begins it.
     NoThread(&'static str, String),
+    /// A peer destroyed the channel by its interface: all are disconnected, and its objects are gone. Once, and not for
+    /// [`EventChannel::destroy`](crate::EventChannel::destroy) and [`Served::destroy`](crate::Served::destroy).
+    Destroyed,
     /// A peer was let go.
     Released {
         /// Consumer or supplier.
@@ -61,6 +64,7 @@ impl fmt::Display for Notice {
             Notice::NoThread(name, why) => {
                 write!(f, "the system refuses the thread {name}: {why}")
             }
+            Notice::Destroyed => f.write_str("a client destroyed the channel"),
             Notice::Released { side, number, why } => {
                 let side = match side {
                     Side::Consumer => "consumer",

@@ -1,7 +1,7 @@
 use oxorb::ServedBy as _;
 
 use super::{GONE, NIL, Objects};
-use crate::channel::{ConnectError, Watcher};
+use crate::channel::{ConnectError, Notice, Watcher};
 use crate::rtec_event_channel_admin::event_channel::{
     AppendObserverError, CantAppendObserver, CantRemoveObserver, RemoveObserverError,
 };
@@ -33,8 +33,13 @@ impl EventChannel for Root {
 
     /// The objects end when this request has ended, which is one of theirs.
     fn destroy(&self) -> oxorb::Result<()> {
-        self.objects.core.destroy();
-        self.objects.poa.destroy(true, false).map_err(|_| GONE)
+        let is_first = self.objects.core.destroy();
+        let ended = self.objects.poa.destroy(true, false).map_err(|_| GONE);
+        if is_first {
+            // After the objects have gone: whoever is told may serve another channel under the name.
+            self.objects.core.note(&Notice::Destroyed);
+        }
+        ended
     }
 
     fn append_observer(&self, observer: Option<&ObserverRef>) -> Result<u32, AppendObserverError> {

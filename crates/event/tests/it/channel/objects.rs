@@ -1,7 +1,7 @@
 //! Channels as CORBA objects.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Mutex};
 use std::time::{Duration, Instant};
 
 use oxorb::{Any, Interface as _, Orb, SystemExceptionKind};
@@ -14,7 +14,9 @@ use oxorb_event::rtec_event_channel_admin::{
     ConsumerQos, EventChannelRef, ProxyPushConsumerRef, ProxyPushSupplierRef,
 };
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef, PushSupplierRef};
-use oxorb_event::{ChannelOptions, Control, EventChannel, Filter, Limits, Served, event_type};
+use oxorb_event::{
+    ChannelOptions, Control, EventChannel, Filter, Limits, Notice, Served, event_type,
+};
 
 use crate::channel::{Record, asks, event, publishes};
 
@@ -223,10 +225,34 @@ fn destroy_over_the_wire_tells_everybody() {
     let object: PushSupplierRef = bench.client.root_poa().activate(record.clone()).unwrap();
     let supplier = bench.supplier_proxy();
     supplier.connect_push_supplier(Some(&object), &publishes([])).unwrap();
+    let notices = Arc::<Mutex<Vec<Notice>>>::default();
+    let log = notices.clone();
+    bench.served.channel().log(move |notice| log.lock().unwrap().push(notice.clone()));
     bench.channel.destroy().unwrap();
+    assert_eq!(*notices.lock().unwrap(), [Notice::Destroyed]);
     assert_eq!((consumer.disconnects(), record.disconnects()), (1, 1));
     until("the channel's object is gone", || bench.channel.for_consumers().is_err());
     assert!(bench.served.channel().is_destroyed());
+    // The name is free for another channel, under the same reference.
+    let anew =
+        EventChannel::new(ChannelOptions::default()).serve(&bench.server, "EventService").unwrap();
+    assert!(anew.reference().reference().is_equivalent(bench.served.reference().reference()));
+    assert!(bench.channel.for_consumers().unwrap().is_some());
+}
+
+/// Whose program it is knows that it did.
+#[test]
+fn the_log_is_not_told_of_an_end_by_the_owner() {
+    let bench = Bench::new(ChannelOptions::default());
+    let notices = Arc::<AtomicU32>::default();
+    let log = notices.clone();
+    bench.served.channel().log(move |_| {
+        log.fetch_add(1, SeqCst);
+    });
+    bench.served.channel().destroy();
+    // A client comes too late.
+    let _ = bench.channel.destroy();
+    assert_eq!(notices.load(SeqCst), 0);
 }
 
 /// Four calls at a time: each waits for the others, and a channel that told one after the other would give up on them.

@@ -13,6 +13,7 @@ use oxorb_event::{
 };
 use oxorb_naming::Names;
 use oxorb_notify::Settings;
+use oxorb_notify::etcl::Dialect;
 use serde_json::json;
 
 use super::channel::end_of_process;
@@ -54,6 +55,9 @@ pub(crate) struct Args {
     /// references to be good after a restart
     #[arg(long, value_name = "DIR", requires = "notify")]
     store: Option<PathBuf>,
+    /// Rules by which the filters of the Notification Service are read
+    #[arg(long, value_enum, default_value_t, requires = "notify")]
+    filters: Filters,
     /// Port to listen on; references outlive the process if it is always the same. 0: the system chooses
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -140,6 +144,25 @@ impl From<Full> for WhenFull {
             Full::DropNewest => WhenFull::DropNewest,
             Full::DropLeastUrgent => WhenFull::DropLeastUrgent,
             Full::KeepLatest => WhenFull::KeepLatest,
+        }
+    }
+}
+
+/// Rules by which constraints are read.
+#[derive(Clone, Copy, Default, ValueEnum)]
+enum Filters {
+    /// Those of the specification
+    #[default]
+    Standard,
+    /// TAO's, its deviations included
+    Tao,
+}
+
+impl From<Filters> for Dialect {
+    fn from(filters: Filters) -> Dialect {
+        match filters {
+            Filters::Standard => Dialect::Standard,
+            Filters::Tao => Dialect::Tao,
         }
     }
 }
@@ -281,6 +304,7 @@ impl Args {
         let settings = Settings {
             reconnect: self.reconnect,
             call_timeout: Duration::from_millis(self.call_timeout),
+            dialect: self.filters.into(),
             ..Settings::default()
         };
         Notify::start(orb, name, self.store.as_deref(), settings).map(Some)

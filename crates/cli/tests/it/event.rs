@@ -8,6 +8,8 @@ use oxorb::{Interface as _, Orb};
 use oxorb_event::recording::{Ending, Playback, Recorder, Topic};
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use oxorb_naming::Names;
+use oxorb_notify::cos_notify_channel_admin::EventChannelRef as NotifyChannelRef;
+use oxorb_notify::cos_notify_filter::ConstraintExp;
 use oxorb_testkit::process::Process;
 use serde_json::{Value, json};
 
@@ -815,4 +817,22 @@ fn a_destroyed_channel_is_renewed_where_that_is_asked_for() {
     server.publish(&["--type", "17", "4"]);
     assert_eq!(next(&mut consumer)["value"], 4);
     orb.shutdown(true).unwrap();
+}
+
+/// A preference is no constraint; TAO takes one, which then never matches.
+#[test]
+fn filters_are_read_as_tao_reads_them_where_that_is_asked_for() {
+    for (args, taken) in [(&[][..], false), (&["--filters", "tao"][..], true)] {
+        let server = Server::start(&[&["--notify=Notes"], args].concat());
+        let url = server.said["notify"]["corbaloc"][0].as_str().unwrap();
+        let orb = Orb::builder().build().unwrap();
+        let channel: NotifyChannelRef = orb.resolve(url).unwrap();
+        let filters = channel.default_filter_factory().unwrap().unwrap();
+        let filter = filters.create_filter("EXTENDED_TCL").unwrap().unwrap();
+        let preference = ConstraintExp { event_types: Vec::new(), constraint_expr: "max 1".into() };
+        assert_eq!(filter.add_constraints(&[preference]).is_ok(), taken, "{args:?}");
+        orb.shutdown(true).unwrap();
+    }
+    let alone = run(&["serve", "--filters", "tao"]);
+    assert!(String::from_utf8_lossy(&alone.stderr).contains("--notify"), "{alone:?}");
 }

@@ -110,6 +110,45 @@ impl Finding {
     }
 }
 
+/// Findings of a check, of which a hostile document may cause any number: the first of each severity are kept, the others counted.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    kept: Vec<Finding>,
+    /// Number of errors, warnings and notes.
+    counts: [usize; 3],
+}
+
+impl Findings {
+    pub(crate) fn push(&mut self, finding: Finding) {
+        let count = &mut self.counts[finding.severity as usize];
+        *count += 1;
+        if *count <= Error::MOST {
+            self.kept.push(finding);
+        }
+    }
+
+    pub(crate) fn extend(&mut self, findings: impl IntoIterator<Item = Finding>) {
+        findings.into_iter().for_each(|finding| self.push(finding));
+    }
+
+    pub(crate) fn has_errors(&self) -> bool {
+        self.errors() > 0
+    }
+
+    fn errors(&self) -> usize {
+        self.counts[Severity::Error as usize]
+    }
+
+    /// Returns how many errors are not kept.
+    pub(crate) fn more_errors(&self) -> usize {
+        self.errors().saturating_sub(Error::MOST)
+    }
+
+    pub(crate) fn into_kept(self) -> Vec<Finding> {
+        self.kept
+    }
+}
+
 /// Lists names for a cure: the first ten, and how many more there are.
 pub(crate) fn listed<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     const MOST: usize = 10;
@@ -138,7 +177,7 @@ impl fmt::Display for Finding {
 /// Why a document is refused: at least one finding, in the order of the document.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
-    /// The first [`MOST`](Self::MOST) of them.
+    /// The first [`MOST`](Self::MOST) of them, and where there are more, one that says how many.
     pub findings: Vec<Finding>,
 }
 
@@ -155,13 +194,17 @@ impl Error {
     }
 
     /// Fails if there are errors among findings.
-    pub(crate) fn unless_none(mut findings: Vec<Finding>) -> Result<(), Error> {
-        findings.retain(|finding| finding.severity == Severity::Error);
-        findings.truncate(Error::MOST);
-        match findings.is_empty() {
-            true => Ok(()),
-            false => Err(Error { findings }),
+    pub(crate) fn unless_none(found: Findings) -> Result<(), Error> {
+        if !found.has_errors() {
+            return Ok(());
         }
+        let more = found.more_errors();
+        let mut findings = found.into_kept();
+        findings.retain(|finding| finding.severity == Severity::Error);
+        if more > 0 {
+            findings.push(Finding::error(Place::default(), format!("and {more} more errors")));
+        }
+        Err(Error { findings })
     }
 }
 

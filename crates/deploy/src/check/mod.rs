@@ -36,8 +36,10 @@ pub struct Input<'a> {
 /// Result of a check.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// All findings, the gravest first, and in the order of the documents otherwise.
+    /// Findings, the gravest first, and in the order of the documents otherwise: the first 100 of each severity.
     pub findings: Vec<Finding>,
+    /// Number of errors beyond those.
+    pub more_errors: usize,
     /// Response times; `None` where the resources tell of no work, or errors forbid the analysis.
     pub timing: Option<Timing>,
 }
@@ -61,7 +63,7 @@ pub fn check(input: &Input<'_>) -> Report {
     let mut timing = None;
     if let Some(resources) = input.resources {
         findings.extend(policies::check(input.plan, resources));
-        let is_sound = findings.iter().all(|finding| finding.severity != Severity::Error);
+        let is_sound = !findings.has_errors();
         let has_work = resources.instance.iter().any(|instance| !instance.work.is_empty());
         if is_sound && has_work {
             match jobs::Jobs::of(input.plan, resources) {
@@ -75,8 +77,10 @@ pub fn check(input: &Input<'_>) -> Report {
             }
         }
     }
+    let more_errors = findings.more_errors();
+    let mut findings = findings.into_kept();
     findings.sort_by_key(|finding| finding.severity);
-    Report { findings, timing }
+    Report { findings, more_errors, timing }
 }
 
 #[cfg(test)]

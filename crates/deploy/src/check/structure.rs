@@ -4,14 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Input;
 use super::pairs::{MOST_PAIRS, too_many_pairs};
-use crate::finding::{Finding, listed};
+use crate::finding::{Finding, Findings, listed};
 use crate::model::basic::PortKind;
 use crate::model::plan::{Connection, Endpoint, Instance, LocalityKind, Plan};
 
-pub(super) fn check(input: &Input<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    if let Err(wrong) = input.plan.check_references() {
-        findings.extend(wrong.findings);
+pub(super) fn check(input: &Input<'_>) -> Findings {
+    let mut findings = input.plan.references();
+    if findings.has_errors() {
         return findings;
     }
     placed(input, &mut findings);
@@ -21,7 +20,7 @@ pub(super) fn check(input: &Input<'_>) -> Vec<Finding> {
     findings
 }
 
-fn placed(input: &Input<'_>, findings: &mut Vec<Finding>) {
+fn placed(input: &Input<'_>, findings: &mut Findings) {
     let known: Option<BTreeSet<&str>> =
         input.domain.map(|domain| domain.node.iter().map(|node| &*node.name).collect());
     let cure = known.as_ref().map(|known| format!("it has {}", listed(known.iter().copied())));
@@ -42,7 +41,7 @@ fn placed(input: &Input<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-fn artifacts(plan: &Plan, findings: &mut Vec<Finding>) {
+fn artifacts(plan: &Plan, findings: &mut Findings) {
     for artifact in &plan.artifact {
         if artifact.location.iter().all(|location| location.trim().is_empty()) {
             let what = format!("artifact {:?} is found nowhere", artifact.name);
@@ -62,7 +61,7 @@ fn is_single(kind: PortKind) -> bool {
     matches!(kind, PortKind::SimplexReceptacle | PortKind::EventEmitter)
 }
 
-fn connections(plan: &Plan, findings: &mut Vec<Finding>) {
+fn connections(plan: &Plan, findings: &mut Findings) {
     let instances: HashMap<&str, &Instance> =
         plan.instance.iter().map(|one| (&*one.id.0, one)).collect();
     let name = |end: &Endpoint| {
@@ -176,7 +175,7 @@ fn ends(connection: &Connection, name: &impl Fn(&Endpoint) -> String) -> Vec<Fin
     findings
 }
 
-fn localities(plan: &Plan, findings: &mut Vec<Finding>) {
+fn localities(plan: &Plan, findings: &mut Findings) {
     let instances: HashMap<&str, &Instance> =
         plan.instance.iter().map(|one| (&*one.id.0, one)).collect();
     let mut together: HashMap<&str, usize> = HashMap::new();

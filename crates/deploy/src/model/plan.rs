@@ -8,7 +8,7 @@ use super::basic::{
 };
 use super::value::Any;
 use crate::described::{Id, Ref, described, spelled};
-use crate::finding::{Error, Finding, Place};
+use crate::finding::{Error, Finding, Findings, Place};
 use crate::search::{find, position};
 
 described! {
@@ -315,6 +315,11 @@ impl Plan {
     /// # Errors
     /// All that is wrong, each with its place.
     pub fn check_references(&self) -> Result<(), Error> {
+        Error::unless_none(self.references())
+    }
+
+    /// Returns what is wrong with identities and references.
+    pub(crate) fn references(&self) -> Findings {
         let mut seen = Ids::default();
         let implementations =
             self.implementation.iter().map(|it| (&it.id, "implementation", it.place));
@@ -348,7 +353,7 @@ impl Plan {
         for to in self.locality_constraint.iter().flat_map(|one| &one.constrained_instance) {
             seen.demand(to, "instance");
         }
-        Error::unless_none(seen.findings)
+        seen.findings
     }
 }
 
@@ -356,7 +361,7 @@ impl Plan {
 #[derive(Default)]
 pub(crate) struct Ids<'d> {
     known: HashMap<&'d str, (&'static str, Place)>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Findings,
 }
 
 impl<'d> Ids<'d> {

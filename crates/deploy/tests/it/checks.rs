@@ -689,3 +689,29 @@ fn events_that_are_neither_direct_nor_by_a_channel_are_refused() {
         "{told}"
     );
 }
+
+#[test]
+fn of_many_errors_the_first_are_kept_and_the_others_counted() {
+    let with = |constraints: usize| {
+        let mut text = "[[implementation]]\nname = \"I\"\n\
+                        [[instance]]\nname = \"a\"\nnode = \"n\"\nimplementation = \"I\"\n"
+            .to_owned();
+        let constraint =
+            "[[localityConstraint]]\nconstraint = \"SameProcess\"\nconstrainedInstance = [\"a\"]\n";
+        text += &constraint.repeat(constraints);
+        let plan = plan(&text);
+        let input = Input { plan: &plan, resources: None, domain: None, components: None };
+        let report = check(&input);
+        (report.findings.len(), report.more_errors)
+    };
+    assert_eq!(with(101), (100, 0));
+    assert_eq!(with(152), (100, 51));
+    // Those of references, too, which end the check.
+    let text = "[[instance]]\nname = \"a\"\nnode = \"n\"\nimplementation = \"I\"\n";
+    let text: String = (0..150).map(|at| text.replace("\"a\"", &format!("\"a{at}\""))).collect();
+    let error =
+        Document::read(&text, Format::Toml, &Limits::default()).and_then(Document::into_plan);
+    let error = error.unwrap_err();
+    assert_eq!(error.findings.len(), 101);
+    assert!(error.to_string().ends_with("error: and 50 more errors"), "{error}");
+}

@@ -200,7 +200,7 @@ impl Inner {
         let report = check(&Input { plan, resources: None, domain: None, components: None });
         let errors = report.findings.iter();
         let mut errors = errors.filter(|finding| finding.severity == Severity::Error);
-        match (errors.next(), errors.count()) {
+        match (errors.next(), errors.count() + report.more_errors) {
             (None, _) => Ok(()),
             (Some(first), 0) => refuse(first.what.clone()),
             (Some(first), more) => refuse(format!("{}; and {more} more errors", first.what)),

@@ -16,10 +16,18 @@ type Result<T> = std::result::Result<T, WireError>;
 /// anything is converted, which takes several times the memory of the message.
 const MOST_ELEMENTS: usize = 100_000;
 
+/// References from elements of a plan to others at most, all together, as many as a document has elements. On the wire one takes
+/// four octets, and here a hundred and more.
+const MOST_REFERENCES: usize = 500_000;
+
+/// Octets of the names of elements that are referred to at most, each counted as often as it is referred to, as it is copied.
+const MOST_REFERRED: usize = 64 << 20;
+
 /// Returns the plan of a struct. Ids are names, with a number behind them where two elements have one name.
 ///
 /// # Errors
-/// Indices out of range, values of types that plans do not have, and more than 100,000 elements of a kind.
+/// Indices out of range, values of types that plans do not have, more than 100,000 elements of a kind, more than 500,000
+/// references to others, and more than 64 MiB of names that these would be copied to.
 pub fn from_wire(plan: &idl::DeploymentPlan) -> Result<Plan> {
     check_counts(plan)?;
     let mut taken = Taken::default();
@@ -107,15 +115,47 @@ fn check_counts(plan: &idl::DeploymentPlan) -> Result<()> {
         ("connections", plan.connection.len()),
         ("constraints", plan.locality_constraint.len()),
     ];
-    match counts.iter().find(|(_, count)| *count > MOST_ELEMENTS) {
-        None => Ok(()),
-        Some((what, count)) => Err(WireError::new(
-            &plan.label,
-            format!(
-                "it has {count} {what}, and {MOST_ELEMENTS} is the limit; divide it into several plans"
-            ),
-        )),
+    let refuse = |what: String| Err(WireError::new(&plan.label, what));
+    if let Some((what, count)) = counts.iter().find(|(_, count)| *count > MOST_ELEMENTS) {
+        return refuse(format!(
+            "it has {count} {what}, and {MOST_ELEMENTS} is the limit; divide it into several plans"
+        ));
     }
+    let (many, octets) = references(plan);
+    if many > MOST_REFERENCES {
+        return refuse(format!(
+            "its elements refer {many} times to others, and {MOST_REFERENCES} is the limit; divide it into several plans"
+        ));
+    }
+    if octets > MOST_REFERRED {
+        return refuse(format!(
+            "its elements refer to others by {octets} octets of names, and {MOST_REFERRED} is the limit; shorten the names, or \
+             divide it into several plans"
+        ));
+    }
+    Ok(())
+}
+
+/// Returns how often elements of a plan refer to others, and how many octets the names of these have, each counted as often.
+fn references(plan: &idl::DeploymentPlan) -> (usize, usize) {
+    let instance = |at: u32| plan.instance.get(at as usize).map_or(0, |one| one.name.len());
+    let artifact = |at: u32| plan.artifact.get(at as usize).map_or(0, |one| one.name.len());
+    let implementation =
+        |at: u32| plan.implementation.get(at as usize).map_or(0, |one| one.name.len());
+    let artifacts = plan.implementation.iter().flat_map(|one| &one.artifact_ref);
+    let implementations = plan.instance.iter().map(|one| one.implementation_ref);
+    let ends = plan.connection.iter().flat_map(|one| &one.internal_endpoint);
+    let mapped = plan.external_property.iter().flat_map(|one| &one.delegates_to);
+    let constrained = plan.locality_constraint.iter().flat_map(|one| &one.constrained_instance_ref);
+    let lengths = artifacts
+        .map(|&at| artifact(at))
+        .chain(implementations.map(implementation))
+        .chain(ends.map(|end| instance(end.instance_ref)))
+        .chain(mapped.map(|to| instance(to.instance_ref)))
+        .chain(constrained.map(|&at| instance(at)));
+    lengths.fold((0, 0), |(many, octets): (usize, usize), length| {
+        (many + 1, octets.saturating_add(length))
+    })
 }
 
 /// Ids of a plan, which are unique over all kinds of elements, and not empty.
@@ -345,6 +385,44 @@ mod tests {
         plan.instance.push(plan.instance[0].clone());
         let refused = from_wire(&plan).unwrap_err().to_string();
         assert!(refused.contains("100001 instances, and 100000"), "{refused}");
+    }
+
+    #[test]
+    fn references_and_the_names_that_they_copy_are_bounded() {
+        let named = |name: String| idl::InstanceDeploymentDescription {
+            name,
+            ..idl::InstanceDeploymentDescription::default()
+        };
+        let constraint = |count: usize| idl::PlanLocality {
+            // Out of range, which is found when it is read.
+            constrained_instance_ref: vec![7; count],
+            ..idl::PlanLocality::default()
+        };
+        let mut plan = idl::DeploymentPlan {
+            // Its implementation is a reference as well.
+            instance: vec![named("a".to_owned())],
+            locality_constraint: vec![constraint(100); MOST_REFERENCES / 100],
+            ..idl::DeploymentPlan::default()
+        };
+        let refused = from_wire(&plan).unwrap_err().to_string();
+        assert!(
+            refused.contains("refer 500001 times to others, and 500000 is the limit"),
+            "{refused}"
+        );
+        plan.locality_constraint.pop();
+        let read = from_wire(&plan).unwrap_err().to_string();
+        assert!(read.contains("out of range"), "{read}");
+
+        // Two hundred references to a name of 1 MiB are a small message, and would be a large plan.
+        plan.implementation = vec![idl::MonolithicDeploymentDescription::default()];
+        plan.instance = vec![named("x".repeat(1 << 20))];
+        let mut constraint = constraint(200);
+        constraint.constrained_instance_ref.fill(0);
+        plan.locality_constraint = vec![constraint];
+        let refused = from_wire(&plan).unwrap_err().to_string();
+        assert!(refused.contains("octets of names, and 67108864 is the limit"), "{refused}");
+        plan.locality_constraint[0].constrained_instance_ref.truncate(64);
+        from_wire(&plan).unwrap();
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-use oxorb_terminal::output::Done;
+use oxorb_terminal::output::{Done, print};
 
 /// Arguments of `oxorb completions`.
 #[derive(clap::Args)]
@@ -18,11 +18,7 @@ pub(crate) struct Args {
 
 /// Prints the completion script.
 pub(crate) fn run(args: Args) -> Done {
-    clap_complete::generate(
-        args.shell,
-        &mut crate::Cli::command(),
-        "oxorb",
-        &mut std::io::stdout(),
-    );
-    Ok(())
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut crate::Cli::command(), "oxorb", &mut script);
+    print(String::from_utf8_lossy(&script))
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -247,7 +248,8 @@ fn alone(
         let _ = orb.shutdown(true);
         return Err(problem);
     }
-    println!("{node} {process}: running");
+    // Whoever reads this may be gone, and the instances run all the same.
+    let _ = writeln!(std::io::stdout(), "{node} {process}: running");
     let follow = {
         let (orb, locality) = (orb.clone(), Arc::clone(&locality));
         move || follow_references(&orb, &locality, &directory, &part, &end)

@@ -184,7 +184,7 @@ pub mod profile_tag {
     pub fn is_placed(tag: u32) -> bool {
         matches!(
             tag,
-            OXORB_MEMORY | OXORB_LITE_TCP..=OXORB_LITE_MEMORY | OXORB_LITE_RT_TCP..=OXORB_LITE_RT_MEMORY
+            OXORB_MEMORY..=OXORB_SHM | OXORB_LITE_TCP..=OXORB_LITE_SHM | OXORB_LITE_RT_TCP..=OXORB_LITE_RT_SHM
         )
     }
 

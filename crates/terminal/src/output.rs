@@ -104,9 +104,12 @@ pub fn print_line(value: &impl serde::Serialize) -> Done {
 ///
 /// [`Failed::Told`] when nobody reads any more (`oxorb ... | head`), else why nothing can be written.
 pub fn print_json(value: &impl serde::Serialize) -> Done {
+    // By way of memory, as errors of the reader of JSON do not say that it went away.
+    let mut text = Vec::new();
+    serde_json::to_writer_pretty(Escaping(&mut text), value)?;
+    text.push(b'\n');
     let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(Escaping(&mut out), value)?;
-    settle(writeln!(out))
+    settle(out.write_all(&text).and_then(|()| out.flush()))
 }
 
 /// Writer of JSON that escapes, beyond what JSON demands, what controls a terminal: C1 controls, changes of direction and

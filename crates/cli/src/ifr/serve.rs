@@ -33,7 +33,6 @@ pub(super) fn serve(
     print(format_args!("serving {count} objects at {urls}\n"))?;
     // Nothing changes a repository over the wire.
     Access::of(&orb, true).print()?;
-    std::io::stdout().flush()?;
     if watch > 0 {
         let store = place.store.clone();
         orb.start_thread(ThreadPurpose::Watcher, "oxorb-watch", move || {

@@ -318,6 +318,28 @@ fn managers_of_other_processes_are_found_and_answer() {
 }
 
 #[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    // Of a pipe whose reading end is closed already, so that no time decides.
+    let closed = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+    for args in [
+        &["ior", "show", "corbaloc::host:1/x", "--format", "json"][..],
+        &["completions", "bash"],
+        &["doctor", "--format", "json"],
+        &["doctor"],
+    ] {
+        let mut command = oxorb();
+        command.args(args).stdin(Stdio::null()).stdout(closed());
+        let output = command.output().unwrap();
+        let why = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(why, "", "{args:?}");
+    }
+}
+
+#[test]
 fn mistakes_of_the_command_line_are_named() {
     let wrong = |args: &[&str], part: &str| {
         let output = run(args);

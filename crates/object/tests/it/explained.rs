@@ -291,6 +291,13 @@ fn the_identity_of_a_socket_is_explained() {
     };
     assert_eq!(place, "host:1");
     assert_eq!(shown(&components[0]), ["address: /a, priority 1"]);
+    for tag in [profile_tag::OXORB_SHM, profile_tag::OXORB_LITE_SHM, profile_tag::OXORB_LITE_RT_SHM]
+    {
+        let Content::Placed { place, .. } = profile(tag, "65536:/run/bank") else {
+            panic!("a profile of shared memory, {tag:#x}")
+        };
+        assert_eq!(place, "65536:/run/bank");
+    }
     let cut = TaggedProfile { tag: profile_tag::OXORB_MEMORY, data: vec![0, 1] };
     assert!(matches!(explained(cut), Content::Malformed { .. }));
 }

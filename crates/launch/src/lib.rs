@@ -23,6 +23,7 @@ mod locality;
 mod manager;
 mod part;
 mod process;
+mod refusals;
 mod resources;
 mod whole_file;
 pub mod wire;
@@ -45,4 +46,5 @@ pub use manager::{
 };
 pub use part::part;
 pub use process::{Started, run};
+pub use refusals::{StartedBy, refusals};
 pub use resources::attach_resources;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use oxorb_deploy::Process;
-use oxorb_deploy::plan::{Endpoint, ExternalReference, Instance, Plan};
+use oxorb_deploy::plan::{Endpoint, ExternalReference, Implementation, Plan};
 
 /// Prefix of the location of an external reference that stands for an instance in another process;
 /// the name of the instance follows.
@@ -37,14 +37,11 @@ pub fn part(plan: &Plan, process: &Process) -> Plan {
         let outside = outside.iter().filter_map(|end| elsewhere(plan, end));
         connection.external_reference.extend(outside);
     }
-    part.implementation.retain(|one| {
-        let mut users = part.instance.iter();
-        users.any(|instance| instance.implementation.id == one.id.0)
-    });
-    part.artifact.retain(|one| {
-        let mut users = part.implementation.iter().flat_map(|it| &it.artifact);
-        users.any(|to| to.id == one.id.0)
-    });
+    let used: HashSet<&str> = part.instance.iter().map(|one| &*one.implementation.id).collect();
+    part.implementation.retain(|one| used.contains(&*one.id.0));
+    let used = part.implementation.iter().flat_map(|it| &it.artifact);
+    let used: HashSet<&str> = used.map(|to| &*to.id).collect();
+    part.artifact.retain(|one| used.contains(&*one.id.0));
     for mapping in &mut part.external_property {
         mapping.delegates_to.retain(|to| has(&to.instance.id));
     }
@@ -72,12 +69,9 @@ pub(crate) fn instance_elsewhere(reference: &ExternalReference) -> Option<&str> 
     reference.location.strip_prefix(ELSEWHERE)
 }
 
-/// Reports whether an instance stands for its process, as DAnCE's plans have it, and is no component.
-pub(crate) fn stands_for_process(plan: &Plan, instance: &Instance) -> bool {
-    let Some(at) = plan.implementation_at(&instance.implementation) else {
-        return false;
-    };
-    let parameters = &plan.implementation[at].exec_parameter;
-    let kind = parameters.iter().find(|one| one.name == IMPLEMENTATION_TYPE);
+/// Reports whether instances of an implementation stand for their process, as DAnCE's plans have it, and are no components.
+pub(crate) fn stands_for_process(implementation: &Implementation) -> bool {
+    let mut parameters = implementation.exec_parameter.iter();
+    let kind = parameters.find(|one| one.name == IMPLEMENTATION_TYPE);
     kind.and_then(|kind| kind.value.as_text()) == Some(LOCALITY_MANAGER)
 }

@@ -19,6 +19,7 @@ use oxorb_poa::Poa;
 
 use crate::directory::Directory;
 use crate::idl::dance::LocalityManagerActivatorRef;
+use crate::refusals::service_configuration;
 use crate::{Implementations, LaunchError, Locality, part};
 
 /// Octets of a document at most.
@@ -475,14 +476,8 @@ fn orb_arguments(
         return Ok(Vec::new());
     };
     if let Some(services) = &resources.svcconf {
-        let file = file.unwrap_or(Path::new(""));
-        return Err(Problem(format!(
-            "{}:{}: error: svcconf {:?} is TAO's service configurator, which OxORB does not have; start the process with \
-             -ORBConfigFile and a file of OxORB's",
-            file.display(),
-            services.place,
-            services.uri
-        )));
+        let refused = service_configuration(&services.uri, services.place);
+        return Err(in_file(file.unwrap_or(Path::new("")), &refused));
     }
     let Some(line) = &resources.cmdline else {
         return Ok(Vec::new());

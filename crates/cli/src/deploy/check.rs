@@ -1,8 +1,10 @@
 //! `oxorb deploy check`.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use oxorb::deployment::{StartedBy, refusals};
 use oxorb_deploy::check::{Chain, Components, Input, Report, Timing};
 use oxorb_deploy::domain::Domain;
 use oxorb_deploy::plan::Plan;
@@ -34,6 +36,10 @@ pub(crate) struct Args {
     idl: Vec<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+    /// Check a plan whose processes are not started by node managers, but by hand, systemd or Kubernetes: artifacts are not
+    /// needed, and references may be written to files
+    #[arg(long)]
+    without_managers: bool,
     /// Choose the priorities, and write the real-time resources with them to FILE, which may be that of --rt; comments are lost
     #[arg(long, value_name = "FILE", requires = "rt", value_hint = clap::ValueHint::FilePath)]
     assign: Option<PathBuf>,
@@ -59,18 +65,53 @@ pub(super) fn run(mut args: Args) -> Done {
         Some(file) => Some(assign(args, file, &mut loaded)?),
         None => None,
     };
-    let report = oxorb_deploy::check::check(&Input {
-        plan: &loaded.plan,
-        resources: loaded.resources.as_ref(),
-        domain: loaded.domain.as_ref(),
-        components: loaded.components.as_ref(),
-    });
+    let by = match args.without_managers {
+        true => StartedBy::Others,
+        false => StartedBy::Managers,
+    };
+    let report = all(
+        &Input {
+            plan: &loaded.plan,
+            resources: loaded.resources.as_ref(),
+            domain: loaded.domain.as_ref(),
+            components: loaded.components.as_ref(),
+        },
+        by,
+    );
     let told = Told { args, loaded: &loaded, report: &report, order: order.as_deref() };
     match args.format {
         Format::Json => print_json(&told.json())?,
         Format::Text => print(told.text())?,
     }
     if report.is_good() { Ok(()) } else { Err(Failed::Told) }
+}
+
+/// Checks documents, and what launching the plan would refuse beyond that.
+pub(super) fn all(input: &Input<'_>, by: StartedBy) -> Report {
+    let mut report = oxorb_deploy::check::check(input);
+    // Each reference leads somewhere, or more of it would be said in other words.
+    if input.plan.check_references().is_err() {
+        return report;
+    }
+    let known: HashSet<(Source, u32, u32)> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error && finding.place.line > 0)
+        .map(|finding| (finding.source, finding.place.line, finding.place.column))
+        .collect();
+    let refused = refusals(input.plan, input.resources, by).into_iter().map(|error| error.finding);
+    // What is wrong at one place is said once.
+    let is_new = |finding: &Finding| {
+        !known.contains(&(finding.source, finding.place.line, finding.place.column))
+    };
+    let errors = report.findings.iter();
+    let errors = errors.filter(|finding| finding.severity == Severity::Error).count();
+    let mut new: Vec<Finding> = refused.filter(is_new).collect();
+    let beyond = new.split_off(new.len().min(oxorb_deploy::Error::MOST.saturating_sub(errors)));
+    report.findings.extend(new);
+    report.more_errors += beyond.len();
+    report.findings.sort_by_key(|finding| finding.severity);
+    report
 }
 
 fn load(args: &Args) -> Result<Loaded, Failed> {
@@ -149,6 +190,9 @@ impl Told<'_> {
         for finding in &self.report.findings {
             let _ = writeln!(out, "{}", oxorb::Printable(&line(finding, self.args)));
         }
+        if self.report.more_errors > 0 {
+            let _ = writeln!(out, "and {}", counted(self.report.more_errors, "more error"));
+        }
         if let Some(timing) = &self.report.timing {
             out.push_str(&table(timing));
         }
@@ -161,7 +205,8 @@ impl Told<'_> {
             .findings
             .iter()
             .filter(|finding| finding.severity == Severity::Error)
-            .count();
+            .count()
+            + self.report.more_errors;
         let (style, word) = if errors == 0 { (GOOD, "good") } else { (BAD, "wrong") };
         let _ = write!(
             out,
@@ -207,6 +252,7 @@ impl Told<'_> {
             "connections": self.loaded.plan.connection.len(),
             "priorities": self.order,
             "findings": findings.collect::<Vec<_>>(),
+            "more_errors": self.report.more_errors,
             "nodes": nodes,
             "chains": chains,
         })

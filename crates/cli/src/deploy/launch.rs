@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use oxorb::deployment::idl::deployment::NodeManagerRef;
 use oxorb::deployment::{
-    Artifacts, EXECUTION_MANAGER, Launched, NodeManager, Plans, RestartPolicy, Trouble,
+    Artifacts, EXECUTION_MANAGER, Launched, NodeManager, Plans, RestartPolicy, StartedBy, Trouble,
     attach_resources,
 };
 use oxorb::{Interface as _, Orb, Printable};
 use oxorb_deploy::Severity;
 use oxorb_deploy::basic::Property;
-use oxorb_deploy::check::{Input, check};
+use oxorb_deploy::check::Input;
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::value::Any;
 use serde_json::json;
@@ -91,20 +91,25 @@ impl What {
             None => None,
         };
         if !self.unchecked {
-            let report = check(&Input {
+            let input = Input {
                 plan: &plan,
                 resources: resources.as_ref(),
                 domain: domain.as_ref(),
                 components: None,
-            });
+            };
+            let report = super::check::all(&input, StartedBy::Managers);
             let errors = report.findings.iter();
             let errors: Vec<String> = errors
                 .filter(|finding| finding.severity == Severity::Error)
                 .map(|finding| format!("{}: {finding}", self.plan.display()))
                 .collect();
+            let more = match report.more_errors {
+                0 => String::new(),
+                more => format!("\nand {more} more errors"),
+            };
             if !errors.is_empty() {
                 let hint = "the plan is not launched; `oxorb deploy check` says more, and --unchecked launches it all the same";
-                return Err(because(format!("{}\n{hint}", errors.join("\n"))));
+                return Err(because(format!("{}{more}\n{hint}", errors.join("\n"))));
             }
         }
         if plan.label.as_deref().unwrap_or_default().is_empty()

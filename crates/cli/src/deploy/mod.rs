@@ -19,7 +19,8 @@ use oxorb_terminal::output::Done;
 pub(crate) enum Command {
     /// Prove that a plan can be deployed, or say what is wrong with it and where
     #[command(
-        after_help = "Always checked: every instance is on a node, connections join ports that fit, references lead somewhere.\n\
+        after_help = "Always checked: every instance is on a node and has an artifact and an entry point, connections join ports that fit,\n\
+        references lead somewhere: all that `oxorb deploy launch` would refuse, as far as the documents tell.\n\
         With --idl: ports and attributes exist, types of both ends agree.\n\
         With --domain: nodes exist.\n\
         With --rt: policies go together, ports are called at the rates that they demand, and every critical deadline is met.\n\

@@ -37,6 +37,8 @@ const EVERYTHING: &[&str] = &[
     "collision-rt.toml",
     "--domain",
     "domain.toml",
+    // Its instances are of two artifacts, and in one process.
+    "--without-managers",
 ];
 
 #[test]
@@ -117,6 +119,99 @@ fn errors_have_a_file_and_a_place() {
     assert_eq!(deploy(&["check"]).status.code(), Some(2));
 }
 
+/// A plan of two instances whose facets are connected in a cycle; `implementation` is more of what they are made of.
+fn cycle(implementation: &str) -> String {
+    let instance = |name: &str| {
+        format!("[[instance]]\nname = {name:?}\nimplementation = \"I\"\nnode = \"n\"\n")
+    };
+    let connection = |name: &str, facet: &str, receptacle: &str| {
+        format!(
+            "[[connection]]\nname = {name:?}\nFacet = {facet:?}\nSimplexReceptacle = {receptacle:?}\n"
+        )
+    };
+    [
+        "label = \"cycle\"\n[[implementation]]\nname = \"I\"\n",
+        implementation,
+        &instance("a"),
+        &instance("b"),
+        &connection("1", "a.f", "b.r"),
+        &connection("2", "b.f", "a.r"),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_check_finds_what_launching_refuses() {
+    let folder = Folder::new("deploy-refusals");
+    let checked = |text: &str, more: &[&str]| {
+        let file = folder.file("plan.toml", text);
+        let output = deploy(&[&["check", &file], more].concat());
+        (output.status.success(), self::text(&output.stdout).replace(&file, "plan"))
+    };
+    let (is_good, told) = checked(&cycle(""), &[]);
+    assert!(!is_good, "{told}");
+    for instance in ["a", "b"] {
+        let wanted = format!(
+            "plan:2:1: error: implementation \"I\", of instance {instance:?}, has no artifact, so there is nothing to run; \
+             give it the executable that has it linked in\n"
+        );
+        assert!(told.contains(&wanted), "{told}");
+        let wanted = format!(
+            "plan:2:1: error: the implementation of instance {instance:?} names no entry point; "
+        );
+        assert!(told.contains(&wanted), "{told}");
+    }
+    // Launching says the same.
+    let refused = refused(&["launch", &folder.path("plan.toml"), "--local"]);
+    assert!(refused.contains("has no artifact, so there is nothing to run"), "{refused}");
+
+    let entry = "[implementation.execParameter]\n\"component factory\" = \"create\"\n";
+    let (is_good, told) = checked(&cycle(entry), &[]);
+    assert!(!is_good && told.contains("has no artifact"), "{told}");
+    // Processes that somebody else starts need none.
+    let (is_good, told) = checked(&cycle(entry), &["--without-managers"]);
+    assert!(is_good, "{told}");
+    // The cycle itself is no mistake: all connections are made before anything is activated.
+    let artifact = "artifact = \"x\"\n";
+    let located = "[[artifact]]\nname = \"x\"\nlocation = \"bin/x\"\n";
+    let whole = cycle(&format!("{artifact}{entry}{located}"));
+    let (is_good, told) = checked(&whole, &[]);
+    assert!(is_good, "{told}");
+
+    for (wrong, wanted) in [
+        (whole.replace("bin/x", "http://host/x"), "a node runs files of its own"),
+        (
+            whole.replace("node = \"n\"\n", "node = \"n\"\nconfigProperty = { ComponentIOR = \"x.ior\" }\n"),
+            "which processes under managers do not write; take it out",
+        ),
+        (
+            whole.replace(
+                "node = \"n\"\n",
+                "node = \"n\"\nconfigProperty = { \"edu.vanderbilt.dre.DAnCE.InstanceNC\" = \"x\" }\n",
+            ),
+            "which is not supported",
+        ),
+    ] {
+        let (is_good, told) = checked(&wrong, &[]);
+        assert!(!is_good && told.contains(wanted), "{wanted}: {told}");
+    }
+    let resources = |line: &str| {
+        let text = format!("document = \"ServerResources\"\n{line}\n");
+        let file = folder.file("rt.toml", &text);
+        checked(&whole, &["--rt", &file])
+    };
+    let (is_good, told) = resources("[cmdline]\narg = [\"-ORBLogFile=x\"]");
+    assert!(
+        !is_good && told.contains("cmdline has \"-ORBLogFile\", and a plan may not set that"),
+        "{told}"
+    );
+    let (is_good, told) = resources("[svcconf]\nuri = \"svc.conf\"");
+    assert!(!is_good && told.contains("which OxORB does not have"), "{told}");
+    // Two executables in one process.
+    let told = self::refused(&["check", "collision.toml"]);
+    assert!(told.contains("separate them by a localityConstraint DifferentProcess"), "{told}");
+}
+
 #[test]
 fn documents_are_converted_either_way() {
     let folder = Folder::new("deploy-convert");
@@ -150,13 +245,15 @@ fn priorities_are_chosen_and_written() {
         "flat.toml",
         &flat.replace("policySet = \"collision\"", "policySet = \"navigation\""),
     );
-    assert!(refused(&["check", "collision.toml", "--rt", &flat]).contains("warning.update"));
+    let check = ["check", "collision.toml", "--without-managers"];
+    let told = refused(&[&check[..], &["--rt", &flat]].concat());
+    assert!(told.contains("warning.update"), "{told}");
     let out = folder.path("assigned.csr");
-    let told = good(&["check", "collision.toml", "--rt", &flat, "--assign", &out]);
+    let told = good(&[&check[..], &["--rt", &flat, "--assign", &out]].concat());
     assert!(told.contains("priorities by deadline, written to "), "{told}");
     let xml = std::fs::read_to_string(&out).unwrap();
     assert!(xml.contains("<threadpoolWithLanes id=\"assigned\">"), "{xml}");
-    good(&["check", "collision.toml", "--rt", &out]);
+    good(&[&check[..], &["--rt", &out]].concat());
 }
 
 const COMMAND: &[&str] =

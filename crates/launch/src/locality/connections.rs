@@ -25,6 +25,21 @@ pub(super) struct User {
     pub(super) place: Place,
 }
 
+/// Returns why a port of a kind that stands for others is not connected.
+pub(crate) fn unconnectable(
+    connection: &str,
+    port: &str,
+    kind: PortKind,
+    place: Place,
+) -> LaunchError {
+    let what = format!(
+        "{port} of connection {connection:?} is of the kind {}, which cannot be connected",
+        kind.text()
+    );
+    let error = LaunchError::new(connection, place, what);
+    error.cure("name the ports that an extended port stands for, as PORT_NAME")
+}
+
 /// A connection that was made.
 pub(super) struct Made {
     pub(super) user: User,
@@ -84,15 +99,8 @@ impl User {
                 made.map_err(|error| error.to_string())
             }
             kind => {
-                let what = format!(
-                    "{}.{} of connection {:?} is of the kind {}, which cannot be connected",
-                    self.instance,
-                    self.port,
-                    self.connection,
-                    kind.text()
-                );
-                let cure = "name the ports that an extended port stands for, as PORT_NAME";
-                return Err(self.error(what).cure(cure));
+                let port = format!("{}.{}", self.instance, self.port);
+                return Err(unconnectable(&self.connection, &port, kind, self.place));
             }
         };
         done.map_err(|why| {

@@ -48,10 +48,7 @@ impl Quality {
         implementations: &Implementations,
     ) -> Result<Quality, LaunchError> {
         let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
-        let attached = attachment
-            .and_then(|attachment| attachment.policy_set.as_ref())
-            .map(|to| (to.id.as_str(), to.place, Source::Rtcad));
-        let mut quality = match attached.or_else(|| named(instance, INSTANCE_POLICY)) {
+        let mut quality = match policy_set(instance, resources) {
             Some(named) => Quality::of_set(instance, named, resources)?,
             None => Quality::default(),
         };
@@ -154,6 +151,29 @@ impl Quality {
             is_carried: false,
         })
     }
+}
+
+/// Checks that the policies of an instance and of its receptacles are there and can be used.
+pub(crate) fn policies(
+    instance: &Instance,
+    resources: Option<&ServerResources>,
+) -> Result<(), LaunchError> {
+    Quality::receptacles(instance, resources)?;
+    match policy_set(instance, resources) {
+        Some(named) => Quality::of_set(instance, named, resources).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Returns the policy set of an instance: that of its attachment, else that of the plan.
+fn policy_set<'i>(
+    instance: &'i Instance,
+    resources: Option<&'i ServerResources>,
+) -> Option<Named<'i>> {
+    let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
+    let attached = attachment.and_then(|attachment| attachment.policy_set.as_ref());
+    let attached = attached.map(|to| (to.id.as_str(), to.place, Source::Rtcad));
+    attached.or_else(|| named(instance, INSTANCE_POLICY))
 }
 
 /// Reports whether an instance's events go through the event channel of the process, which has to be there then.

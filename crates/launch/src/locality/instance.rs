@@ -1,5 +1,6 @@
 //! Instances of a plan, from their recipe to their removal.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use oxorb_component::{Component, Container, Home, KeylessCcmHomeRef, LifeCycleError, Phase};
@@ -23,18 +24,24 @@ const EXPLICIT_HOME: &str = "edu.vanderbilt.dre.DAnCE.ExplicitHome";
 /// Properties of an instance that name a file for its reference; the second is CIAO's oldest.
 const REFERENCE_FILES: [&str; 2] = ["edu.vanderbilt.dre.DAnCE.InstanceIOR", "ComponentIOR"];
 
-/// Returns the first instance of a plan with a file for its reference, and the property: of its own, or mapped to it.
-pub(super) fn with_reference_file(plan: &Plan) -> Option<(&Instance, &'static str)> {
-    let is_mapped = |instance: &Instance, name: &str| {
-        let mapped = plan.external_property.iter();
-        let mut mapped = mapped.flat_map(|one| &one.delegates_to);
-        mapped.any(|to| to.instance.id == instance.id.0 && to.property_name == name)
-    };
-    plan.instance.iter().find_map(|instance| {
+/// Refuses files for the references of a plan's instances, of their own or mapped to them: under managers it is callers who
+/// would choose what is overwritten.
+pub(crate) fn reference_files(plan: &Plan) -> impl Iterator<Item = LaunchError> {
+    let mapped = plan.external_property.iter().flat_map(|one| &one.delegates_to);
+    let mapped: HashSet<(&str, &str)> =
+        mapped.map(|to| (&*to.instance.id, &*to.property_name)).collect();
+    plan.instance.iter().filter_map(move |instance| {
         let mut names = REFERENCE_FILES.into_iter();
+        let id = &*instance.id.0;
         let name =
-            names.find(|name| instance.property(name).is_some() || is_mapped(instance, name))?;
-        Some((instance, name))
+            names.find(|name| instance.property(name).is_some() || mapped.contains(&(id, *name)))?;
+        let place = instance.property(name).map_or(instance.place, |property| property.place);
+        let what = format!(
+            "property {name} names a file for the reference of instance {:?}, which processes under managers do not write",
+            instance.name
+        );
+        let error = LaunchError::new(&instance.name, place, what);
+        Some(error.cure("take it out: `oxorb deploy status --format json` has the reference"))
     })
 }
 
@@ -83,16 +90,7 @@ impl Recipe {
         resources: Option<&ServerResources>,
         implementations: &Implementations,
     ) -> Result<Recipe, LaunchError> {
-        for name in UNSUPPORTED {
-            if let Some(property) = instance.property(name) {
-                let what =
-                    format!("instance {:?} is about {name}, which is not supported", instance.name);
-                let error = LaunchError::new(&instance.name, property.place, what);
-                return Err(error.cure(format!(
-                    "use {REGISTER_NAMING}, a name below the initial naming context"
-                )));
-            }
-        }
+        unsupported(instance)?;
         // That the receptacles' policies are there is known before anything is installed.
         Quality::receptacles(instance, resources)?;
         Ok(Recipe {
@@ -134,17 +132,7 @@ fn entry_point(
     }
     let implementation = plan.implementation_at(&instance.implementation);
     let implementation = implementation.map(|at| &plan.implementation[at]);
-    let Some((implementation, (property, kind))) =
-        implementation.and_then(|one| Some((one, entry_property(one)?)))
-    else {
-        let what =
-            format!("the implementation of instance {:?} names no entry point", instance.name);
-        let error = LaunchError::new(&instance.name, instance.place, what);
-        return Err(error.cure(format!(
-            "give implementation {:?} the execParameter \"component factory\" or \"home factory\"",
-            instance.implementation.id
-        )));
-    };
+    let (implementation, property, kind) = named_entry(implementation, instance)?;
     let name = property.value.as_text().unwrap_or_default();
     let wrong = |what: String| LaunchError::new(&instance.name, property.place, what);
     match implementations.entry(name) {
@@ -167,6 +155,50 @@ fn entry_point(
         }
         Some(entry) => Ok(EntryPoint::Linked(name.to_owned(), entry.clone())),
     }
+}
+
+/// Refuses properties of an instance that nothing here honours.
+pub(crate) fn unsupported(instance: &Instance) -> Result<(), LaunchError> {
+    for name in UNSUPPORTED {
+        if let Some(property) = instance.property(name) {
+            let what =
+                format!("instance {:?} is about {name}, which is not supported", instance.name);
+            let error = LaunchError::new(&instance.name, property.place, what);
+            return Err(error
+                .cure(format!("use {REGISTER_NAMING}, a name below the initial naming context")));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that an instance names its home, or its implementation the entry point.
+pub(crate) fn has_entry(
+    implementation: Option<&Implementation>,
+    instance: &Instance,
+) -> Result<(), LaunchError> {
+    match instance.property(EXPLICIT_HOME) {
+        Some(_) => Ok(()),
+        None => named_entry(implementation, instance).map(drop),
+    }
+}
+
+/// Returns the execParameter of an instance's implementation that names its entry point.
+fn named_entry<'i>(
+    implementation: Option<&'i Implementation>,
+    instance: &Instance,
+) -> Result<(&'i Implementation, &'i Property, Kind), LaunchError> {
+    let named =
+        implementation.and_then(|one| entry_property(one).map(|(it, kind)| (one, it, kind)));
+    named.ok_or_else(|| {
+        let what =
+            format!("the implementation of instance {:?} names no entry point", instance.name);
+        let place = implementation.map_or(instance.place, |one| one.place);
+        let error = LaunchError::new(&instance.name, place, what);
+        error.cure(format!(
+            "give implementation {:?} the execParameter \"component factory\" or \"home factory\"",
+            instance.implementation.id
+        ))
+    })
 }
 
 fn entry_property(implementation: &Implementation) -> Option<(&Property, Kind)> {

@@ -28,6 +28,11 @@ use crate::{Implementations, LaunchError};
 pub use connections::References;
 pub use provided::Provided;
 
+pub(crate) use connections::unconnectable;
+pub(crate) use containers::policies;
+pub(crate) use instance::{has_entry, reference_files, unsupported};
+pub(crate) use servant::file_references;
+
 use connections::{Made, User};
 use containers::Containers;
 use instance::{Installed, Recipe};
@@ -301,10 +306,11 @@ impl Locality {
             Some(resources) => Some(resources),
             None => resources_of(plan)?,
         };
-        users_elsewhere(plan)?;
+        users_elsewhere(plan).next().map_or(Ok(()), Err)?;
         let mut recipes = BTreeMap::new();
         for instance in &plan.instance {
-            if !stands_for_process(plan, instance) {
+            let implementation = plan.implementation_at(&instance.implementation);
+            if !implementation.is_some_and(|at| stands_for_process(&plan.implementation[at])) {
                 let recipe = Recipe::of(plan, instance, resources.as_ref(), &self.implementations)?;
                 recipes.insert(instance.name.clone(), recipe);
             }
@@ -519,20 +525,19 @@ impl Locality {
 }
 
 /// Refuses connections that components outside of the plan would have to make.
-fn users_elsewhere(plan: &Plan) -> Result<(), LaunchError> {
+pub(crate) fn users_elsewhere(plan: &Plan) -> impl Iterator<Item = LaunchError> {
     let connections = plan.connection.iter();
-    let mut all =
-        connections.flat_map(|one| one.external_reference.iter().map(move |it| (one, it)));
-    let user = all.find(|(_, it)| it.provider == Some(false) && instance_elsewhere(it).is_none());
-    let Some((connection, user)) = user else {
-        return Ok(());
-    };
-    let what = format!(
-        "connection {:?} would be made by {}, which is not of this plan",
-        connection.name, user.location
-    );
-    let error = LaunchError::new(&connection.name, user.place, what);
-    Err(error.cure("have the plan of that component name what provides as an externalReference"))
+    let all = connections.flat_map(|one| one.external_reference.iter().map(move |it| (one, it)));
+    let users =
+        all.filter(|(_, it)| it.provider == Some(false) && instance_elsewhere(it).is_none());
+    users.map(|(connection, user)| {
+        let what = format!(
+            "connection {:?} would be made by {}, which is not of this plan",
+            connection.name, user.location
+        );
+        let error = LaunchError::new(&connection.name, user.place, what);
+        error.cure("have the plan of that component name what provides as an externalReference")
+    })
 }
 
 /// Returns the ports of a plan's own instances that use, with their connections.

@@ -8,7 +8,7 @@ use oxorb_deploy::plan::Plan;
 use oxorb_object::SystemException;
 use oxorb_poa::{Poa, PoaError};
 
-use super::instance::with_reference_file;
+use super::instance::reference_files;
 use super::{Locality, Provided, References};
 use crate::arguments::is_file;
 use crate::idl::dance::{self, locality_manager};
@@ -18,8 +18,8 @@ use crate::idl::deployment::{
     application_manager,
 };
 use crate::idl::ox_deployment::{self, LocalityRef, LocalityStatus, locality};
-use crate::wire;
 use crate::wire::from_wire;
+use crate::{LaunchError, wire};
 
 /// The servant of a locality.
 pub(crate) struct LocalityServant {
@@ -62,33 +62,28 @@ impl LocalityServant {
 fn plan_of(plan: &DeploymentPlan) -> Result<Plan, PlanError> {
     let plan =
         from_wire(plan).map_err(|error| PlanError { name: error.element, reason: error.reason })?;
-    if let Some((connection, location)) = file_reference(&plan) {
-        return Err(PlanError {
-            name: connection.to_owned(),
-            reason: format!(
-                "its externalReference is the file {location:?}, which processes under managers do not read for others; write the \
-                 reference itself, IOR: or corbaloc:"
-            ),
-        });
+    let mut refused = file_references(&plan).chain(reference_files(&plan));
+    match refused.next() {
+        None => {}
+        Some(error) => return Err(error.into()),
     }
-    match with_reference_file(&plan) {
-        None => Ok(plan),
-        Some((instance, property)) => Err(PlanError {
-            name: instance.name.clone(),
-            reason: format!(
-                "property {property} names a file for its reference, which processes under managers do not write; take it out: \
-                 `oxorb deploy status --format json` has the reference"
-            ),
-        }),
-    }
+    drop(refused);
+    Ok(plan)
 }
 
-/// Returns the first connection of a plan whose provider is named by a file, and that file's URL.
-fn file_reference(plan: &Plan) -> Option<(&str, &str)> {
-    let mut all = plan.connection.iter().flat_map(|connection| {
-        connection.external_reference.iter().map(move |it| (&*connection.name, &*it.location))
+/// Refuses connections whose provider is named by a file, which processes under managers would read for others.
+pub(crate) fn file_references(plan: &Plan) -> impl Iterator<Item = LaunchError> {
+    let all = plan.connection.iter().flat_map(|connection| {
+        connection.external_reference.iter().map(move |it| (connection, it))
     });
-    all.find(|(_, location)| is_file(location))
+    all.filter(|(_, it)| is_file(&it.location)).map(|(connection, it)| {
+        let what = format!(
+            "the externalReference of connection {:?} is the file {:?}, which processes under managers do not read",
+            connection.name, it.location
+        );
+        let error = LaunchError::new(&connection.name, it.place, what);
+        error.cure("write the reference itself, IOR: or corbaloc:")
+    })
 }
 
 /// Connections as managers hand them on: one entry for each connection.

@@ -32,3 +32,6 @@ pub use node::{NODE_MANAGER, NodeManager};
 pub use redeploy::Difference;
 pub use settings::{Artifacts, ExecutionSettings, NodeSettings, RestartPolicy};
 pub use trouble::Trouble;
+
+pub(crate) use program::{Locations, managed_arguments};
+pub(crate) use property::text as property_text;

@@ -1,12 +1,15 @@
 //! Executable and arguments of a process of a plan.
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
-use oxorb_deploy::plan::{Instance, Plan};
+use oxorb_deploy::Place;
+use oxorb_deploy::plan::{Artifact, Implementation, Instance, Plan};
 
 use super::settings::{Artifacts, NodeSettings};
 use super::trouble::Trouble;
 use super::trusted;
+use crate::LaunchError;
 use crate::process::ARGUMENTS;
 
 /// Program that a process of a plan executes.
@@ -22,22 +25,10 @@ pub(super) struct Program {
 impl Program {
     /// Finds the executable of all instances of a process.
     pub(super) fn of(part: &Plan, settings: &NodeSettings) -> Result<Program, Trouble> {
+        let locations = Locations::of(part);
         let mut found: Option<(&Instance, &str)> = None;
         for instance in &part.instance {
-            let location = location(part, instance)?;
-            match found {
-                Some((first, other)) if other != location => {
-                    return Err(Trouble::new(
-                        &instance.name,
-                        format_args!(
-                            "shares a process with {:?}, and their artifacts are two executables, {location:?} and {other:?}; \
-                             separate them by a localityConstraint DifferentProcess",
-                            first.name
-                        ),
-                    ));
-                }
-                _ => found = Some((instance, location)),
-            }
+            found = Some(locations.shared(found, instance)?);
         }
         let Some((instance, location)) = found else {
             return Err(Trouble::new("", "a process without instances"));
@@ -65,27 +56,79 @@ impl Program {
     }
 }
 
-/// Location of the first artifact of an instance's implementation.
-fn location<'p>(part: &'p Plan, instance: &Instance) -> Result<&'p str, Trouble> {
-    let trouble = |reason: String| Err(Trouble::new(&instance.name, reason));
-    let at = part.implementation_at(&instance.implementation);
-    let Some(implementation) = at.and_then(|at| part.implementation.get(at)) else {
-        return trouble("its implementation is not in the plan".to_owned());
-    };
-    let Some(artifact) = implementation.artifact.first() else {
-        return trouble(format!(
-            "implementation {:?} has no artifact, so there is nothing to run; give it the executable that has it linked in",
-            implementation.name
-        ));
-    };
-    let at = part.artifact_at(artifact);
-    let Some(artifact) = at.and_then(|at| part.artifact.get(at)) else {
-        return trouble(format!("artifact {:?} is not in the plan", artifact.id));
-    };
-    let mut locations = artifact.location.iter().map(|location| location.trim());
-    match locations.find(|location| !location.is_empty()) {
-        Some(location) => Ok(location),
-        None => trouble(format!("artifact {:?} has no location", artifact.name)),
+/// Locations of the artifacts of a plan, by what its instances are made of. Making it takes time linear in the plan.
+pub(crate) struct Locations<'p> {
+    implementations: HashMap<&'p str, &'p Implementation>,
+    artifacts: HashMap<&'p str, &'p Artifact>,
+}
+
+impl<'p> Locations<'p> {
+    pub(crate) fn of(plan: &'p Plan) -> Locations<'p> {
+        Locations {
+            implementations: plan.implementation.iter().map(|one| (&*one.id.0, one)).collect(),
+            artifacts: plan.artifact.iter().map(|one| (&*one.id.0, one)).collect(),
+        }
+    }
+
+    /// Returns an instance and the location of its artifact, which is that of `other`, an instance of the same process.
+    pub(crate) fn shared(
+        &self,
+        other: Option<(&Instance, &str)>,
+        instance: &'p Instance,
+    ) -> Result<(&'p Instance, &'p str), LaunchError> {
+        let location = self.location(instance)?;
+        match other {
+            Some((first, other)) if other != location => {
+                let what = format!(
+                    "instance {:?} shares a process with {:?}, and their artifacts are two executables, {location:?} and {other:?}",
+                    instance.name, first.name
+                );
+                let error = LaunchError::new(&instance.name, instance.place, what);
+                Err(error.cure("separate them by a localityConstraint DifferentProcess"))
+            }
+            _ => Ok((instance, location)),
+        }
+    }
+
+    /// Returns the location of the first artifact of an instance's implementation.
+    fn location(&self, instance: &Instance) -> Result<&'p str, LaunchError> {
+        let wrong = |place: Place, what: String| LaunchError::new(&instance.name, place, what);
+        let Some(implementation) = self.implementations.get(&*instance.implementation.id) else {
+            let what =
+                format!("the implementation of instance {:?} is not in the plan", instance.name);
+            return Err(wrong(instance.place, what));
+        };
+        let Some(artifact) = implementation.artifact.first() else {
+            let what = format!(
+                "implementation {:?}, of instance {:?}, has no artifact, so there is nothing to run",
+                implementation.name, instance.name
+            );
+            let error = wrong(implementation.place, what);
+            return Err(error.cure("give it the executable that has it linked in"));
+        };
+        let Some(artifact) = self.artifacts.get(&*artifact.id) else {
+            let what = format!("artifact {:?} is not in the plan", artifact.id);
+            return Err(wrong(implementation.place, what));
+        };
+        let mut locations = artifact.location.iter().map(|location| location.trim());
+        let location = locations.find(|location| !location.is_empty()).ok_or_else(|| {
+            wrong(artifact.place, format!("artifact {:?} has no location", artifact.name))
+        })?;
+        match on_this_machine(location) {
+            Ok(_) => Ok(location),
+            Err(reason) => Err(wrong(artifact.place, reason)),
+        }
+    }
+}
+
+/// Returns the path of a location, which is on the machine of the node.
+fn on_this_machine(location: &str) -> Result<&str, String> {
+    let path = location.strip_prefix("file://").unwrap_or(location);
+    match path.contains("://") {
+        false => Ok(path),
+        true => Err(format!(
+            "its artifact is at {location:?}; a node runs files of its own: copy it there, and say the path"
+        )),
     }
 }
 
@@ -95,10 +138,16 @@ fn command_line(part: &Plan) -> Result<Vec<String>, Trouble> {
         .map_err(|error| Trouble::new(part.label.clone().unwrap_or_default(), error.reason()))?;
     let line = resources.and_then(|resources| resources.cmdline);
     let line = line.map(|line| line.arg).unwrap_or_default();
-    match crate::check_arguments(&line).and_then(|()| check_places(&line)) {
+    match managed_arguments(&line) {
         Ok(()) => Ok(line),
         Err(reason) => Err(Trouble::new(part.label.clone().unwrap_or_default(), reason)),
     }
+}
+
+/// Refuses arguments of a plan that it may not give to processes under managers.
+pub(crate) fn managed_arguments(line: &[String]) -> Result<(), String> {
+    crate::check_arguments(line)?;
+    check_places(line)
 }
 
 /// Refuses arguments of a plan that would change those of the manager, which stand around them.
@@ -142,12 +191,7 @@ impl Artifacts {
 
     /// Finds the executable of a location of a plan.
     fn find(&self, location: &str) -> Result<PathBuf, String> {
-        let location = location.strip_prefix("file://").unwrap_or(location);
-        if location.contains("://") {
-            return Err(format!(
-                "its artifact is at {location:?}; a node runs files of its own: copy it there, and say the path"
-            ));
-        }
+        let location = on_this_machine(location)?;
         let folder = match self {
             Artifacts::Refused => {
                 return Err(

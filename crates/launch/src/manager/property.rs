@@ -5,7 +5,7 @@ use oxorb_deploy::plan::Plan;
 use oxorb_deploy::value::Any;
 
 /// Returns the text of a property of a plan.
-pub(super) fn text<'p>(plan: &'p Plan, name: &str) -> Option<&'p str> {
+pub(crate) fn text<'p>(plan: &'p Plan, name: &str) -> Option<&'p str> {
     let mut properties = plan.info_property.iter().rev();
     properties.find(|property| property.name == name).and_then(|property| property.value.as_text())
 }

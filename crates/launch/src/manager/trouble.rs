@@ -4,6 +4,7 @@ use std::fmt;
 
 use oxorb_object::SystemException;
 
+use crate::LaunchError;
 use crate::idl::deployment as d;
 use crate::idl::{dance, ox_deployment as ox};
 use crate::wire::WireError;
@@ -78,6 +79,13 @@ impl From<SystemException> for Trouble {
 impl From<WireError> for Trouble {
     fn from(error: WireError) -> Trouble {
         Trouble::new(error.element, error.reason)
+    }
+}
+
+impl From<LaunchError> for Trouble {
+    fn from(error: LaunchError) -> Trouble {
+        let reason = error.reason();
+        Trouble::new(error.name, reason)
     }
 }
 

@@ -1,0 +1,120 @@
+//! What launching a plan would refuse, told before anything is started.
+
+use std::collections::HashMap;
+
+use oxorb_deploy::basic::PortKind;
+use oxorb_deploy::plan::{Implementation, Plan};
+use oxorb_deploy::rtcad::ServerResources;
+use oxorb_deploy::{Place, Source, processes};
+
+use crate::locality::{
+    file_references, has_entry, policies, reference_files, unconnectable, unsupported,
+    users_elsewhere,
+};
+use crate::manager::{Locations, managed_arguments, property_text};
+use crate::part::stands_for_process;
+use crate::{LaunchError, RestartPolicy, check_arguments, wire};
+
+/// Way in which the processes of a plan are started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StartedBy {
+    /// Node managers.
+    #[default]
+    Managers,
+    /// Hand, systemd, Kubernetes: each with the whole plan. Artifacts are not looked at, and references may be files.
+    Others,
+}
+
+/// Returns what launching a plan refuses beyond [`check`](oxorb_deploy::check::check), as far as documents tell it: instances
+/// without an artifact or an entry point, two executables in one process, arguments, settings and policies that are not
+/// supported. What only the machine or the executable knows is found when it is launched. The references of the plan have to
+/// be sound ([`Plan::check_references`]). Managers and processes refuse by the same code.
+///
+/// Takes time linear in the documents, but for policies of real-time resources, which are searched for each instance.
+pub fn refusals(
+    plan: &Plan,
+    resources: Option<&ServerResources>,
+    by: StartedBy,
+) -> Vec<LaunchError> {
+    let mut found: Vec<LaunchError> = Vec::new();
+    let plain = |place: Place, what: String| LaunchError::new("", place, what);
+    if let Some(line) = resources.and_then(|resources| resources.cmdline.as_ref()) {
+        let checked = match by {
+            StartedBy::Managers => managed_arguments(&line.arg),
+            StartedBy::Others => check_arguments(&line.arg),
+        };
+        found.extend(checked.err().map(|why| plain(line.place, why).within(Source::Rtcad)));
+    }
+    if let Some(services) = resources.and_then(|resources| resources.svcconf.as_ref()) {
+        found.push(service_configuration(&services.uri, services.place));
+    }
+    if plan.instance.is_empty() {
+        found.push(plain(plan.place, "the plan has no instance".to_owned()));
+    }
+    let restart = property_text(plan, RestartPolicy::PROPERTY).map(str::parse::<RestartPolicy>);
+    if let Some(Err(reason)) = restart {
+        let what = format!("property {}: {reason}", RestartPolicy::PROPERTY);
+        found.push(plain(plan.place, what));
+    }
+    let implementations: HashMap<&str, &Implementation> =
+        plan.implementation.iter().map(|one| (&*one.id.0, one)).collect();
+    for instance in &plan.instance {
+        let implementation = implementations.get(&*instance.implementation.id).copied();
+        if implementation.is_some_and(stands_for_process) {
+            continue;
+        }
+        let checks = [
+            unsupported(instance),
+            has_entry(implementation, instance),
+            policies(instance, resources),
+        ];
+        found.extend(checks.into_iter().filter_map(Result::err));
+    }
+    found.extend(users_elsewhere(plan));
+    let names: HashMap<&str, &str> =
+        plan.instance.iter().map(|one| (&*one.id.0, &*one.name)).collect();
+    for connection in &plan.connection {
+        let stands_for_others =
+            |kind| matches!(kind, PortKind::ExtendedPort | PortKind::MirrorPort);
+        let ends = connection.internal_endpoint.iter();
+        found.extend(ends.filter(|end| stands_for_others(end.kind)).map(|end| {
+            let instance = names.get(&*end.instance.id).copied().unwrap_or_default();
+            let port = format!("{instance}.{}", end.port_name);
+            unconnectable(&connection.name, &port, end.kind, end.place)
+        }));
+    }
+    if by == StartedBy::Managers {
+        found.extend(managed(plan));
+    }
+    found
+}
+
+/// Returns the refusal of TAO's service configurator.
+pub(crate) fn service_configuration(uri: &str, place: Place) -> LaunchError {
+    let what = format!("svcconf {uri:?} is TAO's service configurator, which OxORB does not have");
+    let error = LaunchError::new("", place, what).within(Source::Rtcad);
+    error.cure("start the process with -ORBConfigFile and a file of OxORB's")
+}
+
+/// Returns what managers alone refuse.
+fn managed(plan: &Plan) -> Vec<LaunchError> {
+    let mut found: Vec<LaunchError> = Vec::new();
+    let locations = Locations::of(plan);
+    for process in processes(plan) {
+        let mut first = None;
+        for &at in &process.instances {
+            match locations.shared(first, &plan.instance[at]) {
+                Ok(one) => first = Some(one),
+                Err(error) => found.push(error),
+            }
+        }
+    }
+    found.extend(file_references(plan));
+    found.extend(reference_files(plan));
+    let sent = wire::to_wire(plan).and_then(|plan| wire::from_wire(&plan).map(drop));
+    found.extend(
+        sent.err()
+            .map(|error| LaunchError::new(&error.element, Place::default(), error.to_string())),
+    );
+    found
+}

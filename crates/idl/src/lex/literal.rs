@@ -111,15 +111,18 @@ fn integer(text: &str, start: usize, base: u32) -> Result<TokenKind, Failed> {
 fn real(text: &str) -> Result<TokenKind, Failed> {
     let digits_from = |at: usize| text[at..].bytes().take_while(u8::is_ascii_digit).count();
     let mut at = digits_from(0);
-    let mut digits = at;
+    let whole = &text[..at];
+    let mut fraction = "";
     if text[at..].starts_with('.') {
-        let fraction = digits_from(at + 1);
-        digits += fraction;
-        at += 1 + fraction;
+        let start = at + 1;
+        at = start + digits_from(start);
+        fraction = &text[start..at];
     }
     if let Some(b'd' | b'D') = text.as_bytes().get(at)
         && at + 1 == text.len()
     {
+        // Zeros in front and at the end of the fraction say nothing of the value.
+        let digits = whole.trim_start_matches('0').len() + fraction.trim_end_matches('0').len();
         if digits > 31 {
             return Err((LexProblem::FixedTooLong { digits }, 0..text.len()));
         }

@@ -86,10 +86,6 @@ pub(crate) fn value_text(model: &Model, value: &Value, ty: Option<&Type>) -> Str
             let text: String = value.chars().map(|c| literal(c, '"', !wide.is_empty())).collect();
             format!("{wide}\"{text}\"")
         }
-        // A literal has 31 digits at most, and the zero before the point counts.
-        Value::Fixed(value) if value.bytes().filter(u8::is_ascii_digit).count() > 31 => {
-            format!("{}d", value.replacen("0.", ".", 1))
-        }
         Value::Fixed(value) => format!("{value}d"),
         Value::Enumerator(id, ordinal) => {
             let def = model.def(*id);

@@ -15,6 +15,19 @@ pub(crate) const PUNCTUATION: &[&str] = &[
     "?",
 ];
 
+/// White space that ends no line.
+pub(crate) const BLANKS: [char; 5] = [' ', '\t', '\r', '\x0b', '\x0c'];
+
+/// Returns the length of what joins two lines where the text starts with that: a `\`, perhaps blanks, and the end of
+/// the line. 0: it does not.
+pub(crate) fn joint(text: &str) -> usize {
+    let Some(behind) = text.strip_prefix('\\') else {
+        return 0;
+    };
+    let end = behind.trim_start_matches(BLANKS);
+    if end.starts_with('\n') { text.len() - end.len() + 1 } else { 0 }
+}
+
 /// Reads one file from front to back.
 #[derive(Debug)]
 pub(crate) struct Scanner {
@@ -94,6 +107,17 @@ impl Scanner {
         let offset = offset as usize;
         let length = self.text[offset..].find('\n');
         length.map_or(self.text.len(), |length| offset + length + 1) as u32
+    }
+
+    /// The places where blanks stand between a `\` and the end of the line that it joins to the next one.
+    pub(crate) fn blanks_in_joints(&self) -> Vec<Span> {
+        let joints = self.text.match_indices('\\').map(|(at, _)| (at, joint(&self.text[at..])));
+        joints
+            .filter(|&(at, length)| {
+                length > 0 && !matches!(&self.text[at..at + length], "\\\n" | "\\\r\n")
+            })
+            .map(|(at, _)| self.span(at, at + 1))
+            .collect()
     }
 
     /// The empty span at the start of the text.
@@ -301,13 +325,9 @@ impl Cursor<'_> {
     fn visible(&self) -> usize {
         let mut at = self.at;
         loop {
-            let rest = &self.text[at..];
-            if rest.starts_with("\\\n") {
-                at += 2;
-            } else if rest.starts_with("\\\r\n") {
-                at += 3;
-            } else {
-                return at;
+            match joint(&self.text[at..]) {
+                0 => return at,
+                length => at += length,
             }
         }
     }

@@ -122,6 +122,9 @@ impl Preprocessor<'_> {
             return;
         }
         if !silent {
+            for at in scanner.blanks_in_joints() {
+                self.out.push(at, PreProblem::BlanksInJoint);
+            }
             self.read.push(file);
             self.sink.mark(TokenKind::FileStart(file), scanner.start());
         }

@@ -36,6 +36,7 @@ pub(crate) enum PreProblem {
     PrefixUnquoted { prefix: String, lenient: bool },
     VersionMalformed { found: String },
     TrailingTokens { directive: &'static str },
+    BlanksInJoint,
 }
 
 /// Why the expression of an `#if` has no value.
@@ -79,6 +80,7 @@ impl Problem for PreProblem {
             PrefixUnquoted { lenient: true, .. } => "W0121",
             VersionMalformed { .. } => "E0122",
             TrailingTokens { .. } => "W0123",
+            BlanksInJoint => "W0124",
         })
     }
 
@@ -135,6 +137,10 @@ impl Problem for PreProblem {
             PrefixUnquoted { prefix, .. } => format!("the prefix `{prefix}` stands without quotes"),
             VersionMalformed { found } => format!("`{found}` is no version"),
             TrailingTokens { directive } => format!("what follows `#{directive}` is ignored"),
+            BlanksInJoint => {
+                "this `\\` joins two lines, though blanks stand between it and the end of its line"
+                    .into()
+            }
         }
     }
 
@@ -182,6 +188,9 @@ impl Problem for PreProblem {
             PragmaMalformed { form, .. } => format!("write `#pragma {form}`"),
             PrefixUnquoted { prefix, .. } => format!("write `#pragma prefix \"{prefix}\"`"),
             VersionMalformed { .. } => "write major and minor number: `1.0`".into(),
+            BlanksInJoint => {
+                "remove the blanks, or the `\\` if the lines do not belong together".into()
+            }
             _ => return None,
         })
     }

@@ -3,6 +3,7 @@
 use super::scan::{Kind, Piece, error};
 use super::wrap::{Break, wrap};
 use super::{Error, Options};
+use crate::lex::scan::BLANKS;
 use std::rc::Rc;
 
 /// Most levels of nested braces: the text grows by the indentation of each level.
@@ -115,6 +116,7 @@ impl Layout<'_, '_> {
         let piece = self.pieces[at];
         match piece.kind {
             Kind::Directive => self.directive(&piece),
+            Kind::Skipped => self.as_it_is(&piece),
             Kind::Line | Kind::Block => self.comment(at),
             _ if self.one_line.is_some() => self.token(at),
             _ if piece.is("{") => return self.open(at),
@@ -151,12 +153,16 @@ impl Layout<'_, '_> {
         self.state.angles.len()
     }
 
-    fn directive(&mut self, piece: &Piece<'_>) {
+    fn as_it_is(&mut self, piece: &Piece<'_>) {
         self.flush();
         self.blank_line(piece);
         self.out += piece.text;
         self.out.push('\n');
         self.continued |= self.state.last.is_some();
+    }
+
+    fn directive(&mut self, piece: &Piece<'_>) {
+        self.as_it_is(piece);
         let word = piece.text[1..].trim_start();
         if word.starts_with("if") {
             self.conditions.push(self.bodies.clone());
@@ -474,9 +480,17 @@ impl Layout<'_, '_> {
     /// Writes an empty line, where there was one or more.
     fn blank_line(&mut self, piece: &Piece<'_>) {
         let wanted = piece.newlines > 1 && !self.out.is_empty();
-        if wanted && !self.out.ends_with("\n\n") && !self.after_brace() {
+        // The line that a `\` joins belongs to what stands before it.
+        let blank = self.out.ends_with("\n\n") && !self.joined();
+        if wanted && !blank && !self.after_brace() {
             self.out.push('\n');
         }
+    }
+
+    /// Whether the last line is empty and a `\` joins it to the one before.
+    fn joined(&self) -> bool {
+        let before = self.out.strip_suffix("\n\n").unwrap_or_default();
+        before.trim_end_matches(BLANKS).ends_with('\\')
     }
 
     /// Whether the last line opens a body.
@@ -507,7 +521,8 @@ impl Layout<'_, '_> {
 /// A comment whose further lines stand below the first: those that begin with
 /// `*` in line with it, others as they are.
 fn block(text: &str, indent: &str) -> String {
-    let mut lines = text.lines();
+    // Not `lines`: an empty line that a `\` joins stays.
+    let mut lines = text.split('\n');
     let mut out = lines.next().unwrap_or_default().trim_end().to_owned();
     for line in lines {
         out.push('\n');

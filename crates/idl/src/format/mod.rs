@@ -4,6 +4,7 @@
 //! and macros stay, only the white space between tokens changes. So it needs
 //! no include path, and files that do not compile can be formatted.
 
+mod group;
 mod layout;
 mod scan;
 mod wrap;
@@ -51,10 +52,12 @@ impl std::error::Error for Error {}
 /// Formats a text in the given style. Formatting the result changes nothing.
 ///
 /// One declaration stands on each line; bodies that were written on one line
-/// stay so if they fit; single empty lines stay.
+/// stay so if they fit; single empty lines stay. Lines that the preprocessor
+/// skips stay as they are: those below `#if 0`, and those of a conditional that
+/// hold a literal that never ends.
 ///
 /// # Errors
-/// A comment or literal that never ends, and braces that do not match or nest deeper than 100 levels.
+/// A comment or, outside of conditionals, a literal that never ends, and braces that do not match or nest deeper than 100 levels.
 ///
 /// ```
 /// use oxorb_idl::format::{Options, format};
@@ -81,6 +84,7 @@ pub fn format(source: &str, options: &Options) -> Result<String, Error> {
 fn words<'s>(piece: &Piece<'s>) -> Box<dyn Iterator<Item = &'s str> + 's> {
     match piece.kind {
         Kind::Block => Box::new(piece.text.split_whitespace()),
+        Kind::Line => Box::new(piece.text.split('\n').map(str::trim)),
         _ => Box::new(std::iter::once(piece.text)),
     }
 }

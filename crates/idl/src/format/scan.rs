@@ -2,6 +2,8 @@
 //! stood before each.
 
 use super::Error;
+use super::group::Groups;
+use crate::lex::scan::{BLANKS, joint};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -16,6 +18,8 @@ pub(super) enum Kind {
     Block,
     /// `#...`, with all lines that a `\` joins.
     Directive,
+    /// Lines that the preprocessor skips, as they are.
+    Skipped,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,23 +46,39 @@ impl Piece<'_> {
 
 pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
     let mut pieces = Vec::new();
+    let mut groups = Groups::default();
     let (mut at, mut line) = (0, 1);
     let (mut newlines, mut space, mut line_start) = (0, false, true);
     while let Some(c) = source[at..].chars().next() {
         let rest = &source[at..];
+        let joins = joint(rest);
+        if joins > 0 {
+            if joins_words(&source[..at], &rest[joins..]) {
+                groups.wrong(error(line, "a `\\` joins two lines in mid-word: join them first"))?;
+            }
+            // The same line goes on behind it: a `#` there starts no directive.
+            space = true;
+            line += 1;
+            at += joins;
+            continue;
+        }
         if c == '\n' {
             newlines += 1;
             line += 1;
             line_start = true;
         }
-        if c.is_whitespace() || c == '\u{feff}' || rest.starts_with("\\\n") {
-            if c == '\\' && joins_words(&source[..at], &rest[2..]) {
-                return Err(error(line, "a `\\` joins two lines in mid-word: join them first"));
-            }
+        if c.is_whitespace() || c == '\u{feff}' {
             space = true;
             at += c.len_utf8();
             continue;
         }
+        let mut literal = |text: &str| {
+            let (length, ends) = literal_length(text);
+            match ends {
+                true => Ok(length),
+                false => groups.wrong(error(line, "this literal never ends")).map(|()| length),
+            }
+        };
         let (kind, length) = match c {
             '/' if rest.starts_with("//") => (Kind::Line, line_length(rest)),
             '/' if rest.starts_with("/*") => match rest[2..].find("*/") {
@@ -66,10 +86,8 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
                 None => return Err(error(line, "this comment never ends")),
             },
             '#' if line_start => (Kind::Directive, directive_length(rest)),
-            '"' | '\'' => (Kind::Literal, literal_length(rest, line)?),
-            'L' if rest[1..].starts_with(['"', '\'']) => {
-                (Kind::Literal, 1 + literal_length(&rest[1..], line)?)
-            }
+            '"' | '\'' => (Kind::Literal, literal(rest)?),
+            'L' if rest[1..].starts_with(['"', '\'']) => (Kind::Literal, 1 + literal(&rest[1..])?),
             '.' if rest[1..].starts_with(|c: char| c.is_ascii_digit()) => {
                 (Kind::Word, number_length(rest))
             }
@@ -78,19 +96,36 @@ pub(super) fn scan(source: &str) -> Result<Vec<Piece<'_>>, Error> {
             _ if rest.starts_with("::") || rest.starts_with("<<") => (Kind::Punct, 2),
             _ => (Kind::Punct, c.len_utf8()),
         };
-        let whole = &rest[..length];
+        let (whole, behind) = rest.split_at(length);
         let text = match kind {
-            Kind::Line | Kind::Directive => whole.trim_end(),
+            Kind::Line | Kind::Directive => without_blanks(whole, behind),
             _ => whole,
         };
-        pieces.push(Piece { kind, text, newlines, space, line });
+        let mut piece = Piece { kind, text, newlines, space, line };
+        if kind == Kind::Directive {
+            groups.directive(source, &mut pieces, &mut piece, at..at + length);
+        }
+        pieces.push(piece);
         line += whole.matches('\n').count();
         at += length;
         // A comment may stand before a directive.
         line_start &= kind == Kind::Block;
         (newlines, space) = (0, false);
     }
+    groups.finish()?;
     Ok(pieces)
+}
+
+/// Returns whole lines without the blanks at their end. A `\` there joins the line `behind` it, so that its own
+/// empty line has to stay if there is more.
+pub(super) fn without_blanks<'s>(lines: &'s str, behind: &str) -> &'s str {
+    let text = lines.trim_end();
+    match lines[text.len()..].find('\n') {
+        Some(end) if text.ends_with('\\') && !behind.trim_start().is_empty() => {
+            &lines[..text.len() + end + 1]
+        }
+        _ => text,
+    }
 }
 
 /// Whether the text before and after a `\` at the end of a line may be one token, which white space would take apart.
@@ -108,7 +143,7 @@ fn line_length(text: &str) -> usize {
     let mut at = 0;
     while let Some(end) = text[at..].find('\n') {
         at += end;
-        if !text[..at].trim_end_matches('\r').ends_with('\\') {
+        if !text[..at].trim_end_matches(BLANKS).ends_with('\\') {
             return at;
         }
         at += 1;
@@ -145,20 +180,24 @@ fn number_length(text: &str) -> usize {
     text.len()
 }
 
-fn literal_length(text: &str, line: usize) -> Result<usize, Error> {
+/// Returns the length of a literal, and whether it ends on its line.
+fn literal_length(text: &str) -> (usize, bool) {
     let mut chars = text.char_indices();
     let quote = chars.next().map(|(_, quote)| quote);
     while let Some((at, c)) = chars.next() {
         match c {
+            // What joins two lines is no escape, and ASCII.
             '\\' => {
-                chars.next();
+                for _ in 1..joint(&text[at..]).max(2) {
+                    chars.next();
+                }
             }
-            '\n' => break,
-            _ if Some(c) == quote => return Ok(at + 1),
+            '\n' => return (at, false),
+            _ if Some(c) == quote => return (at + 1, true),
             _ => {}
         }
     }
-    Err(error(line, "this literal never ends"))
+    (text.len(), false)
 }
 
 pub(super) fn error(line: usize, what: &'static str) -> Error {

@@ -135,3 +135,28 @@ fn a_token_over_two_lines_is_not_taken_apart() {
     let formatted = format(between, &format::Options::default()).unwrap();
     assert_eq!(formatted, "typedef long T;\n");
 }
+
+#[test]
+fn a_literal_without_end_is_refused_where_it_may_be_read() {
+    for (text, line) in
+        [("#ifdef A\n#endif\nit's\n", 3), ("#if 0\nit's\n", 2), ("#else\nit's\n#endif\n", 2)]
+    {
+        let error = format(text, &format::Options::default()).unwrap_err();
+        assert_eq!(error.line, line, "{text}: {error}");
+    }
+}
+
+/// Groups without number, each with a fault, are read once.
+#[test]
+fn nested_groups_that_are_kept_cost_no_more_than_their_text() {
+    let depth = 20_000;
+    let text = "#if A\n".repeat(depth) + &"it's\n#endif\n".repeat(depth);
+    assert_eq!(format(&text, &format::Options::default()), Ok(text));
+}
+
+#[test]
+fn a_hash_behind_joined_lines_starts_no_directive() {
+    let text = "typedef long T; \\\n#if 0\nit's\n";
+    let error = format(text, &format::Options::default()).unwrap_err();
+    assert_eq!(error.line, 3, "{error}");
+}

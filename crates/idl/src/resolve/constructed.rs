@@ -95,13 +95,15 @@ impl Resolver<'_> {
         let DefKind::Struct(body) = &self.model.def(def).kind else {
             return;
         };
-        let inherited = self.model.all_fields(body);
+        let mut inherited = BTreeMap::new();
+        for other in self.model.all_fields(body) {
+            inherited.entry(other.name.to_ascii_lowercase()).or_insert(other.span);
+        }
         let twice: Vec<(Span, StructBase)> = fields
             .iter()
             .filter_map(|field| {
-                let other =
-                    inherited.iter().find(|other| other.name.eq_ignore_ascii_case(&field.name))?;
-                let problem = StructBase::MemberTwice { name: field.name.clone(), at: other.span };
+                let at = *inherited.get(&field.name.to_ascii_lowercase())?;
+                let problem = StructBase::MemberTwice { name: field.name.clone(), at };
                 Some((field.span, problem))
             })
             .collect();

@@ -10,6 +10,7 @@ use crate::ast::{
 use crate::check::template::TemplateProblem;
 use crate::check::wrong_kind::Wanted;
 use crate::model::{Const, DefId, DefKind, Module, TemplateModule, Type, Typedef};
+use crate::source::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -55,10 +56,10 @@ impl Templates {
 
 impl Resolver<'_> {
     pub(super) fn template(&mut self, notes: &Notes, template: &Rc<Template>) {
-        let mut seen: Vec<&Ident> = Vec::new();
+        let mut seen = Seen::default();
         for param in &template.params {
             self.check_param(param, &seen);
-            seen.push(&param.name);
+            seen.add(&param.name);
         }
         let kind = DefKind::TemplateModule(TemplateModule {
             params: template.params.iter().map(text).collect(),
@@ -70,16 +71,14 @@ impl Resolver<'_> {
         self.templates.known.insert(def, (template.clone(), self.here));
     }
 
-    fn check_param(&mut self, param: &TemplateParam, seen: &[&Ident]) {
+    fn check_param(&mut self, param: &TemplateParam, seen: &Seen<'_>) {
         let name = &param.name;
-        let same = |other: &&&Ident| other.name.eq_ignore_ascii_case(&name.name);
-        if let Some(other) = seen.iter().find(same) {
-            let problem =
-                TemplateProblem::ParamTwice { name: name.name.to_string(), at: other.span };
+        if let Some(at) = seen.like(name) {
+            let problem = TemplateProblem::ParamTwice { name: name.name.to_string(), at };
             self.report(name.span, problem);
         }
         if let TemplateParamKind::Sequence(of) = &param.kind
-            && !seen.iter().any(|other| other.name == of.name)
+            && !seen.exact.contains(&*of.name)
         {
             let name = of.name.to_string();
             self.report(of.span, TemplateProblem::UnknownParam { name });
@@ -174,7 +173,7 @@ impl Resolver<'_> {
     /// then reported.
     fn bind(&mut self, params: &[TemplateParam], args: &[TemplateArg], to: ScopeId) -> bool {
         let mut fine = true;
-        let mut bound: Vec<(&Ident, Type)> = Vec::new();
+        let mut bound: BTreeMap<&str, Type> = BTreeMap::new();
         for (param, arg) in params.iter().zip(args) {
             let found = match &param.kind {
                 TemplateParamKind::Const(ty) => self.value_argument(param, ty, arg, to),
@@ -183,11 +182,11 @@ impl Resolver<'_> {
                 _ => self.type_argument(param, arg, &bound).map(|ty| match &ty {
                     Type::Named(def) => {
                         let entity = Entity::Def(*def);
-                        bound.push((&param.name, ty));
+                        bound.entry(&param.name.name).or_insert(ty);
                         entity
                     }
                     _ => {
-                        bound.push((&param.name, ty.clone()));
+                        bound.entry(&param.name.name).or_insert_with(|| ty.clone());
                         self.stand_in(&param.name, ty)
                     }
                 }),
@@ -264,7 +263,7 @@ impl Resolver<'_> {
         &mut self,
         param: &TemplateParam,
         arg: &TemplateArg,
-        bound: &[(&Ident, Type)],
+        bound: &BTreeMap<&str, Type>,
     ) -> Option<Type> {
         let TemplateArg::Type(spec) = arg else {
             let problem = TemplateProblem::Kind {
@@ -291,15 +290,10 @@ impl Resolver<'_> {
             (TemplateParamKind::Struct, Some(DefKind::Struct(_))) => true,
             (TemplateParamKind::Union, Some(DefKind::Union(_))) => true,
             (TemplateParamKind::Enum, Some(DefKind::Enum(_))) => true,
-            (TemplateParamKind::Sequence(of), _) => {
-                let element = bound.iter().find(|(name, _)| name.name == of.name);
-                match (&plain, element) {
-                    (Type::Sequence(found, _), Some((_, wanted))) => {
-                        self.plain(found) == self.plain(wanted)
-                    }
-                    _ => false,
-                }
-            }
+            (TemplateParamKind::Sequence(of), _) => match (&plain, bound.get(&*of.name)) {
+                (Type::Sequence(found, _), Some(wanted)) => self.plain(found) == self.plain(wanted),
+                _ => false,
+            },
             _ => false,
         };
         if !fits {
@@ -318,6 +312,27 @@ impl Resolver<'_> {
             at: param.name.span,
         };
         self.report(spec.span, problem);
+    }
+}
+
+/// The parameters of a template so far. Each is looked up once, not compared with all others.
+#[derive(Debug, Default)]
+struct Seen<'t> {
+    /// Names as they are written.
+    exact: BTreeSet<&'t str>,
+    /// Names in lower case: those that differ in case only are the same name.
+    lower: BTreeMap<String, Span>,
+}
+
+impl<'t> Seen<'t> {
+    fn add(&mut self, name: &'t Ident) {
+        self.exact.insert(&name.name);
+        self.lower.entry(name.name.to_ascii_lowercase()).or_insert(name.span);
+    }
+
+    /// Returns the place of the first parameter of that name.
+    fn like(&self, name: &Ident) -> Option<Span> {
+        self.lower.get(&name.name.to_ascii_lowercase()).copied()
     }
 }
 

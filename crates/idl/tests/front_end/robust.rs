@@ -3,7 +3,7 @@
 use oxorb_idl::diagnostic::{Diagnostics, render_json, render_text};
 use oxorb_idl::lex::{Token, TokenKind};
 use oxorb_idl::source::{Memory, SourceMap};
-use oxorb_idl::{Options, preprocess};
+use oxorb_idl::{Options, compile_from, preprocess};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -79,6 +79,28 @@ fn small_inputs_that_ask_for_much_are_refused_soon() {
         "#define L(".to_owned() + &"a,".repeat(20_000) + "b) x\n",
     ] {
         check(text.as_bytes());
+    }
+}
+
+/// Each member is looked up, not compared with all others.
+#[test]
+fn templates_and_bases_may_have_many_members() {
+    let count = 20_000;
+    let list = |one: &dyn Fn(usize) -> String, glue: &str| {
+        let all: Vec<String> = (0..count).map(one).collect();
+        all.join(glue)
+    };
+    let params = list(&|n| format!("typename t{n}, sequence<t{n}> s{n}"), ", ");
+    let args = list(&|_| "long, sequence<long>".to_owned(), ", ");
+    let (base, own) =
+        (list(&|n| format!("long b{n};"), " "), list(&|n| format!("long o{n};"), " "));
+    let text = format!(
+        "module T<{params}> {{ const long c = 1; }};\nmodule T<{args}> I;\n\
+         struct B {{ {base} }};\nstruct D : B {{ {own} }};\n"
+    );
+    let files = Memory([(PathBuf::from("a.idl"), text.into_bytes())].into());
+    if let Err(failed) = compile_from(SourceMap::new(files), &["a.idl"], &Options::default()) {
+        panic!("{failed}");
     }
 }
 

@@ -309,5 +309,6 @@ fn read_reference(path: &Path) -> io::Result<String> {
     if read as u64 > MAX_FILE {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long for a reference"));
     }
-    Ok(content)
+    // An editor may have put a byte order mark before it.
+    Ok(content.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(content))
 }

@@ -15,6 +15,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
         true => Err(format!(
             "is larger than {LARGEST} octets, the most that is read; name a file of settings"
         )),
-        false => Ok(text),
+        // An editor may have put a byte order mark before it.
+        false => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
     }
 }

@@ -295,6 +295,17 @@ fn a_schedule_is_read_with_its_table() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+#[test]
+fn a_file_may_begin_with_a_byte_order_mark() {
+    let path = std::env::temp_dir().join(format!("oxorb-marked-{}.toml", std::process::id()));
+    std::fs::write(&path, "\u{feff}[orb]\nRoundTripTimeout = 250\n").unwrap();
+    let mut options = Options::default();
+    let applied = Configuration::read(&path).and_then(|read| read.apply(&mut options));
+    std::fs::remove_file(&path).unwrap();
+    applied.unwrap();
+    assert_eq!(options.round_trip_timeout, Some(Duration::from_millis(250)));
+}
+
 /// S6: neither a file of settings nor the table of a schedule is read without end.
 #[test]
 fn files_without_end_are_refused() {

@@ -129,7 +129,7 @@ fn what_does_not_go_together_is_refused_with_the_reason() {
 
 #[test]
 fn a_configuration_file_of_omniorbs_is_read() {
-    let text = "# omniORB configuration file\nInitRef = NameService=corbaname::h\n\
+    let text = "\u{feff}# omniORB configuration file\nInitRef = NameService=corbaname::h\n\
                 endPoint = giop:tcp:127.0.0.1:0\ntraceLevel = 25\nmaxServerThreadPoolSize = 9\n";
     let file = File::with("omniORB.cfg", text);
     let args = ["prog", "-ORBconfigFile", &file.path()];

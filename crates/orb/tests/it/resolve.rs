@@ -158,6 +158,7 @@ fn every_form_of_a_reference_leads_to_the_object() {
     let ior = bench.object.to_ior();
     let file = File::with("first.ior", &format!("{ior}\n"));
     let again = File::with("again.ior", &file.url());
+    let marked = File::with("marked.ior", &format!("\u{feff}{ior}"));
     let client = client_of(&[]);
     let at = address(&bench.object);
     let nobody = transport::free_place().address;
@@ -170,6 +171,7 @@ fn every_form_of_a_reference_leads_to_the_object() {
         transport::url(&[&nobody, &at], "First"),
         file.url(),
         again.url(),
+        marked.url(),
     ];
     // IIOP has a short name, and GIOP versions.
     if transport::protocol().name() == "iiop" {

@@ -294,7 +294,9 @@ fn read(setting: &'static str, path: &Path) -> Result<Vec<u8>, SecurityError> {
         Ok(data) if data.len() > MAX_FILE => Err(long()),
         _ => fs::read(path),
     };
-    octets.map_err(|error| fault(setting, Some(path), error.to_string()))
+    let octets = octets.map_err(|error| fault(setting, Some(path), error.to_string()))?;
+    // An editor may have put a byte order mark before it.
+    Ok(octets.strip_prefix("\u{feff}".as_bytes()).map(<[u8]>::to_vec).unwrap_or(octets))
 }
 
 fn fault(setting: &'static str, path: Option<&Path>, problem: String) -> SecurityError {

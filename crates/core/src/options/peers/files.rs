@@ -110,5 +110,6 @@ fn read(path: &str) -> Result<String, String> {
     if text.len() as u64 > LARGEST {
         return Err(format!("{path} is larger than {LARGEST} octets, the most that is read"));
     }
-    Ok(text)
+    // An editor may have put a byte order mark before it.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

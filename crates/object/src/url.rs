@@ -18,13 +18,15 @@ pub enum Url {
     Corbaloc(Corbaloc),
     /// `corbaname:...`
     Corbaname(Corbaname),
-    /// `file:...`: the file holds a reference in any of these forms.
+    /// `file:...`: the path, decoded, of a file that holds a reference in any of these forms.
     File(String),
 }
 
 /// Takes a textual reference apart. Does not look at files or names.
 ///
-/// Schemes are compared without case; white space around the text is ignored.
+/// Schemes are compared without case; white space around the text is ignored. A `file:` URL names a file of this host,
+/// which `//` and `//localhost` stand for. `%HH` in it is an octet, if all its `%` are followed by two hexadecimal
+/// digits and the path is UTF-8 then; else the path is taken as it is.
 ///
 /// ```
 /// use oxorb_object::{Url, parse_reference};
@@ -105,9 +107,22 @@ impl fmt::Display for ReferenceError {
 }
 
 fn file(text: &str) -> Result<Url, ReferenceError> {
+    const HOST: &str = "localhost/";
     let path = corbaloc::strip_scheme(text, "file:").unwrap_or_default();
-    let path = path.strip_prefix("//").unwrap_or(path);
-    if path.is_empty() { Err(ReferenceError::NoPath) } else { Ok(Url::File(path.into())) }
+    let path = match path.strip_prefix("//") {
+        None => path,
+        Some(url) => match url.get(..HOST.len()) {
+            Some(host) if host.eq_ignore_ascii_case(HOST) => &url[HOST.len() - 1..],
+            _ => url,
+        },
+    };
+    if path.is_empty() {
+        return Err(ReferenceError::NoPath);
+    }
+    // A path that is no URL's may have a `%` of its own.
+    let octets = corbaloc::unescape_key(path);
+    let decoded = octets.and_then(|octets| String::from_utf8(octets).ok());
+    Ok(Url::File(decoded.unwrap_or_else(|| path.into())))
 }
 
 /// Enough of a text to recognise it in a message.

@@ -265,6 +265,19 @@ fn corbaname_and_file_and_unknown_schemes() {
     assert_eq!(parse_reference("file:///a/b"), Ok(Url::File("/a/b".into())));
     assert_eq!(parse_reference("FILE:a"), Ok(Url::File("a".into())));
     assert_eq!(parse_reference("file://"), Err(ReferenceError::NoPath));
+    for (url, path) in [
+        ("file://localhost/a/b", "/a/b"),
+        ("FILE://LocalHost/a", "/a"),
+        ("file:localhost/a", "localhost/a"),
+        ("file://localhostess/a", "localhostess/a"),
+        ("file:///a%20b/%c3%A9", "/a b/\u{e9}"),
+        ("file:///a%2520b", "/a%20b"),
+        ("file:///100%", "/100%"),
+        ("file:///100%/a%20b", "/100%/a%20b"),
+        ("file:///a%ff", "/a%ff"),
+    ] {
+        assert_eq!(parse_reference(url), Ok(Url::File(path.into())), "{url}");
+    }
     let unknown = parse_reference("mailto:nobody").unwrap_err();
     assert_eq!(unknown.to_exception().minor, minor::bad_param::URL_SCHEME);
     assert!(matches!(parse_reference(""), Err(ReferenceError::Scheme { .. })));

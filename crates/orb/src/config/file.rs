@@ -1,6 +1,6 @@
 //! Reader of configuration files: from text to settings and threadpools.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use oxorb_core::{AccessRules, Options, RunTimeScheduler, Threadpool};
@@ -9,6 +9,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::config::{ConfigError, PERSONALITIES};
 use crate::config::{access, schedule, threadpool};
+
+/// Most files that are put over each other, each the personality of the one before.
+const MAX_FILES: usize = 16;
 
 /// Content of a file, read and checked for its form.
 #[derive(Clone, Debug, Default)]
@@ -32,27 +35,44 @@ impl Configuration {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it cannot be read, or is not as the [crate] says.
+    /// When it cannot be read, is not as the [crate] says, or is its own personality, by itself or through other
+    /// files.
     pub fn read(path: &Path) -> Result<Configuration, ConfigError> {
+        Configuration::read_over(path, &mut Vec::new())
+    }
+
+    /// Reads a file that is the personality of the last of `files`.
+    fn read_over(path: &Path, files: &mut Vec<PathBuf>) -> Result<Configuration, ConfigError> {
         let origin = path.display().to_string();
-        let text = crate::config::text::read(path).map_err(|problem| ConfigError {
-            origin: origin.clone(),
-            line: None,
-            problem,
-        })?;
-        Configuration::parse(&text, &origin)
+        let failed = |problem| ConfigError { origin: origin.clone(), line: None, problem };
+        // One file may have several names.
+        let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let again = files.iter().position(|known| *known == file);
+        if again.is_some() || files.len() == MAX_FILES {
+            return Err(failed(endless(&files[again.unwrap_or(0)..], again.is_some())));
+        }
+        let text = crate::config::text::read(path).map_err(failed)?;
+        files.push(file);
+        Configuration::parse_over(&text, &origin, files)
     }
 
     /// A personality by its name, or, if there is a `.` or `/` in it, the file of one's own.
     ///
     /// # Errors
-    /// For an unknown name, with those that there are.
+    /// For an unknown name, with those that there are; for a file, those of [`read`](Self::read).
     pub fn personality(name: &str) -> Result<Configuration, ConfigError> {
+        Configuration::personality_over(name, &mut Vec::new())
+    }
+
+    fn personality_over(
+        name: &str,
+        files: &mut Vec<PathBuf>,
+    ) -> Result<Configuration, ConfigError> {
         if let Some(known) = PERSONALITIES.iter().find(|known| known.name == name) {
-            return Configuration::parse(known.text, &format!("personality {name}"));
+            return Configuration::parse_over(known.text, &format!("personality {name}"), files);
         }
         if name.contains(['.', '/']) {
-            return Configuration::read(Path::new(name));
+            return Configuration::read_over(Path::new(name), files);
         }
         let names = PERSONALITIES.map(|known| known.name).join(", ");
         Err(ConfigError {
@@ -91,8 +111,18 @@ impl Configuration {
     /// ```
     ///
     /// # Errors
-    /// With the line, for what is not TOML or not known here.
+    /// With the line, for what is not TOML or not known here; for its personality, those of
+    /// [`personality`](Self::personality).
     pub fn parse(text: &str, origin: &str) -> Result<Configuration, ConfigError> {
+        Configuration::parse_over(text, origin, &mut Vec::new())
+    }
+
+    /// Reads the text of the last of `files`, each of which is the personality of the one before.
+    fn parse_over(
+        text: &str,
+        origin: &str,
+        files: &mut Vec<PathBuf>,
+    ) -> Result<Configuration, ConfigError> {
         let source = Source { text, origin };
         let table = DeTable::parse(text).map_err(|error| ConfigError {
             origin: origin.to_owned(),
@@ -102,7 +132,7 @@ impl Configuration {
         let table = table.get_ref();
         let mut read = match table.get("personality") {
             None => Configuration::default(),
-            Some(name) => Configuration::personality(source.text(name)?)?,
+            Some(name) => Configuration::personality_over(source.text(name)?, files)?,
         };
         for (key, value) in table {
             match key.get_ref().as_ref() {
@@ -193,6 +223,20 @@ impl Configuration {
             self.threadpools.retain(|(known, _)| *known != name);
             self.threadpools.push((name, plan));
         }
+    }
+}
+
+/// Describes files that are put over each other without end, or over too many.
+fn endless(files: &[PathBuf], circle: bool) -> String {
+    let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    let names = names.join(", ");
+    match circle {
+        true => format!(
+            "is a personality of itself, through {names}; remove `personality` from one of them"
+        ),
+        false => format!(
+            "is the personality of too many files, at most {MAX_FILES} are put over each other: {names}; join some of them"
+        ),
     }
 }
 

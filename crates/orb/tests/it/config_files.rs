@@ -37,6 +37,33 @@ fn a_file_is_put_over_its_personality() {
 }
 
 #[test]
+fn a_file_is_no_personality_of_itself() {
+    let folder = std::env::temp_dir().join(format!("oxorb-config-circle-{}", std::process::id()));
+    std::fs::create_dir_all(folder.join("below")).unwrap();
+    let path = |name: &str| folder.join(name).display().to_string();
+    let put = |name: &str, over: &str| {
+        std::fs::write(path(name), format!("personality = {over:?}\n")).unwrap();
+    };
+    put("own.toml", &path("own.toml"));
+    put("one.toml", &path("other.toml"));
+    put("other.toml", &path("below/../one.toml"));
+    for name in ["own.toml", "one.toml"] {
+        let wanted = format!("{name}: is a personality of itself");
+        let error = Configuration::read(path(name).as_ref()).unwrap_err().to_string();
+        assert!(error.contains(&wanted), "{error}");
+        let error = problem(&format!("personality = {:?}\n", path(name)));
+        assert!(error.contains(&wanted), "{error}");
+    }
+    // A chain without a circle is too long with its seventeenth file.
+    (1..17).for_each(|n| put(&format!("{n}.toml"), &path(&format!("{}.toml", n + 1))));
+    put("17.toml", "general");
+    Configuration::read(path("2.toml").as_ref()).unwrap();
+    let error = Configuration::read(path("1.toml").as_ref()).unwrap_err().to_string();
+    assert!(error.contains("17.toml: is the personality of too many files"), "{error}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn every_personality_can_be_used() {
     for personality in PERSONALITIES {
         let read = Configuration::personality(personality.name).unwrap();

@@ -114,7 +114,8 @@ that contradict each other are refused with the reason. `-ORBSchedule schedule.j
 ## Personalities
 
 A personality is a file that comes with OxORB, a combination that was thought through: `-ORBPersonality NAME`
-(`OXORB_PERSONALITY`, `Builder::personality`). With a `.` or `/` in it, `NAME` is a file of your own.
+(`OXORB_PERSONALITY`, `Builder::personality`). With a `.` or `/` in it, `NAME` is a file of your own,
+which may name a personality itself: up to 16 files, none of them twice.
 "#;
 
 const AFTER_PERSONALITIES: &str = "\nTheir texts, with the reasons: \

@@ -1,4 +1,4 @@
-//! Text from files and standard input, of bounded size.
+//! Text from files and standard input, of bounded size, with or without a byte order mark.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -27,12 +27,26 @@ fn read(from: impl Read, what: &str) -> io::Result<String> {
             "{what} has {MOST_OCTETS} octets at most, and this is longer: divide it"
         )));
     }
-    Ok(text)
+    Ok(without_mark(text))
+}
+
+/// Takes the byte order mark away that editors may put before UTF-8.
+pub(crate) fn without_mark(text: String) -> String {
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_text() {
+        assert_eq!(read("\u{feff}{}\n".as_bytes(), "a script").unwrap(), "{}\n");
+        assert_eq!(read("a\u{feff}".as_bytes(), "a script").unwrap(), "a\u{feff}");
+    }
 
     #[test]
     fn what_is_longer_than_the_limit_is_refused_with_the_limit() {

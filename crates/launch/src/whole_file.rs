@@ -37,7 +37,8 @@ pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
     let mut text = String::new();
     let file = fs::File::open(path).ok()?;
     file.take(limit).read_to_string(&mut text).ok()?;
-    Some(text)
+    // An editor may have put a byte order mark before it.
+    Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
 #[cfg(test)]

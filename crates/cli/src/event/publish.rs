@@ -168,6 +168,7 @@ fn push_all(args: &Args, types: &ValueTypes, to: &mut Supplier<'_>, end: &Receiv
 /// Returns the lines of standard input, of bounded length.
 fn lines() -> impl Iterator<Item = std::io::Result<String>> {
     let mut input = std::io::stdin().lock();
+    let mut first = true;
     std::iter::from_fn(move || {
         let mut line = String::new();
         let most = input::MOST_OCTETS + 1;
@@ -177,6 +178,7 @@ fn lines() -> impl Iterator<Item = std::io::Result<String>> {
                 "a value has {} octets at most, and this is longer",
                 input::MOST_OCTETS
             )))),
+            Ok(_) if std::mem::take(&mut first) => Some(Ok(input::without_mark(line))),
             Ok(_) => Some(Ok(line)),
             Err(error) => Some(Err(error)),
         }

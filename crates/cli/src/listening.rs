@@ -70,14 +70,14 @@ impl ManagerListening {
     }
 }
 
-/// Those who can connect to an ORB, its access rules aside.
+/// Reach of an ORB: who can connect to it, its access rules aside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Callers {
     /// The user of the process, and root.
     User,
     /// Every user of this machine.
     Machine,
-    /// Other machines, too.
+    /// Everybody on other machines, too.
     Network,
 }
 

@@ -10,7 +10,7 @@ use oxorb_sys::sync::{Mutex, MutexGuard};
 /// Longest time for which peers are told that the server ends.
 const ENDING: Duration = Duration::from_secs(10);
 
-/// What happens when a client calls `destroy` of a channel.
+/// Answer to a client that calls `destroy` of a channel.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum WhenDestroyed {
     /// Withdraw the channel's name; a server that has nothing else to serve ends with status 1
@@ -74,7 +74,7 @@ impl Channels {
     }
 }
 
-/// What the thread that serves waits for.
+/// Events that the serving thread waits for.
 pub(super) enum Told {
     /// A client destroyed the channel of this name.
     Destroyed(String),

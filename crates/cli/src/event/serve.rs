@@ -151,7 +151,7 @@ impl From<Full> for WhenFull {
 /// Rules by which constraints are read.
 #[derive(Clone, Copy, Default, ValueEnum)]
 enum Filters {
-    /// Those of the specification
+    /// As the specification has them
     #[default]
     Standard,
     /// TAO's, its deviations included

@@ -56,6 +56,7 @@ fn plan(test: &str, node: &str) -> PathBuf {
         "label = \"small\"\n\
          [[artifact]]\nname = \"false\"\nlocation = \"/bin/false\"\n\
          [[implementation]]\nname = \"Gps\"\nartifact = \"false\"\n\
+         [implementation.execParameter]\n\"component factory\" = \"create_Gps\"\n\
          [[instance]]\nname = \"gps\"\nnode = {node:?}\nimplementation = \"Gps\"\n"
     );
     let name = format!("oxorb-launch-{test}-{}.toml", std::process::id());

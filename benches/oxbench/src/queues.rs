@@ -77,7 +77,7 @@ pub(crate) struct Point {
     pub(crate) steady: f64,
 }
 
-/// One measured quantity: its short name, its sentence, and its field in a point.
+/// Quantity that is measured: its short name, its sentence, and its field in a point.
 type Way = (&'static str, &'static str, fn(&Point) -> Option<f64>);
 const WAYS: [Way; 3] = [
     ("enqueue", "enqueue, filling an empty queue in random order", |point| point.enqueue),

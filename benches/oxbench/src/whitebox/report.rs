@@ -97,7 +97,7 @@ impl Report {
     }
 }
 
-/// One counted quantity, and its field.
+/// Quantity that is counted, and its field.
 type Kind = (&'static str, fn(&Counts) -> f64);
 
 impl Report {

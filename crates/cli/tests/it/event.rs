@@ -627,7 +627,7 @@ fn a_gateway_passes_events_on_as_their_ttl_allows() {
     gateway.wait_for_line("connected", LIMIT);
 }
 
-/// However the channel is named.
+/// The channel may be named by URL or by IOR, which differ as text.
 #[test]
 fn a_gateway_to_the_channel_that_it_comes_from_is_refused() {
     let server = Server::start(&[]);

@@ -103,7 +103,7 @@ impl Levels {
         iter::once(&self.both_ways).chain(one_way)
     }
 
-    /// Iterates over the connections that callers read in turn.
+    /// Returns the connections whose answers callers read in turn.
     pub(super) fn led(&self) -> impl Iterator<Item = Arc<Multiplexed>> {
         self.all().filter_map(|shared| shared.led.usable())
     }

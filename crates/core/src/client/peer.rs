@@ -276,7 +276,7 @@ impl Peer {
         }
     }
 
-    /// Has the connections that callers read in turn looked at while nobody calls.
+    /// Starts to look, while nobody calls, at connections whose answers callers read in turn.
     pub(super) fn watch(self: &Arc<Self>) {
         self.cache.watch(self, &self.options);
     }

@@ -117,7 +117,7 @@ struct State {
     stopped: bool,
     /// A channel said that it is over.
     over: bool,
-    /// What was found last.
+    /// State at the latest look.
     found: GatewayState,
     links: Option<Arc<Links>>,
 }

@@ -240,7 +240,7 @@ fn destroy_over_the_wire_tells_everybody() {
     assert!(bench.channel.for_consumers().unwrap().is_some());
 }
 
-/// Whose program it is knows that it did.
+/// The owner of a channel that destroys it needs no notice of that.
 #[test]
 fn the_log_is_not_told_of_an_end_by_the_owner() {
     let bench = Bench::new(ChannelOptions::default());

@@ -64,7 +64,7 @@ fn prefix_groups_count_their_members() {
     assert_eq!(read(&[(DISJUNCTION, 0), (17, 0), (18, 0)], Syntax::Auto), Ok(flat));
 }
 
-/// Wherever the first group stands, and whatever is in it.
+/// The first group may stand anywhere, with anything in it.
 #[test]
 fn the_whole_list_tells_its_syntax() {
     let group = || {

@@ -3,7 +3,7 @@ use core::hint::cold_path;
 
 use crate::pieces::Pieces;
 use crate::primitive::{Primitive, padding};
-use crate::{Error, ErrorKind, LongDouble, Result};
+use crate::{Error, ErrorKind, LongDouble, Result, raw};
 
 /// Number of octets that a value takes, which depends only on the offset modulo eight at which it
 /// starts.
@@ -444,20 +444,13 @@ pub(crate) fn take_all<T: Fixed, const PHASE: usize>(
 #[inline(always)]
 fn take_all_in<T: Fixed, const PHASE: usize, const SWAP: bool>(octets: &[u8]) -> Option<Box<[T]>> {
     let (stride, phase) = const { T::LAYOUT.alike() };
-    let (first, octets) = octets.split_at_checked(const { T::LAYOUT.size_at(PHASE) })?;
+    let (first, mut rest) = octets.split_at_checked(const { T::LAYOUT.size_at(PHASE) })?;
     let first = T::take(&mut FixedReader::new(first, PHASE, 0, SWAP, true)).ok()?;
-    let mut items = Vec::with_capacity(1 + octets.len() / stride);
-    items.push(first.clone());
-    let mut failed = false;
-    // An iterator of known length needs no check per element; after an error (rare) it goes on with stand-ins.
-    items.extend(octets.chunks_exact(stride).map(|octets| {
-        let mut reader = FixedReader::new(octets, phase, 0, SWAP, true);
-        T::take(&mut reader).unwrap_or_else(|_| {
-            failed = true;
-            first.clone()
-        })
-    }));
-    (!failed).then(|| items.into_boxed_slice())
+    raw::read_after(first, rest.len() / stride, || {
+        let (octets, after) = rest.split_at_checked(stride)?;
+        rest = after;
+        T::take(&mut FixedReader::new(octets, phase, 0, SWAP, true)).ok()
+    })
 }
 
 macro_rules! numbers {

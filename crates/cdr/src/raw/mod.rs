@@ -5,10 +5,12 @@
 //! what was tried first, and what checks them: `docs/design/cdr-unsafe.md`.
 #![allow(unsafe_code)]
 
+mod items;
 mod numbers;
 mod room;
 mod text;
 
+pub(crate) use items::read_after;
 pub(crate) use numbers::swapped;
 pub(crate) use room::Room;
 pub use text::plain_str;

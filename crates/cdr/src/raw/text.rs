@@ -151,7 +151,7 @@ fn vector(octets: &[u8; VECTOR]) -> __m256i {
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[inline(always)]
 fn put(vector: __m256i, place: &mut [MaybeUninit<u8>; VECTOR]) {
-    *place = bytemuck::cast::<_, [u8; VECTOR]>(vector).map(MaybeUninit::new);
+    write(place, bytemuck::cast(vector));
 }
 
 /// The least octet of each lane, as signed numbers: only ASCII other than NUL is above zero. There is no way out in the
@@ -162,7 +162,7 @@ fn are_plain_blocks<const N: usize>(octets: &[u8]) -> bool {
     let Some((_, last)) = ends::<N>(octets) else {
         return false;
     };
-    let mut least = last.map(u8::cast_signed);
+    let mut least = signed(last);
     for block in octets.as_chunks::<N>().0 {
         lower(&mut least, block);
     }
@@ -181,13 +181,31 @@ fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8
     else {
         return false;
     };
-    *last_place = last.map(MaybeUninit::new);
-    let mut least = last.map(u8::cast_signed);
+    write(last_place, *last);
+    let mut least = signed(last);
     for (block, place) in octets.as_chunks().0.iter().zip(places.as_chunks_mut().0) {
-        *place = block.map(MaybeUninit::new);
+        write(place, *block);
         lower(&mut least, block);
     }
     are_above_zero(&least)
+}
+
+/// Writes all places by as few stores as the compiler can.
+// Not by `map` of arrays: it is a call for each block unless the whole program is optimised at once.
+#[inline(always)]
+fn write<const N: usize>(places: &mut [MaybeUninit<u8>; N], octets: [u8; N]) {
+    let places: *mut [MaybeUninit<u8>; N] = places;
+    // SAFETY: both are N octets without alignment, and those of the place may be overwritten by any.
+    unsafe { places.cast::<[u8; N]>().write(octets) };
+}
+
+#[inline(always)]
+fn signed<const N: usize>(octets: &[u8; N]) -> [i8; N] {
+    let mut signed = [0; N];
+    for lane in 0..N {
+        signed[lane] = octets[lane].cast_signed();
+    }
+    signed
 }
 
 /// Returns the first octets and the last, which overlap if there are too few.
@@ -218,8 +236,8 @@ fn is_plain_and_short(octets: &[u8]) -> bool {
             && is_plain_word(u64::from_ne_bytes(*last));
     }
     if let Some((first, last)) = ends(octets) {
-        let halves = [*first, *last].map(u32::from_ne_bytes).map(u64::from);
-        return is_plain_word(halves[0] << 32 | halves[1]);
+        let half = |octets| u64::from(u32::from_ne_bytes(octets));
+        return is_plain_word(half(*first) << 32 | half(*last));
     }
     octets.iter().all(|octet| octet.cast_signed() > 0)
 }
@@ -250,7 +268,7 @@ fn copy_ends<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> b
         if let (Some(end), Some(place)) =
             (octets[at..].first_chunk::<N>(), places[at..].first_chunk_mut())
         {
-            *place = end.map(MaybeUninit::new);
+            write(place, *end);
         }
     }
     true

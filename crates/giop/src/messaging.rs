@@ -36,9 +36,9 @@ pub trait Messaging: fmt::Debug + Send + Sync + 'static {
     }
 
     /// Returns the CDR dialect of a connection on which no code sets were agreed on: for good, where messages carry no
-    /// service contexts to do so.
+    /// service contexts to do so. Wide text is UTF-16, as clients send it to servers that name no code sets.
     fn dialect(&self) -> Dialect {
-        Dialect::new(self.version().minor)
+        Dialect { giop_minor: self.version().minor, ..Dialect::GIOP_1_2 }
     }
 
     /// Returns the number of octets from which [`header`](Self::header) reads a header: 1 to 255.

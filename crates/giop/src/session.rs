@@ -170,7 +170,9 @@ impl Incoming {
 }
 
 impl Default for Incoming {
+    /// Session of a client that has said nothing yet. Its wide text is taken as UTF-16: so it is sent, by this ORB as by
+    /// others, where the reference names no code sets, as those of `corbaloc:` do.
     fn default() -> Self {
-        Self::of(Dialect::new(2))
+        Self::of(Dialect::GIOP_1_2)
     }
 }

@@ -96,7 +96,7 @@ impl Wire {
     #[inline]
     pub fn dialect(self) -> Dialect {
         match self {
-            Self::Giop(version) => Dialect::new(version.minor),
+            Self::Giop(version) => Dialect { giop_minor: version.minor, ..Dialect::GIOP_1_2 },
             Self::Other(messaging) => messaging.dialect(),
         }
     }

@@ -15,7 +15,7 @@ mod native;
 mod reply;
 mod request;
 
-use oxorb_cdr::{ByteOrder, Dialect, Encoder};
+use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{
     Begun, CancelRequest, Form, Frame, Framing, Header, LocateReply, LocateRequest, LocateStatus,
     MessageType, Messaging, Needs, Reply, ReplyForm, ReplyStatus, Request, RequestHeader, Short,
@@ -45,11 +45,6 @@ impl Messaging for GiopLite {
             no_fragments: true,
             ..Needs::default()
         }
-    }
-
-    /// Returns the only dialect: messages have no field that could say otherwise.
-    fn dialect(&self) -> Dialect {
-        Dialect::GIOP_1_2
     }
 
     fn start(&self) -> usize {

@@ -97,6 +97,43 @@ fn octets_of_a_reply_that_are_no_text_are_named() {
     server.shutdown(true).unwrap();
 }
 
+/// Gives wide text back.
+struct WideEcho;
+
+impl Servant for WideEcho {
+    fn repository_id(&self) -> &str {
+        "IDL:test/WideEcho:1.0"
+    }
+
+    fn dispatch(&self, mut upcall: Upcall<'_>) -> Outcome {
+        match upcall.args(|d| d.wstring()) {
+            Ok(text) => upcall.reply(|e| e.wstring(&text)),
+            Err(rejected) => upcall.reject(rejected),
+        }
+    }
+}
+
+/// A URL names none, and a client can say none.
+#[test]
+fn wide_text_needs_no_code_sets_in_the_reference() {
+    common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
+    let _guard = watchdog(LONG);
+    let server = common::transport::listening().build().unwrap();
+    let local = server.root_poa().activate_servant(Arc::new(WideEcho)).unwrap();
+    let object: oxorb::ObjectRef = server.string_to_object(&local.to_string()).unwrap();
+    server.bind("echo", &object);
+    let url = common::transport::url(&[&common::address(&object)], "echo");
+    let client = common::client(ClientConnections::Cached);
+    for reference in [url, local.to_string()] {
+        let object = client.string_to_object(&reference).unwrap();
+        let echoed: Result<String, SystemException> =
+            object.reference().invoke(&ECHO, |e| e.wstring("10 €, 😀"), |d| d.wstring());
+        assert_eq!(echoed.as_deref(), Ok("10 €, 😀"), "{reference}");
+    }
+    client.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
 /// References with and without code sets share no connection: whichever is called first, text means the same.
 #[test]
 fn references_with_other_code_sets_have_connections_of_their_own() {

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 
 use crate::etcl::arithmetic::{Comparison, Operator};
 use crate::etcl::node::Node;
-use crate::etcl::path::{Path, Root};
+use crate::etcl::path::{Path, Root, Step};
 use crate::etcl::scan::{Scanner, Token, Within, unescaped};
 use crate::etcl::value::{Kind, Value};
 use crate::etcl::{Dialect, Grammar, Options, ParseError, Reason};
@@ -144,6 +144,7 @@ impl<'t> Parser<'t> {
             self.check(at, operator, &next, "a boolean", &[Kind::Number, Kind::Text])?;
             operands.push(next);
         }
+        operands.shrink_to_fit();
         Ok(joined(operands))
     }
 
@@ -228,6 +229,7 @@ impl<'t> Parser<'t> {
             }
             rest.push((operator, next));
         }
+        rest.shrink_to_fit();
         Ok(match rest.is_empty() {
             true => first,
             false => Node::Compute(Box::new(first), rest),
@@ -273,7 +275,7 @@ impl<'t> Parser<'t> {
                 "default" => {
                     self.take()?;
                     match self.peek()? {
-                        Token::Symbol("$") => Node::Default(self.path("a component")?),
+                        Token::Symbol("$") => Node::Default(self.union_path()?),
                         _ => {
                             return Err(self
                                 .expected("`$` and a component", "`default` asks about a union"));
@@ -346,6 +348,15 @@ impl<'t> Parser<'t> {
             }
             _ => Err(self.expected(wanted, "")),
         }
+    }
+
+    /// A component of which `default` asks whether its default member is selected: a union, or its discriminant.
+    fn union_path(&mut self) -> Result<Path, ParseError> {
+        let mut path = self.path("a component")?;
+        if path.steps.last() == Some(&Step::Discriminator) {
+            path.steps.pop();
+        }
+        Ok(path)
     }
 
     fn check(

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use oxorb_cdr::{Dynamic, Label, Shape, TypeRef};
+use oxorb_cdr::{Dynamic, Label, Shape, TcKind, TypeRef};
 
 use crate::etcl::Mismatch;
 use crate::etcl::path::UnionLabel;
@@ -118,7 +118,31 @@ pub(crate) fn is_under(ty: TypeRef<'_>, discriminator: &Value<'_>, label: &Union
     match label {
         UnionLabel::Default => selects_default(ty, discriminator),
         UnionLabel::Number(number) => discriminator.label() == Some(*number),
-        UnionLabel::Text(text) => discriminator.with_text(|name| *name == **text).unwrap_or(false),
+        UnionLabel::Text(text) => match discriminator {
+            Value::Boolean(value) if ["TRUE", "FALSE"].contains(&&**text) => {
+                *value == (**text == *"TRUE")
+            }
+            _ if is_label(ty, text) => {
+                discriminator.with_text(|name| *name == **text).unwrap_or(false)
+            }
+            // Otherwise it is a member's name, as other services document it.
+            _ => {
+                let member = discriminator.label().and_then(|label| ty.select(label));
+                member.is_some_and(|member| **member.name == **text)
+            }
+        },
+    }
+}
+
+/// Whether the discriminant of a union can have a value that is written so.
+fn is_label(ty: TypeRef<'_>, text: &str) -> bool {
+    let Shape::Union { discriminator, .. } = ty.shape() else {
+        return false;
+    };
+    let discriminator = discriminator.resolved();
+    match discriminator.kind() {
+        TcKind::Char | TcKind::Wchar => text.chars().count() == 1,
+        _ => discriminator.enumerators().iter().any(|name| **name == *text),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Parser of components, which follow a `$`.
 //!
 //! ```text
-//! component := [IDENT] ext            ext := ['.' dot | '[' n ']' ext | '(' IDENT ')' ext]
+//! component := [IDENT] ext            ext := ['.' dot | '[' n ']' ext | '(' (IDENT | STRING) ')' ext]
 //! dot       := (IDENT | n | '(' [label] ')') ext | '_length' | '_d' | '_type_id' | '_repos_id'
-//! label     := ['+' | '-'] n | STRING
+//! label     := ['+' | '-'] n | STRING | IDENT
 //! ```
+//!
+//! Beyond the standard: a STRING between `(` and `)`, for names that are no identifiers, and an IDENT as a label.
 
 use super::{Parser, is_reserved};
 use crate::etcl::path::{Path, Root, Step, UnionLabel};
@@ -13,6 +15,9 @@ use crate::etcl::{ParseError, Reason};
 
 const MEMBER: &str =
     "the name or position of a member, _length, _d, _type_id, _repos_id, or a label in parentheses";
+
+const LABEL: &str =
+    "a label of the union: a number, an enumerator, a string, or nothing for the default";
 
 impl<'t> Parser<'t> {
     pub(super) fn component(&mut self) -> Result<Path, ParseError> {
@@ -42,8 +47,7 @@ impl<'t> Parser<'t> {
                 }
                 Token::Symbol("(") => {
                     self.take_in()?;
-                    let name =
-                        self.member_name("the name of a value in a list of names and values")?;
+                    let name = self.listed_name()?;
                     self.symbol(")", "`)`")?;
                     Step::Named(name)
                 }
@@ -106,6 +110,16 @@ impl<'t> Parser<'t> {
         }
     }
 
+    fn listed_name(&mut self) -> Result<Box<str>, ParseError> {
+        match self.peek_in()? {
+            Token::String(written) => {
+                self.take_in()?;
+                Ok(unescaped(written))
+            }
+            _ => self.member_name("the name of a value in a list of names and values"),
+        }
+    }
+
     fn label(&mut self) -> Result<UnionLabel, ParseError> {
         let sign = match self.peek_in()? {
             Token::Symbol(")") => return Ok(UnionLabel::Default),
@@ -113,6 +127,7 @@ impl<'t> Parser<'t> {
                 self.take_in()?;
                 return Ok(UnionLabel::Text(unescaped(written)));
             }
+            Token::Word { .. } => return self.member_name(LABEL).map(UnionLabel::Text),
             Token::Symbol(sign @ ("+" | "-")) => {
                 self.take_in()?;
                 if sign == "-" { -1 } else { 1 }
@@ -124,10 +139,7 @@ impl<'t> Parser<'t> {
                 self.take_in()?;
                 Ok(UnionLabel::Number(sign * i128::from(value)))
             }
-            _ => Err(self.expected(
-                "a label of the union: a number, a string, or nothing for the default",
-                "",
-            )),
+            _ => Err(self.expected(LABEL, "")),
         }
     }
 

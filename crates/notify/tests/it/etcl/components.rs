@@ -210,7 +210,9 @@ fn step(found: Found, step: &Step) -> Option<Found> {
         ) => {
             let is_it = match step {
                 Step::Number(number) => number == label,
-                Step::Color(name) => *by_color && COLORS[*label as usize] == *name,
+                Step::Color(name) if *by_color => COLORS[*label as usize] == *name,
+                // No label is written so: it is a member's name.
+                Step::Color(name) => ["red", "blue", "other"][*member] == *name,
                 _ => *member == 2,
             };
             is_it.then(|| opened(&types[*member], value))
@@ -381,7 +383,12 @@ proptest! {
         let path = fitting(&ty, &value, steps, keeps_last);
         let found = walk(&ty, &value, &path);
         let component: String = path.iter().map(Step::written).collect();
-        let is_default = match &found {
+        // `default $.u._d` asks what `default $.u` asks.
+        let asked = match path.split_last() {
+            Some((Step::Discriminator, union)) if found.is_some() => walk(&ty, &value, union),
+            _ => found.clone(),
+        };
+        let is_default = match &asked {
             Some(Found::Part(Type::Union(..), Plain::Union(_, member, _))) => Some(*member == 2),
             _ => None,
         };

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 /// Productions, one alternative in a row; what is in capitals stands for other rows, `NAME`, `DIGITS` and the like for one
 /// of the words of [`words`]. Lists are written from left to right, which accepts the same.
-const PRODUCTIONS: [(&str, &str); 62] = [
+const PRODUCTIONS: [(&str, &str); 64] = [
     ("CONSTRAINT", ""),
     ("CONSTRAINT", "OR"),
     ("OR", "AND"),
@@ -55,6 +55,8 @@ const PRODUCTIONS: [(&str, &str); 62] = [
     ("EXT", ". DOT"),
     ("EXT", "[ DIGITS ] EXT"),
     ("EXT", "( NAME ) EXT"),
+    // Beyond the standard, as other services have it.
+    ("EXT", "( STRING ) EXT"),
     ("DOT", "NAME EXT"),
     ("DOT", "DIGITS EXT"),
     ("DOT", "( UNION ) EXT"),
@@ -67,6 +69,8 @@ const PRODUCTIONS: [(&str, &str); 62] = [
     ("UNION", "+ DIGITS"),
     ("UNION", "- DIGITS"),
     ("UNION", "STRING"),
+    // Beyond the standard, as other services have it.
+    ("UNION", "NAME"),
     ("NUMBER", "DIGITS"),
     ("NUMBER", "FLOAT"),
     ("NAME", "PLAIN"),

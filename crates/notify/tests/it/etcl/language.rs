@@ -142,7 +142,7 @@ fn parts_of_a_structured_event() {
 }
 
 /// Constraints over the sample, as the whole (`$`) or as the remainder of a structured event.
-const OVER_SAMPLE: [(&str, bool); 58] = [
+const OVER_SAMPLE: [(&str, bool); 69] = [
     ("$.flag", TRUE),
     ("$.small == -5", TRUE),
     ("$.number == 42 and $.2 == 42", TRUE),
@@ -191,6 +191,17 @@ const OVER_SAMPLE: [(&str, bool); 58] = [
     ("exist $.choice.()", FALSE),
     ("default $.choice", FALSE),
     ("default $.other", TRUE),
+    ("default $.choice._d", FALSE),
+    ("default $.other._d", TRUE),
+    ("exist $.other._d and not default $.choice._d", TRUE),
+    ("$.choice.(blue) == 'ice'", TRUE),
+    ("exist $.choice.(red)", FALSE),
+    ("$.choice.('cold') == 'ice'", TRUE),
+    ("$.choice.(cold) == 'ice'", TRUE),
+    ("exist $.choice.('warm')", FALSE),
+    ("$.other.('else') == 0.5", TRUE),
+    ("$.pairs('second') == 'two'", TRUE),
+    ("exist $.pairs('no identifier')", FALSE),
     ("$.other.() == 0.5", TRUE),
     ("$.other.('green') == .5", TRUE),
     ("$.inner == 7", TRUE),

@@ -195,7 +195,7 @@ impl Body {
 }
 
 /// Octets of a value, and what holds it.
-fn octets_of(any: &Any) -> usize {
+pub(crate) fn octets_of(any: &Any) -> usize {
     let value = any.received_octets().unwrap_or_else(|| {
         let encoded = Codec::default().encode_value(any);
         encoded.map_or(0, |octets| octets.len())

@@ -9,6 +9,7 @@ mod event;
 mod filter;
 mod kind;
 mod limits;
+mod memory;
 mod notify_service;
 mod problem;
 mod properties;

@@ -28,6 +28,13 @@ pub struct Limits {
     pub constraints: usize,
     /// Octets of one constraint. Default 65,536. Answer: InvalidConstraint.
     pub constraint_octets: usize,
+    /// Octets of memory that one filter holds: constraints as they were written and as they were parsed, and the values of
+    /// mapping filters. Default 4 MiB; a constraint takes up to about 50 times its text. Answer: IMP_LIMIT, minor
+    /// `EVENT_HELD`. While constraints are replaced, those before count, too.
+    pub filter_octets: usize,
+    /// Octets of memory that all filters, subscriptions and offers of the service hold together. Default 128 MiB. Answer:
+    /// IMP_LIMIT, minor `EVENT_HELD`.
+    pub held_octets: usize,
     /// Event types in a subscription, an offer, or a constraint. Default 256. Answer: IMP_LIMIT, minor `EVENT_TYPES`.
     pub event_types: usize,
     /// Events that wait for one consumer: the greatest MaxEventsPerConsumer, and its default. Default 1,024.
@@ -61,6 +68,8 @@ impl Default for Limits {
             filters_of_object: 64,
             constraints: 1_024,
             constraint_octets: 65_536,
+            filter_octets: 4 << 20,
+            held_octets: 128 << 20,
             event_types: 256,
             queue_events: 1_024,
             queue_octets: 16 << 20,

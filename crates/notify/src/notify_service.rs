@@ -189,6 +189,12 @@ impl NotifyService {
         self.service.keeper.as_ref()?.take_failure()
     }
 
+    /// Returns the octets of memory that clients' filters, subscriptions and offers hold, as they count against
+    /// [`Limits::held_octets`](crate::Limits::held_octets).
+    pub fn held_octets(&self) -> usize {
+        self.service.memory.held()
+    }
+
     /// Returns what the queues of all channels have delivered and dropped.
     pub fn counts(&self) -> oxorb_delivery::Counts {
         self.service.counts()

@@ -2,6 +2,7 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::etcl::event_type;
@@ -10,33 +11,58 @@ use oxorb_sys::sync::{Mutex, MutexGuard, RwLock};
 
 use crate::cos_notification::EventType;
 use crate::event::{self, Event};
+use crate::memory::{self, Charge, Memory};
 use crate::problem::too_many;
 
 /// Subscription or offer of one proxy or admin.
-pub(crate) struct Types(RwLock<Vec<EventType>>);
+pub(crate) struct Types {
+    listed: RwLock<Listed>,
+    memory: Arc<Memory>,
+}
+
+struct Listed {
+    types: Vec<EventType>,
+    _charge: Charge,
+}
+
+/// Copies of a list that are held: its own, and two for the channel's count of a connected proxy's types.
+const COPIES: usize = 3;
 
 impl Types {
-    /// Returns a list of all types.
-    pub(crate) fn all() -> Types {
-        Types::of(vec![EventType { domain_name: "*".to_owned(), type_name: "%ALL".to_owned() }])
+    /// Returns the list that covers all types.
+    pub(crate) fn everything() -> Vec<EventType> {
+        vec![EventType { domain_name: "*".to_owned(), type_name: "%ALL".to_owned() }]
     }
 
-    pub(crate) fn of(list: Vec<EventType>) -> Types {
-        Types(RwLock::new(list))
+    /// Makes a list, of which the memory is counted. IMP_LIMIT, minor `EVENT_HELD`, if it is too much, unless the list was
+    /// admitted before.
+    pub(crate) fn of(
+        types: Vec<EventType>,
+        memory: &Arc<Memory>,
+        admitted: bool,
+    ) -> Result<Types, SystemException> {
+        let octets = COPIES * memory::of_types(&types);
+        let charge = match admitted {
+            true => memory.charge_admitted(octets),
+            false => memory.charge(octets)?,
+        };
+        let listed = RwLock::new(Listed { types, _charge: charge });
+        Ok(Types { listed, memory: Arc::clone(memory) })
     }
 
-    pub(crate) fn restore(&self, list: Vec<EventType>) {
-        *self.0.write() = list;
+    pub(crate) fn restore(&self, types: Vec<EventType>) {
+        let charge = self.memory.charge_admitted(COPIES * memory::of_types(&types));
+        *self.listed.write() = Listed { types, _charge: charge };
     }
 
     pub(crate) fn list(&self) -> Vec<EventType> {
-        self.0.read().clone()
+        self.listed.read().types.clone()
     }
 
     pub(crate) fn cover(&self, event: &Event) -> bool {
-        let list = self.0.read();
+        let listed = self.listed.read();
         let of = event.type_name();
-        list.iter().any(|one| event::event_type(one).covers(of))
+        listed.types.iter().any(|one| event::event_type(one).covers(of))
     }
 
     /// Changes the list; returns what is new and what is gone.
@@ -50,13 +76,19 @@ impl Types {
         if added.len() > most || removed.len() > most {
             return Err(full);
         }
-        let mut list = self.0.write();
-        let mut changed = list.clone();
+        let mut listed = self.listed.write();
+        let mut changed = listed.types.clone();
         let difference = event_type::change(&mut changed, added, removed, event::event_type);
         if changed.len() > most {
             return Err(full);
         }
-        *list = changed;
+        let octets = [&listed.types, &changed].map(|types| COPIES * memory::of_types(types));
+        let charge = match octets {
+            // Who gives back is not refused, however full the service is.
+            [before, after] if after <= before => self.memory.charge_admitted(after),
+            [_, after] => self.memory.charge(after)?,
+        };
+        *listed = Listed { types: changed, _charge: charge };
         Ok(difference)
     }
 }

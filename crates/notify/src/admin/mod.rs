@@ -75,6 +75,7 @@ where
     ) -> Result<Arc<Self>, SystemException> {
         let weak = Arc::downgrade(service);
         let values = channel.quality.inherited(Level::Admin);
+        let types = service.types(Types::everything())?;
         let admin = Arc::new_cyclic(|me: &Weak<Self>| Admin {
             id,
             channel: Arc::downgrade(channel),
@@ -87,7 +88,7 @@ where
             filters: Attached::new(&service.home()),
             priority_filter: MappingSlot::default(),
             lifetime_filter: MappingSlot::default(),
-            types: Types::all(),
+            types,
             proxies: Mutex::new(Proxies { ended: false, by_id: BTreeMap::new() }),
             service: weak,
         });

@@ -8,6 +8,7 @@ use crate::etcl::parse::parse;
 use crate::etcl::scratch::Scratch;
 use crate::etcl::value::Value;
 use crate::etcl::{Grammar, Mismatch, Options, ParseError, Subject};
+use crate::memory::block;
 
 /// Constraint, parsed and checked: what decides whether an event passes a filter.
 ///
@@ -36,6 +37,20 @@ impl Constraint {
     /// Returns the text that was parsed.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Returns the octets of the heap that the constraint holds: its text, and the tree made of it.
+    ///
+    /// ```
+    /// use oxorb_notify::etcl::{Constraint, Grammar};
+    ///
+    /// let short = Constraint::parse("$a == 1", Grammar::Extended)?;
+    /// let long = Constraint::parse("$a == 1 + 1 + 1 + 1", Grammar::Extended)?;
+    /// assert!(long.octets() > short.octets());
+    /// # Ok::<(), oxorb_notify::etcl::ParseError>(())
+    /// ```
+    pub fn octets(&self) -> usize {
+        block(self.text.len()) + self.node.as_ref().map_or(0, Node::octets)
     }
 
     /// Reports whether the constraint is true of an event. One that cannot be evaluated is not matched.

@@ -46,7 +46,8 @@ pub enum Dialect {
 /// Bounds of a constraint and of its evaluation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Octets of the text. Memory of the compiled constraint is at most about 100 octets for each.
+    /// Octets of the text. Memory of the compiled constraint is at most about 100 octets for each, see
+    /// [`Constraint::octets`](crate::etcl::Constraint::octets).
     pub length: usize,
     /// Levels of parentheses, and of anything nested in another way. Each takes about a kilobyte of stack.
     pub depth: usize,

@@ -4,6 +4,7 @@ use oxorb::{Ref, SystemException};
 
 use super::FilterObject;
 use crate::Settings;
+use crate::memory::Memory;
 use crate::store::Keeper;
 
 /// Service that filters belong to, as they see it.
@@ -15,6 +16,12 @@ pub(crate) trait Home: Send + Sync {
 
     /// Returns the filter of the service that a reference leads to.
     fn own_filter(&self, reference: &Ref) -> Option<Arc<FilterObject>>;
+
+    /// Memory of all that clients make the service hold.
+    fn memory(&self) -> &Arc<Memory>;
+
+    /// Whether what a store holds is being made anew.
+    fn is_restoring(&self) -> bool;
 
     fn keeper(&self) -> Option<&Arc<Keeper>>;
 

@@ -63,7 +63,8 @@ impl MappingFilter for FilterObject {
             for pair in pair_list {
                 let written = &pair.constraint_expression;
                 self.check_value(written, &pair.result_to_set)?;
-                let one = self.parse(held.next()?, written, pair.result_to_set.clone())?;
+                let value = pair.result_to_set.clone();
+                let one = self.parse::<AddMappingConstraintsError>(held.next()?, written, value)?;
                 added.push(one.mapping_info());
                 held.constraints.push(Arc::new(one));
             }
@@ -84,7 +85,8 @@ impl MappingFilter for FilterObject {
                 held.place(info.constraint_id)?;
                 let written = &info.constraint_expression;
                 self.check_value(written, &info.value)?;
-                parsed.push(self.parse(info.constraint_id, written, info.value.clone())?);
+                let (id, value) = (info.constraint_id, info.value.clone());
+                parsed.push(self.parse::<ModifyMappingConstraintsError>(id, written, value)?);
             }
             Ok(held.modify(del_list, parsed)?)
         })

@@ -21,6 +21,7 @@ use crate::cos_notify_filter::{
 };
 use crate::event::{self, Lent};
 use crate::kind::Kind;
+use crate::memory::{self, Charge, Memory, block};
 use crate::notify_store;
 use crate::problem::{nil, too_many};
 use crate::store::Saved;
@@ -31,6 +32,9 @@ pub(crate) struct FilterObject {
     pub(crate) id: i32,
     grammar: Grammar,
     pub(super) default: Option<Any>,
+    memory: Arc<Memory>,
+    /// Counts the default value.
+    _charge: Charge,
     held: RwLock<Arc<Held>>,
     /// Held by who changes the constraints; events are looked at meanwhile.
     changing: Mutex<()>,
@@ -53,6 +57,7 @@ pub(super) struct One {
     constraint: Constraint,
     /// Value of a mapping filter.
     pub(super) value: Any,
+    _charge: Charge,
 }
 
 impl FilterObject {
@@ -61,9 +66,14 @@ impl FilterObject {
         id: i32,
         grammar: Grammar,
         default: Option<Any>,
-    ) -> FilterObject {
-        FilterObject {
+    ) -> Result<FilterObject, SystemException> {
+        let home = service.upgrade().ok_or(crate::problem::GONE)?;
+        let memory = home.memory().part(home.settings().limits.filter_octets);
+        let charge = charge(&*home, &memory, default.as_ref().map_or(0, event::octets_of))?;
+        Ok(FilterObject {
             service: Weak::clone(service),
+            memory,
+            _charge: charge,
             id,
             grammar,
             default,
@@ -71,7 +81,7 @@ impl FilterObject {
             changing: Mutex::default(),
             callbacks: Mutex::default(),
             saved: Saved::default(),
-        }
+        })
     }
 
     /// Makes a filter of the store anew; constraints that are no constraints any more are left out.
@@ -82,10 +92,11 @@ impl FilterObject {
     ) -> Option<FilterObject> {
         let grammar = Grammar::named(&row.grammar)?;
         let default = row.maps.then_some(row.default_value);
-        let filter = FilterObject::new(service, id, grammar, default);
+        let filter = FilterObject::new(service, id, grammar, default).ok()?;
         let constraints = row.constraints.into_iter().filter_map(|info| {
             let written = &info.constraint_expression;
-            let parsed = filter.parse(info.constraint_id, written, info.value.clone());
+            let parsed: Result<One, AddConstraintsError> =
+                filter.parse(info.constraint_id, written, info.value.clone());
             parsed.ok().map(Arc::new)
         });
         let held = Held { last: row.last, constraints: constraints.collect(), destroyed: false };
@@ -151,14 +162,15 @@ impl FilterObject {
         self.grammar
     }
 
-    pub(super) fn parse(
+    /// Makes a constraint of what is written. What it takes is counted before the next one of a list is made.
+    pub(super) fn parse<E: From<InvalidConstraint> + From<SystemException>>(
         &self,
         id: ConstraintId,
         written: &ConstraintExp,
         value: Any,
-    ) -> Result<One, InvalidConstraint> {
+    ) -> Result<One, E> {
         let invalid = || InvalidConstraint { constr: written.clone() };
-        let service = self.service.upgrade().ok_or_else(invalid)?;
+        let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
         let options = Options {
             dialect: service.settings().dialect,
             limits: Limits {
@@ -167,10 +179,17 @@ impl FilterObject {
             },
         };
         if written.event_types.len() > service.settings().limits.event_types {
-            return Err(invalid());
+            return Err(invalid().into());
         }
         let parsed = Constraint::parse_with(&written.constraint_expr, self.grammar, options);
-        Ok(One { id, written: written.clone(), constraint: parsed.map_err(|_| invalid())?, value })
+        let constraint = parsed.map_err(|_| invalid())?;
+        let octets = block(size_of::<One>())
+            + constraint.octets()
+            + block(written.constraint_expr.len())
+            + memory::of_types(&written.event_types)
+            + event::octets_of(&value);
+        let charge = charge(&*service, &self.memory, octets)?;
+        Ok(One { id, written: written.clone(), constraint, value, _charge: charge })
     }
 
     /// Refuses a list of more constraints than a filter has, before anything is done for it.
@@ -243,6 +262,18 @@ impl FilterObject {
     }
 }
 
+/// Counts octets of a filter: those that a store kept were admitted before.
+fn charge(
+    service: &dyn Home,
+    memory: &Arc<Memory>,
+    octets: usize,
+) -> Result<Charge, SystemException> {
+    match service.is_restoring() {
+        true => Ok(memory.charge_admitted(octets)),
+        false => memory.charge(octets),
+    }
+}
+
 impl Held {
     pub(super) fn next(&mut self) -> Result<ConstraintId, SystemException> {
         let next = self.last.checked_add(1);
@@ -310,7 +341,9 @@ impl Filter for FilterObject {
         self.change(|held| {
             let mut added = Vec::new();
             for written in constraint_list {
-                let one = Arc::new(self.parse(held.next()?, written, Any::default())?);
+                let parsed =
+                    self.parse::<AddConstraintsError>(held.next()?, written, Any::default());
+                let one = Arc::new(parsed?);
                 added.push(one.info());
                 held.constraints.push(one);
             }
@@ -332,7 +365,7 @@ impl Filter for FilterObject {
             let parsed = modify_list.iter().map(|info| {
                 self.parse(info.constraint_id, &info.constraint_expression, Any::default())
             });
-            let parsed: Vec<One> = parsed.collect::<Result<_, _>>()?;
+            let parsed: Vec<One> = parsed.collect::<Result<_, ModifyConstraintsError>>()?;
             Ok(held.modify(del_list, parsed)?)
         })
     }

@@ -77,6 +77,7 @@ impl ProxyConsumer {
         let id = id?;
         let weak = Arc::downgrade(service);
         let values = admin.quality.inherited(Level::Proxy);
+        let types = service.types(admin.types.list())?;
         let proxy = Arc::new_cyclic(|me: &Weak<ProxyConsumer>| ProxyConsumer {
             id,
             style,
@@ -87,7 +88,7 @@ impl ProxyConsumer {
             link: Link::new(Side::Suppliers, form, style, service.settings.updates),
             quality: Quality::new(service.support(), Level::Proxy, values),
             filters: Attached::new(&service.home()),
-            types: Types::of(admin.types.list()),
+            types,
             saved: Saved::default(),
             pulling: Pulling::default(),
             service: weak,

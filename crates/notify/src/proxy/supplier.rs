@@ -83,6 +83,7 @@ impl ProxySupplier {
         let id = id?;
         let weak = Arc::downgrade(service);
         let values = admin.quality.inherited(Level::Proxy);
+        let types = service.types(admin.types.list())?;
         let proxy = Arc::new_cyclic(|me: &Weak<ProxySupplier>| ProxySupplier {
             id,
             style,
@@ -95,7 +96,7 @@ impl ProxySupplier {
             filters: Attached::new(&service.home()),
             priority_filter: MappingSlot::default(),
             lifetime_filter: MappingSlot::default(),
-            types: Types::of(admin.types.list()),
+            types,
             saved: Saved::default(),
             outlet: RwLock::default(),
             pulled: Mutex::default(),

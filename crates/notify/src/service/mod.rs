@@ -18,12 +18,15 @@ use oxorb::{
 use oxorb_delivery::{Counts, Dispatcher, LanePlan, Plan, Timers};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 
+use crate::cos_notification::EventType as TypeName;
 use crate::cos_notify_channel_admin::EventChannelRef;
 use crate::cos_notify_filter::{FilterFactoryRef, FilterRef, MappingFilterRef};
 use crate::filter::{FilterObject, Home};
+use crate::memory::Memory;
 use crate::problem::{GONE, too_many};
 use crate::properties::Support;
 use crate::store::{Ids, Keeper};
+use crate::types::Types;
 use crate::{Error, Limits, Settings};
 
 pub(crate) use crate::kind::Kind;
@@ -70,6 +73,7 @@ pub(crate) struct Service {
     timers: Timers,
     /// Suppliers that are pulled from.
     pulling: AtomicUsize,
+    pub(crate) memory: Arc<Memory>,
     /// Tells suppliers and consumers of changed types.
     pub(crate) updates: Dispatcher<()>,
 }
@@ -95,6 +99,7 @@ impl Service {
             }])
         };
         Ok(Service {
+            memory: Memory::new(settings.limits.held_octets),
             settings,
             poa,
             number,
@@ -150,6 +155,11 @@ impl Service {
         let more = |pulling: usize| (pulling < most).then_some(pulling + 1);
         let counted = self.pulling.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         counted.is_ok()
+    }
+
+    /// Makes a subscription or an offer; its memory is counted.
+    pub(crate) fn types(&self, list: Vec<TypeName>) -> Result<Types, SystemException> {
+        Types::of(list, &self.memory, self.is_restoring())
     }
 
     pub(crate) fn end_pulling(&self) {
@@ -261,7 +271,7 @@ impl Service {
         let id = last.map_err(|_| full)? + 1;
         self.reserve(Ids::Filters, id)?;
         let mapping = default.is_some();
-        let filter = Arc::new(FilterObject::new(&self.home(), id, grammar, default));
+        let filter = Arc::new(FilterObject::new(&self.home(), id, grammar, default)?);
         filters.insert(id, Arc::clone(&filter));
         drop(filters);
         let activated = self.serve_filter(id, mapping, filter);
@@ -297,6 +307,14 @@ impl Service {
 impl Home for Service {
     fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    fn memory(&self) -> &Arc<Memory> {
+        &self.memory
+    }
+
+    fn is_restoring(&self) -> bool {
+        Service::is_restoring(self)
     }
 
     fn keeper(&self) -> Option<&Arc<Keeper>> {

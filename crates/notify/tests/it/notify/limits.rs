@@ -5,15 +5,31 @@ use oxorb_notify::cos_notification::EventType;
 use oxorb_notify::cos_notify_channel_admin::event_channel_factory::CreateChannelError;
 use oxorb_notify::cos_notify_channel_admin::{ClientType, InterFilterGroupOperator};
 use oxorb_notify::cos_notify_comm::notify_subscribe::SubscriptionChangeError;
-use oxorb_notify::cos_notify_filter::ConstraintExp;
 use oxorb_notify::cos_notify_filter::filter::{AddConstraintsError, GetConstraintsError};
-use oxorb_notify::cos_notify_filter::filter_factory::CreateFilterError;
+use oxorb_notify::cos_notify_filter::filter_factory::{
+    CreateFilterError, CreateMappingFilterError,
+};
+use oxorb_notify::cos_notify_filter::mapping_filter::AddMappingConstraintsError;
+use oxorb_notify::cos_notify_filter::{ConstraintExp, MappingConstraintPair};
 use oxorb_notify::{Limits, Settings};
 
 use crate::notify::Served;
 
 fn limited(limits: Limits) -> Served {
     Served::with(Settings { limits, ..Settings::default() })
+}
+
+/// A constraint of which the tree takes many times the octets of the text.
+fn sum_of_ones() -> ConstraintExp {
+    let constraint_expr = format!("1{} == 0", "+1".repeat(1_000));
+    ConstraintExp { event_types: Vec::new(), constraint_expr }
+}
+
+fn assert_full<T: std::fmt::Debug>(answer: Result<T, AddConstraintsError>) {
+    match answer {
+        Err(AddConstraintsError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_HELD),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn assert_limit(exception: SystemException, minor: u32) {
@@ -110,4 +126,88 @@ fn filters_and_constraints_are_bounded() {
     let callback = oxorb::Interface::unchecked_narrow(&admin);
     let full = filter.attach_callback(Some(&callback)).unwrap_err();
     assert_limit(full, minor::imp_limit::EVENT_CALLBACKS);
+}
+
+#[test]
+fn what_is_made_of_constraints_is_counted_and_bounded() {
+    let limits = Limits { filter_octets: 256 << 10, held_octets: 450 << 10, ..Limits::default() };
+    let served = limited(limits.clone());
+    let held = || served.service.held_octets();
+    let factory = served.channel.default_filter_factory().unwrap().unwrap();
+    let made = || factory.create_filter("EXTENDED_TCL").unwrap().unwrap();
+    let (first, second, third) = (made(), made(), made());
+    let before = held();
+
+    first.add_constraints(&[sum_of_ones()]).unwrap();
+    let one = held() - before;
+    assert!((32 << 10..=100 << 10).contains(&one), "{one} octets for a text of 2,000");
+    // All or nothing, and what was counted on the way is given back.
+    let many: Vec<ConstraintExp> = std::iter::repeat_with(sum_of_ones).take(10).collect();
+    assert_full(first.add_constraints(&many));
+    assert_eq!(held() - before, one);
+    assert_eq!(first.get_all_constraints().unwrap().len(), 1);
+
+    // The filters together.
+    first.add_constraints(&many[..1]).unwrap();
+    second.add_constraints(&many[..2]).unwrap();
+    let added = (0..10).map(|_| third.add_constraints(&many[..1])).find(Result::is_err);
+    assert_full(added.expect("room for ten that do not fit"));
+    assert!(held() <= limits.held_octets);
+    let kept = third.get_all_constraints().unwrap().len();
+    first.destroy().unwrap();
+    third.add_constraints(&many[..1]).unwrap();
+    third.remove_all_constraints().unwrap();
+    second.destroy().unwrap();
+    assert_eq!(held(), before, "after {kept} of the third");
+}
+
+#[test]
+fn values_and_default_values_of_mapping_filters_are_counted() {
+    let served = limited(Limits { filter_octets: 8 << 10, ..Limits::default() });
+    let factory = served.channel.default_filter_factory().unwrap().unwrap();
+    let before = served.service.held_octets();
+    match factory.create_mapping_filter("TCL", &Any::new("x".repeat(9 << 10))) {
+        Err(CreateMappingFilterError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_HELD),
+        other => panic!("{other:?}"),
+    }
+    let mapping = factory.create_mapping_filter("TCL", &Any::new("x".repeat(4 << 10))).unwrap();
+    let mapping = mapping.unwrap();
+    let pair = MappingConstraintPair {
+        constraint_expression: ConstraintExp {
+            event_types: Vec::new(),
+            constraint_expr: "TRUE".to_owned(),
+        },
+        result_to_set: Any::new("x".repeat(5 << 10)),
+    };
+    match mapping.add_mapping_constraints(&[pair]) {
+        Err(AddMappingConstraintsError::System(e)) => {
+            assert_limit(e, minor::imp_limit::EVENT_HELD);
+        }
+        other => panic!("{other:?}"),
+    }
+    mapping.destroy().unwrap();
+    assert_eq!(served.service.held_octets(), before);
+}
+
+#[test]
+fn names_of_event_types_are_counted_with_each_proxy_that_inherits_them() {
+    let limits = Limits { held_octets: 64 << 10, ..Limits::default() };
+    let served = limited(limits.clone());
+    let admin = served.channel.default_consumer_admin().unwrap().unwrap();
+    let before = served.service.held_octets();
+    let named =
+        |octets: usize| [EventType { domain_name: "d".to_owned(), type_name: "t".repeat(octets) }];
+    match admin.subscription_change(&named(100 << 10), &[]) {
+        Err(SubscriptionChangeError::System(e)) => assert_limit(e, minor::imp_limit::EVENT_HELD),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(served.service.held_octets(), before);
+    admin.subscription_change(&named(4 << 10), &[]).unwrap();
+    let obtained = (0..20).map(|_| admin.obtain_push_supplier()).find(Result::is_err);
+    let full = obtained.expect("room for twenty lists that do not fit").unwrap_err();
+    assert_limit(full, minor::imp_limit::EVENT_HELD);
+    assert!(served.service.held_octets() <= limits.held_octets);
+    // Who makes a list shorter gives back.
+    admin.subscription_change(&[], &named(4 << 10)).unwrap();
+    admin.obtain_push_supplier().unwrap();
 }

@@ -189,6 +189,25 @@ impl NotifyService {
         self.service.keeper.as_ref()?.take_failure()
     }
 
+    /// Has a line written for each consumer that does not take events, such as those with characters outside of its code set:
+    /// at the first one, and each time their number has doubled. `log` is called on threads that deliver, and must be
+    /// short. A later call replaces it.
+    ///
+    /// ```
+    /// use oxorb::Orb;
+    /// use oxorb_notify::NotifyService;
+    ///
+    /// // UTF-8 to every consumer that lists it: all characters pass.
+    /// let orb = Orb::builder().listen("iiop://127.0.0.1:0").prefer_utf8(true).build()?;
+    /// let service = NotifyService::start(&orb)?;
+    /// service.log(|line| eprintln!("{line}"));
+    /// # orb.shutdown(true)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn log(&self, log: impl Fn(&str) + Send + Sync + 'static) {
+        self.service.set_log(Arc::new(log));
+    }
+
     /// Returns the octets of memory that clients' filters, subscriptions and offers hold, as they count against
     /// [`Limits::held_octets`](crate::Limits::held_octets).
     pub fn held_octets(&self) -> usize {

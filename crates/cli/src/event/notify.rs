@@ -55,6 +55,11 @@ impl Notify {
         })
     }
 
+    /// Has lines written about events that did not pass to their consumers.
+    pub(super) fn log(&self, log: impl Fn(&str) + Send + Sync + 'static) {
+        self.service.log(log);
+    }
+
     /// Reports from a thread of its own what goes wrong with the store, of which clients only hear PERSIST_STORE.
     pub(super) fn watch(&self, orb: &Orb, format: Format) -> Done {
         if self.store.is_none() {

@@ -170,10 +170,11 @@ impl From<Filters> for Dialect {
 /// Serves until the process is ended, or clients have destroyed what it serves.
 pub(super) fn run(args: &Args) -> Done {
     let builder = args.listening.at(in_order(Orb::builder()), args.port);
-    let orb = with_args(builder.listen_late()).build()?;
+    // Events in any characters pass to each consumer that lists UTF-8; -ORBPreferUtf8 0 goes over it.
+    let orb = with_args(builder.listen_late().prefer_utf8(true)).build()?;
     let channels = Arc::<Channels>::default();
     let service = args.scheduled.service(&orb)?;
-    let (tell, told) = channel();
+    let (tell, destroyed) = channel();
     for name in &args.names {
         channels.put(name, args.serve(&orb, name, service.as_ref(), &tell)?);
     }
@@ -192,6 +193,8 @@ pub(super) fn run(args: &Args) -> Done {
     ready(args, &orb, &served, notify.as_ref())?;
     drop(served);
     if let Some(notify) = &notify {
+        let (format, of) = (args.format, notify.name.clone());
+        notify.log(move |what| say(format, &of, what));
         notify.watch(&orb, args.format)?;
     }
     let (end, ending, all) = (end_of_process()?, orb.clone(), Arc::clone(&channels));
@@ -207,7 +210,7 @@ pub(super) fn run(args: &Args) -> Done {
         running.run();
         let _ = ended.send(Told::Ended);
     });
-    while let Ok(Told::Destroyed(name)) = told.recv() {
+    while let Ok(Told::Destroyed(name)) = destroyed.recv() {
         let goes_on = match args.when_destroyed {
             WhenDestroyed::Renew => {
                 args.serve(&orb, &name, service.as_ref(), &tell).map(|served| {

@@ -1,8 +1,9 @@
 //! Consumers to which events are pushed, as the dispatcher sees them.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
+use oxorb::minor;
 use oxorb_delivery::{Outcome, Release, Sink};
 
 use super::peer::{Failure, Peer};
@@ -17,6 +18,9 @@ pub(super) trait Pushes: Send + Sync {
     /// Whether the consumer stays connected whatever happens to it.
     fn is_persistent(&self) -> bool;
 
+    /// Ids of the channel and of the proxy, for the log.
+    fn ids(&self) -> (i32, i32);
+
     /// Ends the proxy; the consumer is not called.
     fn lose(&self);
 }
@@ -25,11 +29,17 @@ pub(super) struct PushSink<P> {
     proxy: Weak<P>,
     /// Calls in a row that did not reach the consumer.
     unreachable: AtomicU32,
+    /// Events that the consumer did not take.
+    refused: AtomicU64,
 }
 
 impl<P: Pushes> PushSink<P> {
     pub(super) fn new(proxy: &Weak<P>) -> PushSink<P> {
-        PushSink { proxy: Weak::clone(proxy), unreachable: AtomicU32::new(0) }
+        PushSink {
+            proxy: Weak::clone(proxy),
+            unreachable: AtomicU32::new(0),
+            refused: AtomicU64::new(0),
+        }
     }
 
     fn failed(&self, proxy: &P, service: &Service, failure: Failure, events: &[Item]) -> Outcome {
@@ -38,6 +48,9 @@ impl<P: Pushes> PushSink<P> {
         // it answers.
         if proxy.is_persistent() {
             let kept = events.iter().any(|item| item.slip.is_some());
+            if !failure.is_gone() && !failure.is_unreachable() {
+                self.report(proxy, service, failure, events.len(), kept);
+            }
             return match kept || failure.is_gone() || failure.is_unreachable() {
                 true => Outcome::Retry(settings.retry),
                 false => Outcome::Failed,
@@ -47,6 +60,7 @@ impl<P: Pushes> PushSink<P> {
             return Outcome::Gone;
         }
         if !failure.is_unreachable() {
+            self.report(proxy, service, failure, events.len(), false);
             return Outcome::Failed;
         }
         let times = self.unreachable.fetch_add(1, Ordering::Relaxed) + 1;
@@ -57,8 +71,34 @@ impl<P: Pushes> PushSink<P> {
             Failure::System(exception) if exception.is_safe_to_retry() => {
                 Outcome::Retry(settings.retry)
             }
-            _ => Outcome::Failed,
+            _ => {
+                self.report(proxy, service, failure, events.len(), false);
+                Outcome::Failed
+            }
         }
+    }
+
+    /// Writes to the log that events were not taken, when it begins and each time their number has doubled.
+    fn report(&self, proxy: &P, service: &Service, failure: Failure, events: usize, kept: bool) {
+        let Failure::System(exception) = failure else {
+            return;
+        };
+        let before = self.refused.fetch_add(events as u64, Ordering::Relaxed);
+        let refused = before + events as u64;
+        if before > 0 && before.ilog2() == refused.ilog2() {
+            return;
+        }
+        let (channel, proxy) = proxy.ids();
+        let fate = match kept {
+            true => "tried again until the consumer takes it",
+            false => "dropped, and counted as failed",
+        };
+        let known = minor::find(exception.kind, exception.minor);
+        let remedy = known.map(|minor| format!("; {}", minor.remedy)).unwrap_or_default();
+        service.log(&format!(
+            "channel {channel}, proxy {proxy}: an event did not pass to its consumer and is {fate} ({refused} so far): \
+             {exception}{remedy}"
+        ));
     }
 }
 

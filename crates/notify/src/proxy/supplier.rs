@@ -460,6 +460,10 @@ impl Pushes for ProxySupplier {
         ProxySupplier::is_persistent(self)
     }
 
+    fn ids(&self) -> (i32, i32) {
+        (self.channel.upgrade().map_or(0, |channel| channel.id), self.id)
+    }
+
     fn lose(&self) {
         self.end(false);
     }

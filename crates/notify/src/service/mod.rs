@@ -16,7 +16,7 @@ use oxorb::{
     minor,
 };
 use oxorb_delivery::{Counts, Dispatcher, LanePlan, Plan, Timers};
-use oxorb_sys::sync::{Mutex, MutexGuard};
+use oxorb_sys::sync::{Mutex, MutexGuard, RwLock};
 
 use crate::cos_notification::EventType as TypeName;
 use crate::cos_notify_channel_admin::EventChannelRef;
@@ -51,6 +51,9 @@ pub(crate) trait Hosted: Send + Sync {
     fn stop(&self, limit: Duration);
 }
 
+/// Writer of a line of the log.
+pub(crate) type Log = dyn Fn(&str) + Send + Sync;
+
 /// State that all channels share.
 pub(crate) struct Service {
     pub(crate) settings: Settings,
@@ -74,6 +77,7 @@ pub(crate) struct Service {
     /// Suppliers that are pulled from.
     pulling: AtomicUsize,
     pub(crate) memory: Arc<Memory>,
+    log: RwLock<Option<Arc<Log>>>,
     /// Tells suppliers and consumers of changed types.
     pub(crate) updates: Dispatcher<()>,
 }
@@ -99,6 +103,7 @@ impl Service {
             }])
         };
         Ok(Service {
+            log: RwLock::default(),
             memory: Memory::new(settings.limits.held_octets),
             settings,
             poa,
@@ -155,6 +160,19 @@ impl Service {
         let more = |pulling: usize| (pulling < most).then_some(pulling + 1);
         let counted = self.pulling.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         counted.is_ok()
+    }
+
+    pub(crate) fn set_log(&self, log: Arc<Log>) {
+        *self.log.write() = Some(log);
+    }
+
+    /// Writes a line to the log, if there is one.
+    pub(crate) fn log(&self, line: &str) {
+        // Not called with the lock held.
+        let log = self.log.read().clone();
+        if let Some(log) = log {
+            log(line);
+        }
     }
 
     /// Makes a subscription or an offer; its memory is counted.

@@ -1,5 +1,6 @@
 //! The services over the wire: states and errors, what is delivered, what is dropped, what is refused.
 
+mod characters;
 mod fronts;
 mod limits;
 mod losses;

@@ -55,7 +55,7 @@ impl Notify {
         })
     }
 
-    /// Has lines written about events that did not pass to their consumers.
+    /// Writes lines about events that did not pass to their consumers, by `log`.
     pub(super) fn log(&self, log: impl Fn(&str) + Send + Sync + 'static) {
         self.service.log(log);
     }

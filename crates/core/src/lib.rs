@@ -88,7 +88,8 @@ pub use budget::{
     ProcessorShare, RequestRate,
 };
 pub use client::{
-    Answered, AsyncReply, Buffered, InFlight, Prepared, Sleep, Slots, deliver, wait_until,
+    Answered, AsyncReply, Buffered, InFlight, OnewayBatch, Prepared, Sleep, Slots, deliver,
+    wait_until,
 };
 pub use compatible::Incompatible;
 pub use concurrency::Concurrency;

@@ -12,6 +12,7 @@ use oxorb_transport::{Link, Properties};
 use super::Peer;
 use super::cache::Counted;
 use super::selection::{Apart, Owner};
+use super::waiting::Waiting;
 use crate::conn::{Ended, Event, Receiver, Wait};
 use crate::op::Op;
 use crate::raise;
@@ -53,6 +54,8 @@ pub(crate) struct ClientLink {
     pub(super) aliases: Option<Box<Aliases>>,
     /// State of usual calls, once there was one.
     pub(super) settled: Option<Box<Settled>>,
+    /// Oneways of a batch that wait for one write, once there was one; while some do, their thread holds the connection.
+    pub(super) waiting: Option<Box<Waiting>>,
     /// Count among the connections of the cache; ends with the connection.
     _counted: Option<Counted>,
 }
@@ -92,6 +95,7 @@ impl ClientLink {
             dscp: None,
             aliases: owner.aliases(),
             settled: None,
+            waiting: None,
             _counted: counted,
         }
     }

@@ -15,6 +15,7 @@
 
 mod alarm;
 mod asynchronous;
+mod batch;
 mod binding;
 mod both_ends;
 mod buffered;
@@ -62,10 +63,12 @@ mod slot;
 mod timing;
 mod usual;
 mod wait;
+mod waiting;
 mod writer;
 
 pub(crate) use alarm::Alarms;
 pub use asynchronous::{AsyncReply, InFlight};
+pub use batch::OnewayBatch;
 pub(crate) use binding::Binding;
 pub(crate) use both_ends::BothEnds;
 pub(crate) use cache::Cache;

@@ -120,6 +120,12 @@ impl Peer {
         !self.protocol.transport().facts().reliable
     }
 
+    /// Whether several messages may go by one write: not where each is a packet.
+    pub(super) fn takes_batches(&self) -> bool {
+        let facts = self.protocol.transport().facts();
+        facts.stream && facts.reliable
+    }
+
     /// Whether it is a client that is called back over its own connection: what
     /// nobody could find out again.
     pub(crate) fn is_called_back(&self) -> bool {
@@ -406,8 +412,9 @@ impl Peer {
         }
     }
 
+    /// Takes out the connection of these calls that was used last.
     #[inline]
-    fn take_idle(&self, apart: Apart) -> Option<Box<ClientLink>> {
+    pub(super) fn take_idle(&self, apart: Apart) -> Option<Box<ClientLink>> {
         let key = Key { peer: self.id, apart };
         if self.keeps_by_thread(apart) {
             let ours = PRIVATE.try_with(|links| links.borrow_mut().take(key));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use oxorb_object::SystemException;
 
 use super::Peer;
+use super::batch;
 use super::binding::Bound;
 use super::exchange::Exchange;
 use super::link::ClientLink;
@@ -236,6 +237,7 @@ impl Exchange<'_, '_> {
     /// A connection of `peer` that is open and idle, as [`Peer::at_hand`] gives it, marked for the network.
     #[inline]
     fn at_hand(&self, peer: &Peer, apart: Apart) -> Option<Box<ClientLink>> {
+        batch::send_to(peer);
         let mut link = peer.at_hand(self.timing.start, apart)?;
         if let Some(selection) = &self.selection {
             link.mark(selection.dscp);

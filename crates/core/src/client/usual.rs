@@ -19,12 +19,14 @@ use oxorb_giop::{Alias, Begun, Form, Head, ReplyStatus, Response};
 use oxorb_object::{CompletionStatus, SystemException};
 use oxorb_transport::WriteError;
 
+use super::batch;
 use super::buffered;
 use super::call::{Pending, SENT_AT_ONCE, unsent};
 use super::draft::{Draft, First, HEADER_ROOM};
 use super::exchange::{Trial, Tried, exchange, exchange_after};
 use super::link::{ClientLink, Settled};
 use super::reply::Answered;
+use super::selection::Apart;
 use super::{Args, Peer, Reply, ReplyIn, Timing};
 use crate::conn::{Ended, Event, Wait, send_written, serves_beside};
 use crate::op::{Op, Operation};
@@ -107,11 +109,12 @@ fn call<'r, 'a>(
         return None;
     }
     let tick = clock::coarse_nanoseconds();
+    let link = peer.take_last()?;
     let link =
-        peer.settled(tick, |link| link.limits.are_usual || link.settle(profile, policies))?;
+        peer.settled(link, tick, |link| link.limits.are_usual || link.settle(profile, policies))?;
     // Made where it is needed, which is seldom.
     let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
-    let (mut link, written) = match write(call, link, form, args) {
+    let (mut link, written) = match write(call, link, form, args, false) {
         Ok(written) => written,
         Err(exception) => return Some(Err(exception)),
     };
@@ -178,24 +181,39 @@ fn oneway<'a>(
         return None;
     }
     let tick = clock::coarse_nanoseconds();
-    let link = peer.settled(tick, |link| {
-        (link.settled.is_some() && link.limits.bounds_writes(limit))
-            || link.settle_for_oneways(profile, policies, limit)
-    })?;
+    let in_batch = batch::is_open() && peer.takes_batches();
+    let held = if in_batch { batch::take(peer, limit) } else { None };
+    let link = match held {
+        Some(link) => link,
+        None => {
+            // Those of a batch go to several servers in turn.
+            let link = match in_batch {
+                true => peer.take_idle(Apart::default()),
+                false => peer.take_last(),
+            };
+            peer.settled(link?, tick, |link| {
+                (link.settled.is_some() && link.limits.bounds_writes(limit))
+                    || link.settle_for_oneways(profile, policies, limit)
+            })?
+        }
+    };
     // Made where it is needed, which is seldom.
     let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
-    let (link, written) = match write(call, link, form, args) {
+    let (link, written) = match write(call, link, form, args, in_batch) {
         Ok(written) => written,
         Err(exception) => return Some(Err(exception)),
     };
     if let Err(failed) = written.sent {
         return Some(call().oneway_unsent(link, written.octets, &failed, args));
     }
-    peer.give_back_last(link);
+    match in_batch {
+        true => batch::put(peer, link),
+        false => peer.give_back_last(link),
+    }
     Some(Ok(()))
 }
 
-/// Writes a usual request, and hands it to the transport.
+/// Writes a usual request, and hands it to the transport, or leaves it to the batch that the thread has open.
 ///
 /// # Errors
 /// What is wrong with the arguments; nothing was sent.
@@ -206,6 +224,7 @@ fn write<'r, 'a>(
     mut link: Box<ClientLink>,
     form: &'static Form,
     args: Args<'_, 'a>,
+    in_batch: bool,
 ) -> Result<(Box<ClientLink>, Written), SystemException> {
     let Usual { op, policies, profile, peer, .. } = call();
     probe::stamp(Stage::CallBegun);
@@ -238,7 +257,15 @@ fn write<'r, 'a>(
     }
     probe::stamp(Stage::RequestFramed);
     let octets = e.position();
-    let (sent, buffer) = send_written(&*link.link, &mut e, profile.wire, policies.fragment_size);
+    let waits = match in_batch {
+        true => batch::add(peer, &mut link, &e, policies.fragment_size),
+        false => Ok(false),
+    };
+    let (sent, buffer) = match waits {
+        Ok(false) => send_written(&*link.link, &mut e, profile.wire, policies.fragment_size),
+        Ok(true) => (Ok(()), e.take_buffer()),
+        Err(failed) => (Err(failed), e.take_buffer()),
+    };
     probe::stamp(Stage::RequestSent);
     link.out = options.keep(buffer);
     let written = Written { id, octets, dialect, sent };
@@ -285,7 +312,10 @@ impl Usual<'_> {
         if let (Some(alias), Some(aliases)) = (alias, &mut link.aliases) {
             aliases.take_back(alias);
         }
-        self.peer.give_back(link);
+        match link.waiting.as_ref().is_some_and(|waiting| !waiting.is_empty()) {
+            true => batch::put(self.peer, link),
+            false => self.peer.give_back(link),
+        }
         exception
     }
 
@@ -375,14 +405,14 @@ impl Usual<'_> {
 }
 
 impl Peer {
-    /// Takes the connection that was used last, if usual calls to this server may take it as it is, which `settle` reports.
+    /// Returns a connection that was taken out, if usual calls to this server may take it as it is, which `settle` reports.
     #[inline(always)]
     fn settled(
         &self,
+        mut link: Box<ClientLink>,
         tick: u64,
         settle: impl FnOnce(&mut ClientLink) -> bool,
     ) -> Option<Box<ClientLink>> {
-        let mut link = self.take_last()?;
         let is_good = settle(&mut link)
             && link.losses_seen == self.losses()
             && (link.settled.as_ref().is_some_and(|it| it.tick == tick)

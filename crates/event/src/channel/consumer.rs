@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
+use oxorb::{CompletionStatus, SystemException};
 use oxorb_delivery::{Cause, Counts, Timer};
 use oxorb_sys::sync::Mutex;
 
@@ -164,6 +165,32 @@ impl Connected {
         }
     }
 
+    /// Whether the consumer gets events as a message, and those that it is offered are the ones that it gets: what its filter
+    /// collected is not there any more when they turn out not to have left.
+    pub(super) fn may_be_repeated(&self) -> bool {
+        self.progress.is_none() && self.target.is_far()
+    }
+
+    /// Takes back that events were delivered which have not left. They are pushed again, unless the consumer may have got
+    /// them.
+    ///
+    /// # Errors
+    /// The consumer has to be let go.
+    pub(super) fn unsent(
+        &self,
+        outgoing: &Outgoing<'_>,
+        why: SystemException,
+    ) -> Result<(), Released> {
+        self.target.take_back(outgoing.events());
+        match why.completed {
+            CompletionStatus::No => self.deliver(outgoing),
+            _ => {
+                self.target.count_failed(outgoing.events());
+                self.target.failed(why)
+            }
+        }
+    }
+
     fn push(&self, outgoing: &Outgoing<'_>) -> Result<(), Released> {
         let events = outgoing.events();
         self.matched.fetch_add(events.len() as u64, Relaxed);
@@ -173,20 +200,23 @@ impl Connected {
             return Ok(());
         }
         match &self.queue {
-            None => {
-                let (received, octets) = (outgoing.received(), outgoing.octets());
-                let arrived = outgoing.arrived();
-                let pushed = self.target.push(events, received, octets, arrived)?;
-                if pushed == Pushed::NotYet {
-                    self.target.count_failed(events);
-                }
-                Ok(())
-            }
+            None => self.deliver(outgoing),
             Some(queue) => {
                 queue.offer(outgoing.set(self.target.is_far()));
                 Ok(())
             }
         }
+    }
+
+    /// Delivers events in this thread.
+    fn deliver(&self, outgoing: &Outgoing<'_>) -> Result<(), Released> {
+        let events = outgoing.events();
+        let (received, octets) = (outgoing.received(), outgoing.octets());
+        let pushed = self.target.push(events, received, octets, outgoing.arrived())?;
+        if pushed == Pushed::NotYet {
+            self.target.count_failed(events);
+        }
+        Ok(())
     }
 
     /// Deadlines begin anew with everything that is pushed.

@@ -131,6 +131,11 @@ impl Core {
         let _ = self.log.set(log);
     }
 
+    /// Whether events wait in queues; otherwise they are delivered in the supplier's thread.
+    pub(super) fn has_queues(&self) -> bool {
+        self.queues.is_some()
+    }
+
     pub(crate) fn is_destroyed(&self) -> bool {
         self.destroyed.load(Ordering::Acquire)
     }

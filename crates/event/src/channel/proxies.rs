@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use oxorb::{OnewayBatch, SystemException};
 use oxorb_sys::sync::Mutex;
 
 use super::consumer::{Connected, Parts};
@@ -313,12 +314,27 @@ impl SupplierProxy {
             let outgoing = Outgoing::new(std::slice::from_ref(event), arrived);
             let outgoing = outgoing.with_received(received);
             let trigger = Trigger { event, timer: None };
+            // What goes over one connection leaves together.
+            let together = routes.several() && !self.core.has_queues();
+            let mut batch = None;
             routes.each(&event.header, |consumer| {
                 asked += 1;
-                if let Err(why) = consumer.offer(trigger, &outgoing) {
+                let offer = || consumer.offer(trigger, &outgoing);
+                let offered = match &mut batch {
+                    batch if together && consumer.may_be_repeated() => {
+                        batch.get_or_insert_with(OnewayBatch::begin).mark(consumer.number);
+                        offer()
+                    }
+                    Some(batch) => batch.apart(offer),
+                    None => offer(),
+                };
+                if let Err(why) = offered {
                     self.core.release_consumer(consumer.number, why);
                 }
             });
+            if let Some(batch) = batch {
+                batch.send(|number, why| self.unsent(routes, number, &outgoing, why));
+            }
         }
         self.counts.asked.fetch_add(asked, Relaxed);
         if refused == 0 {
@@ -326,6 +342,16 @@ impl SupplierProxy {
         }
         self.counts.refused.fetch_add(refused, Relaxed);
         Err(PushError::Rate(refused))
+    }
+
+    /// Handles a set that did not leave with the others for the consumer of this number.
+    #[cold]
+    fn unsent(&self, routes: &Routes, number: u64, outgoing: &Outgoing<'_>, why: SystemException) {
+        if let Some(consumer) = routes.consumer(number)
+            && let Err(why) = consumer.unsent(outgoing, why)
+        {
+            self.core.release_consumer(number, why);
+        }
     }
 
     /// Returns whom events concern at present: what was found out before, unless a consumer came or went.

@@ -61,6 +61,16 @@ impl Routes {
         }
     }
 
+    /// Whether there are several consumers.
+    pub(super) fn several(&self) -> bool {
+        self.consumers.len() > 1
+    }
+
+    /// Returns the consumer of a number. Looks at one after the other.
+    pub(super) fn consumer(&self, number: u64) -> Option<&Arc<Connected>> {
+        self.consumers.iter().find(|consumer| consumer.number == number)
+    }
+
     /// Calls `ask` with each consumer that an event may concern, in the order in which they connected.
     pub(super) fn each(&self, header: &EventHeader, mut ask: impl FnMut(&Arc<Connected>)) {
         let (event_type, source) = (header.r#type, header.source);

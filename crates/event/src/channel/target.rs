@@ -106,6 +106,11 @@ impl Target {
         }
     }
 
+    /// Takes back that events were delivered.
+    pub(super) fn take_back(&self, events: &[Event]) {
+        self.delivered.fetch_sub(events.len() as u64, Relaxed);
+    }
+
     /// Counts events that do not reach the consumer.
     pub(super) fn count_failed(&self, events: &[Event]) {
         self.failed.fetch_add(events.len() as u64, Relaxed);

@@ -79,7 +79,7 @@ impl Peer {
         }
     }
 
-    fn has_input(&self) -> bool {
+    pub(crate) fn has_input(&self) -> bool {
         match self {
             Peer::Tcp(stream) => stream.peek(&mut [0]).is_ok(),
             Peer::Unix(_) => panic!("only links can look without reading"),

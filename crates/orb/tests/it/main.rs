@@ -34,6 +34,7 @@ mod lite;
 mod message_buffers;
 mod modules;
 mod nested;
+mod oneway_batches;
 mod oneway_limits;
 mod other_messaging;
 mod peer_options_page;

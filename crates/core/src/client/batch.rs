@@ -1,0 +1,256 @@
+//! Oneways that a thread sends together: those that go over one connection leave by one write.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::marker::PhantomData;
+use std::mem;
+use std::sync::Arc;
+use std::time::Duration;
+
+use oxorb_cdr::Encoder;
+use oxorb_object::{CompletionStatus, SystemException};
+use oxorb_transport::WriteError;
+
+use super::link::ClientLink;
+use super::waiting::{MOST_OCTETS, Waiting};
+use super::{Peer, call};
+
+/// Most connections over which oneways wait at a time. They are looked for one by one.
+const MOST_LINKS: usize = 8;
+
+/// Batch of oneways of this thread: those that go over one connection leave by one write.
+///
+/// For who sends the same to many objects, as an event channel does: a write for each of 100 consumers of one process takes
+/// longer than all of the rest. As long as the batch is open, a oneway of this thread with
+/// [`SyncScope::WithTransport`](crate::policy::SyncScope::WithTransport) to an object elsewhere returns before it was sent. At
+/// most 32 oneways, or 16 KiB of them, wait for a connection's write, over at most 8 connections; [`send`](Self::send) sends
+/// what waits, and so does any other call of this thread to the same server. Calls to objects of this process do not: make
+/// those that may block [`apart`](Self::apart).
+///
+/// Allocates nothing once its buffers have grown, takes no lock, and makes a system call for each connection. One that is
+/// opened within another is a batch of its own.
+///
+/// ```
+/// use oxorb_core::OnewayBatch;
+///
+/// let mut batch = OnewayBatch::begin();
+/// for consumer in 0..3 {
+///     batch.mark(consumer);
+///     // A oneway to that consumer.
+/// }
+/// batch.send(|consumer, why| eprintln!("consumer {consumer} got nothing: {why}"));
+/// ```
+#[derive(Debug)]
+pub struct OnewayBatch {
+    /// The batch that this one is within; `None` once this one has ended.
+    outer: Option<Outer>,
+    /// It is the thread's.
+    _here: PhantomData<*const ()>,
+}
+
+/// State of a batch that is interrupted by another.
+#[derive(Debug)]
+struct Outer {
+    /// Mark of its next oneway; `None`: there is no such batch.
+    mark: Option<u64>,
+    unsent: Vec<Unsent>,
+}
+
+/// Oneway that did not go out, or perhaps not whole.
+#[derive(Debug)]
+struct Unsent {
+    mark: u64,
+    exception: SystemException,
+}
+
+/// Connections over which oneways of this thread wait, and what did not go out.
+struct Held {
+    links: Vec<(Arc<Peer>, Box<ClientLink>)>,
+    unsent: Vec<Unsent>,
+}
+
+crate::sync::thread_local! {
+    /// Mark of the next oneway, while a batch is open.
+    static MARK: Cell<Option<u64>> = const { Cell::new(None) };
+    static HELD: RefCell<Held> = const { RefCell::new(Held { links: Vec::new(), unsent: Vec::new() }) };
+}
+
+impl OnewayBatch {
+    /// Opens a batch.
+    pub fn begin() -> OnewayBatch {
+        send_waiting();
+        let mark = MARK.with(|mark| mark.replace(Some(0)));
+        let unsent = HELD.with(|held| mem::take(&mut held.borrow_mut().unsent));
+        OnewayBatch { outer: Some(Outer { mark, unsent }), _here: PhantomData }
+    }
+
+    /// Marks the oneways that follow, for [`send`](Self::send).
+    #[inline]
+    pub fn mark(&mut self, mark: u64) {
+        MARK.with(|of_next| of_next.set(Some(mark)));
+    }
+
+    /// Sends what waits, and calls `f`, whose oneways do not wait: before what may block.
+    pub fn apart<R>(&mut self, f: impl FnOnce() -> R) -> R {
+        send_waiting();
+        let mark = MARK.with(Cell::take);
+        let result = f();
+        MARK.with(|of_next| of_next.set(mark));
+        result
+    }
+
+    /// Sends what waits, and ends the batch. `failed` is called with the mark of each oneway that returned as if it were sent
+    /// and was not, and why: COMPLETED_NO where the server got nothing of it, COMPLETED_MAYBE where it may have got all of it.
+    pub fn send(mut self, mut failed: impl FnMut(u64, SystemException)) {
+        for Unsent { mark, exception } in self.end() {
+            failed(mark, exception);
+        }
+    }
+
+    /// Goes back to the batch that this one is within. Returns what did not go out.
+    fn end(&mut self) -> Vec<Unsent> {
+        let Some(outer) = self.outer.take() else {
+            return Vec::new();
+        };
+        send_waiting();
+        let _ = MARK.try_with(|mark| mark.set(outer.mark));
+        let unsent =
+            HELD.try_with(|held| mem::replace(&mut held.borrow_mut().unsent, outer.unsent));
+        unsent.unwrap_or_default()
+    }
+}
+
+/// Sends what waits where the batch was not [sent](OnewayBatch::send), as in a panic, and tells nobody of failures.
+impl Drop for OnewayBatch {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+/// Whether oneways of this thread are to wait.
+#[inline(always)]
+pub(super) fn is_open() -> bool {
+    MARK.try_with(|mark| mark.get().is_some()).unwrap_or(false)
+}
+
+/// Takes out the connection over which oneways to a server wait, if their write is bounded so.
+pub(super) fn take(peer: &Peer, limit: Option<Duration>) -> Option<Box<ClientLink>> {
+    let held = HELD.try_with(|held| {
+        let links = &mut held.borrow_mut().links;
+        let at = links.iter().position(|(of, _)| of.id() == peer.id())?;
+        Some(links.remove(at))
+    });
+    let (peer, link) = held.ok().flatten()?;
+    match link.limits.bounds_writes(limit) {
+        true => Some(link),
+        false => {
+            send_over(&peer, link);
+            None
+        }
+    }
+}
+
+/// Keeps a connection over which oneways wait, or sends them if they are enough.
+pub(super) fn put(peer: &Arc<Peer>, link: Box<ClientLink>) {
+    let waits = |waiting: &Waiting| !waiting.is_empty() && !waiting.is_enough();
+    if !link.waiting.as_deref().is_some_and(waits) {
+        return send_over(peer, link);
+    }
+    let longest = HELD.with(|held| {
+        let links = &mut held.borrow_mut().links;
+        links.push((Arc::clone(peer), link));
+        (links.len() > MOST_LINKS).then(|| links.remove(0))
+    });
+    if let Some((peer, link)) = longest {
+        send_over(&peer, link);
+    }
+}
+
+/// Leaves a message to the batch. `false`: it is to be sent by itself, being large; what waits has gone before it.
+///
+/// # Errors
+/// What waits could not be sent, and neither can the message over this connection.
+pub(super) fn add(
+    peer: &Peer,
+    link: &mut ClientLink,
+    e: &Encoder<'_>,
+    fragment_size: Option<usize>,
+) -> Result<bool, WriteError> {
+    let most = fragment_size.unwrap_or(MOST_OCTETS).min(MOST_OCTETS);
+    let Some(message) = e.contiguous().filter(|message| message.len() <= most) else {
+        let sent = send(link).map(|()| false);
+        return sent.map_err(|failed| {
+            let error = io::Error::new(failed.error.kind(), failed.error.to_string());
+            note_unsent(peer, link, &failed);
+            WriteError { written: 0, error }
+        });
+    };
+    let mark = MARK.with(Cell::get).unwrap_or(0);
+    let waiting = link.waiting.get_or_insert_default();
+    waiting.add(mark, message);
+    Ok(true)
+}
+
+/// Sends what waits over the connection of a server, if something does, so that any call may take it.
+pub(super) fn send_to(peer: &Peer) {
+    if !is_open() {
+        return;
+    }
+    let held = HELD.try_with(|held| {
+        let links = &mut held.borrow_mut().links;
+        let at = links.iter().position(|(of, _)| of.id() == peer.id())?;
+        Some(links.remove(at))
+    });
+    if let Ok(Some((peer, link))) = held {
+        send_over(&peer, link);
+    }
+}
+
+/// Sends all that waits in this thread.
+fn send_waiting() {
+    // Not while they are borrowed: a connection that is given back may drop others.
+    let first = || {
+        let first = HELD.try_with(|held| {
+            let links = &mut held.borrow_mut().links;
+            (!links.is_empty()).then(|| links.remove(0))
+        });
+        first.ok().flatten()
+    };
+    while let Some((peer, link)) = first() {
+        send_over(&peer, link);
+    }
+}
+
+/// Sends what waits over a connection, and gives it back.
+fn send_over(peer: &Arc<Peer>, mut link: Box<ClientLink>) {
+    match send(&mut link) {
+        Ok(()) => peer.give_back_last(link),
+        Err(failed) => note_unsent(peer, &mut link, &failed),
+    }
+}
+
+fn send(link: &mut ClientLink) -> Result<(), WriteError> {
+    match &mut link.waiting {
+        Some(waiting) => waiting.send(&*link.link),
+        None => Ok(()),
+    }
+}
+
+/// Notes what did not go out over a connection, which is lost.
+#[cold]
+fn note_unsent(peer: &Peer, link: &mut ClientLink, failed: &WriteError) {
+    let waiting = link.waiting.take().unwrap_or_default();
+    let lost = call::unsent(peer, link, waiting.octets.len(), failed);
+    let mut start = 0;
+    let unsent = waiting.each.iter().filter_map(|&(mark, end)| {
+        let begins = mem::replace(&mut start, end);
+        let completed = match failed.written {
+            // Like those that an earlier write took: what became of them nobody knows.
+            written if written >= end => return None,
+            written if written > begins => CompletionStatus::Maybe,
+            _ => CompletionStatus::No,
+        };
+        Some(Unsent { mark, exception: SystemException { completed, ..lost.exception } })
+    });
+    let _ = HELD.try_with(|held| held.borrow_mut().unsent.extend(unsent));
+}

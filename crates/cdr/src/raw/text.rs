@@ -64,7 +64,7 @@ pub(crate) fn copied_plain(octets: &[u8], places: &mut [u8]) -> bool {
 }
 
 /// Copies octets to as many places. Whether all are ASCII and none is NUL; if so, each place was written.
-#[inline]
+#[inline(always)]
 fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     match octets.len() {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]

@@ -14,8 +14,9 @@ use super::datagram::Header;
 /// Bounds of a [`Reassembly`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReassemblyLimits {
-    /// Senders that are remembered. Default 64, at some 100 octets each. For one more, the one that was silent for longest
-    /// is forgotten.
+    /// Senders that are remembered. Default 64, at some 100 octets each. For one more, one is forgotten that was silent for
+    /// [`silence`](Self::silence), or else the one of which the fewest datagrams were of use: who forges addresses drives out
+    /// those it forged before, and none that others use.
     pub sources: usize,
     /// Numbers of messages that are remembered of each sender. Default 64. Older ones are duplicates, or too late.
     pub window: u32,
@@ -89,6 +90,8 @@ struct Source {
     /// Entries of the window, by number.
     entries: BTreeMap<u32, Entry>,
     heard: Instant,
+    /// Datagrams that were of use.
+    useful: u64,
 }
 
 #[derive(Debug)]
@@ -155,6 +158,7 @@ impl Reassembly {
             Some(Entry::Complete) => return Err(Dropped::Duplicate),
             Some(Entry::Partial(partial)) => {
                 partial.add(header, octets)?;
+                source.useful += 1;
                 if !partial.is_complete() {
                     return Ok(None);
                 }
@@ -162,6 +166,7 @@ impl Reassembly {
             }
             None if header.count == 1 => {
                 source.entries.insert(header.message, Entry::Complete);
+                source.useful += 1;
                 self.counts.complete += 1;
                 return Ok(Some(Cow::Borrowed(octets)));
             }
@@ -175,6 +180,7 @@ impl Reassembly {
         self.next_age += 1;
         let source = self.sources.get_mut(&from).expect("it was met");
         source.entries.insert(header.message, Entry::Partial(partial));
+        source.useful += 1;
         Ok(None)
     }
 
@@ -203,12 +209,13 @@ impl Reassembly {
         }
         if !self.sources.contains_key(&from) {
             if self.sources.len() >= self.limits.sources {
-                let quietest = self.sources.iter().min_by_key(|(_, source)| source.heard);
-                let quietest = quietest.map(|(from, _)| *from);
-                quietest.into_iter().for_each(|quietest| self.forget(quietest));
+                let worth = |source: &Source| (!stale(source), source.useful, source.heard);
+                let least = self.sources.iter().min_by_key(|(_, source)| worth(source));
+                let least = least.map(|(from, _)| *from);
+                least.into_iter().for_each(|least| self.forget(least));
             }
             let entries = BTreeMap::new();
-            self.sources.insert(from, Source { newest: message, entries, heard: now });
+            self.sources.insert(from, Source { newest: message, entries, heard: now, useful: 0 });
         }
         let window = self.limits.window;
         let source = self.sources.get_mut(&from).expect("it was inserted");

@@ -132,6 +132,32 @@ fn memory_time_and_senders_are_bounded() {
     assert_eq!(take(3, header(0, 8, 0, 0, 1), at(40_002)).0, Ok(Some(8)));
 }
 
+#[test]
+fn forged_senders_do_not_drive_out_one_that_sends() {
+    let mut all = Reassembly::new(ReassemblyLimits { sources: 8, ..ReassemblyLimits::default() });
+    let now = Instant::now();
+    let mut take = |port, header: Header, now| {
+        all.take(from(port), &header, &[7; 8], now).map(|message| message.is_some())
+    };
+    assert_eq!(take(1, header(1, 8, 0, 0, 1), now), Ok(true));
+    assert_eq!(take(1, header(2, 16, 0, 0, 2), now), Ok(false));
+    // As many as there is room for, and more, each with a whole message or a part of one.
+    for port in 100..140 {
+        let count = u32::from(port % 2);
+        let taken = take(port, header(1, 8 + 8 * count, 0, 0, 1 + count), now);
+        assert_eq!(taken, Ok(count == 0), "{port}");
+    }
+    assert_eq!(take(1, header(2, 16, 8, 1, 2), now), Ok(true));
+    // One that has been silent makes room first, whatever it sent before.
+    let later = now + Duration::from_secs(11);
+    for port in 200..208 {
+        assert_eq!(take(port, header(1, 16, 0, 0, 2), later), Ok(false));
+    }
+    for port in 200..208 {
+        assert_eq!(take(port, header(1, 16, 8, 1, 2), later), Ok(true), "{port}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 

@@ -1,5 +1,6 @@
 //! Threads that dispatch outlets.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -13,6 +14,11 @@ use crate::outlet::Shared;
 /// Tokens that an outlet may have in a lane: one for its turn, one more for an event that became
 /// more urgent than the turn.
 pub(crate) const TOKENS: u32 = 2;
+
+thread_local! {
+    /// Whether this thread, which is of one lane for ever, has called what it calls first.
+    static STARTED: Cell<bool> = const { Cell::new(false) };
+}
 
 /// A module of the scheduling service whose requests are turns of outlets.
 pub(crate) struct Lane<E: Clone + Send + 'static> {
@@ -40,7 +46,13 @@ impl<E: Clone + Send + 'static> Lane<E> {
         module.capacity = outlets.saturating_mul(TOKENS as usize);
         let ended = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&ended);
+        let at_start = plan.at_start.clone();
         let module = Module::start(module, move |taken: Taken<Arc<Shared<E>>>| {
+            if let Some(at_start) = &at_start
+                && !STARTED.replace(true)
+            {
+                at_start.call();
+            }
             match taken {
                 Taken::Due(outlet) | Taken::Late(outlet) => outlet.turn_of_token(index),
                 Taken::Dropped(outlet) => outlet.late_token(index),

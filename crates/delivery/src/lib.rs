@@ -80,7 +80,7 @@ pub use oxorb_rt::dispatch::{StartError, Threads};
 pub use oxorb_sched::Dispatching;
 pub use oxorb_sched::queue::Missed;
 pub use oxorb_sys::schedule::{Class, Schedule};
-pub use plan::{ConnectError, DispatcherError, LanePlan, Plan};
+pub use plan::{AtStart, ConnectError, DispatcherError, LanePlan, Plan};
 pub use qos::{Order, Qos, WhenFull};
 pub use rate::{Beyond, Meter, Rate, Verdict};
 pub use sink::{Outcome, Release, Sink};

@@ -71,6 +71,37 @@ pub struct LanePlan {
     pub cpus: Vec<usize>,
     /// List that the threads are in while they run.
     pub listed: Option<Arc<Registry>>,
+    /// Called by each thread before its first delivery. Default: nothing is.
+    pub at_start: Option<AtStart>,
+}
+
+/// Function that each thread of a lane calls once, before its first delivery: to give itself what its deliveries need.
+///
+/// ```
+/// use oxorb_delivery::{AtStart, LanePlan};
+///
+/// let at_start = AtStart::new(|| println!("{:?} delivers", std::thread::current().name()));
+/// let lane = LanePlan { at_start: Some(at_start), ..LanePlan::new("urgent") };
+/// # drop(lane);
+/// ```
+#[derive(Clone)]
+pub struct AtStart(Arc<dyn Fn() + Send + Sync>);
+
+impl AtStart {
+    /// Returns the function for a plan.
+    pub fn new(f: impl Fn() + Send + Sync + 'static) -> AtStart {
+        AtStart(Arc::new(f))
+    }
+
+    pub(crate) fn call(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for AtStart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AtStart")
+    }
 }
 
 impl Plan {
@@ -111,6 +142,7 @@ impl LanePlan {
             missed: Missed::Run,
             cpus: Vec::new(),
             listed: None,
+            at_start: None,
         }
     }
 }

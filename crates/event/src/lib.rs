@@ -29,6 +29,7 @@ mod filter_text;
 pub mod fuzz;
 pub mod gateway;
 mod give_back;
+mod lane;
 mod order;
 #[cfg(feature = "recording")]
 pub mod recording;
@@ -59,6 +60,7 @@ pub use idl::{
     EventPayload, RtecEventData, rtec_base, rtec_event_channel_admin, rtec_event_comm,
     rtec_udp_admin, time_base,
 };
+pub use lane::lane_at;
 pub use order::in_order;
 pub use oxorb_delivery as delivery;
 pub use oxorb_scheduler as scheduler;

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Sender, channel};
 use std::time::Duration;
 
 use oxorb::policy::{CommunicationClass, Qos as Worth, RequestQos, SyncScope};
-use oxorb::{Interface as _, Orb, current_qos};
+use oxorb::{
+    Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy, RtPolicies,
+    current_qos,
+};
 use oxorb_event::delivery::{Order, Plan, Qos, WhenFull};
 use oxorb_event::rtec_event_channel_admin::EventChannelRef;
 use oxorb_event::rtec_event_comm::{Event, PushConsumer, PushConsumerRef};
-use oxorb_event::{ChannelOptions, EventChannel, Filter, in_order};
+use oxorb_event::{ChannelOptions, ConsumerDispatch, EventChannel, Filter, in_order, lane_at};
 
 use crate::channel::{asks, publishes};
 
@@ -139,5 +143,65 @@ fn importance_and_class_order_the_queue_of_a_consumer_and_decide_what_it_drops()
     let came: Vec<u8> = (0..3).map(|_| told.recv_timeout(LONG).unwrap().0).collect();
     assert_eq!(came, [3, 2, 4], "and bulk data that is worth nothing was dropped");
     giving.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+/// Notes the CORBA priority at which events come.
+struct Priorities {
+    orb: Orb,
+    to: Mutex<Sender<Option<Priority>>>,
+}
+
+impl PushConsumer for Priorities {
+    fn push(&self, events: &[Event]) {
+        for _ in events {
+            self.to.lock().unwrap().send(self.orb.thread_priority()).unwrap();
+        }
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+/// The privilege for real-time scheduling is not needed: the priority is carried all the same.
+#[test]
+fn an_event_carries_the_priority_of_its_lane_to_consumers_elsewhere() {
+    let listening = || Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let (server, client) = (listening(), listening());
+    let levels = [100, 20_000].map(|level| Priority::new(level).unwrap());
+    let lanes = levels.map(|level| lane_at(&server, format!("at-{}", level.get()), level).unwrap());
+    let plan = Plan::lanes(lanes);
+    let channel = EventChannel::queued(ChannelOptions::default(), plan, Qos::default()).unwrap();
+    // The first consumer in the lower lane, the second in the higher one.
+    let lane = AtomicUsize::new(0);
+    channel.dispatch_by(move |_, dispatch| {
+        let lane = lane.fetch_add(1, Ordering::Relaxed);
+        ConsumerDispatch { queue: Qos { lane, ..dispatch.queue }, ..dispatch }
+    });
+    let served = channel.clone().serve(&server, "EventService").unwrap();
+    let far: EventChannelRef = client.resolve(&served.reference().to_ior()).unwrap();
+    let admin = far.for_consumers().unwrap().unwrap();
+    let propagated =
+        PriorityModelPolicy { model: PriorityModel::ClientPropagated, server_priority: 0 };
+    let realtime = RtPolicies { priority_model: Some(propagated), ..RtPolicies::default() };
+    let poa = client.root_poa();
+    let poa = poa.create_poa("consumers", Policies { realtime, ..Policies::default() }).unwrap();
+    let heard = levels.map(|_| {
+        let (to, heard) = mpsc::channel();
+        let consumer = Priorities { orb: client.clone(), to: Mutex::new(to) };
+        let object: PushConsumerRef = poa.activate(consumer).unwrap();
+        let proxy = admin.obtain_push_supplier().unwrap().unwrap();
+        proxy.connect_push_consumer(Some(&object), &asks(&Filter::ALL)).unwrap();
+        heard
+    });
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
+    for _ in 0..3 {
+        supplier.push(&[event(1)]).unwrap();
+        for (heard, level) in heard.iter().zip(levels) {
+            assert_eq!(heard.recv_timeout(LONG), Ok(Some(level)));
+        }
+    }
+    client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }

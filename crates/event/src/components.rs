@@ -136,7 +136,7 @@ const NOT_CONNECTED: SystemException =
 fn not_pushed(error: PushError) -> SystemException {
     match error {
         PushError::NotConnected => NOT_CONNECTED,
-        PushError::Events(_) | PushError::Octets(_) | PushError::Rate(_) => {
+        PushError::Events(_) | PushError::Octets(_) | PushError::Rate(_) | PushError::Circle(_) => {
             SystemException::imp_limit(minor::imp_limit::EVENT_PUSH, CompletionStatus::No)
         }
     }

@@ -286,6 +286,7 @@ impl SupplierProxy {
         let options = &self.core.options;
         let routes = self.routes().ok_or(PushError::NotConnected)?;
         self.counts.take(events, options)?;
+        let _within = self.counts.within(events)?;
         if !options.timestamps {
             return self.deliver(events, received, &routes);
         }

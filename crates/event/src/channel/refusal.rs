@@ -58,6 +58,11 @@ pub enum PushError {
         these = if *.0 == 1 { "event is" } else { "events are" }
     )]
     Rate(u64),
+    /// Pushes that this thread is in already, each made by a consumer of the one before: the event goes in a circle.
+    #[error(
+        "the event goes in a circle: {0} pushes of this thread are each made by a consumer of the one before"
+    )]
+    Circle(u32),
 }
 
 impl fmt::Debug for PushError {

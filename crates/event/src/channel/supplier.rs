@@ -1,5 +1,6 @@
 //! Suppliers: publications, and the consumers that they concern.
 
+use std::cell::Cell;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -144,6 +145,39 @@ impl SupplierCounts {
             self.refused.fetch_add(number, Relaxed);
         }
         taken
+    }
+}
+
+/// Most pushes of a thread, each made by a consumer of the one before: chains of channels are shorter, circles have no end.
+const MOST_WITHIN: u32 = 16;
+
+thread_local! {
+    /// Pushes that this thread is in.
+    static WITHIN: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A push, until it ends.
+pub(super) struct Within(());
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        let _ = WITHIN.try_with(|within| within.set(within.get() - 1));
+    }
+}
+
+impl SupplierCounts {
+    /// Begins a push within those that this thread is in.
+    ///
+    /// # Errors
+    /// They are too many.
+    pub(super) fn within(&self, events: &[Event]) -> Result<Within, PushError> {
+        let before = WITHIN.with(Cell::get);
+        if before >= MOST_WITHIN {
+            self.refused.fetch_add(events.len() as u64, Relaxed);
+            return Err(PushError::Circle(before));
+        }
+        WITHIN.with(|within| within.set(before + 1));
+        Ok(Within(()))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Channels within a process.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use oxorb_event::delivery::{Plan, Qos};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{
     ChannelOptions, ConnectError, EventChannel, Filter, Limits, Notice, PushError, Released,
-    event_type,
+    SupplierConnection, event_type,
 };
 
 use crate::channel::{Record, asks, event, publishes};
@@ -299,4 +299,39 @@ fn a_gateway_does_not_get_back_what_it_brought() {
     own.push(&[event(17, 1, 3)]).unwrap();
     assert_eq!(gateway.events(), [(17, 1, 1), (17, 1, 3)]);
     assert_eq!(other.events().len(), 3);
+}
+
+/// Pushes what it gets into the channel that it gets it from.
+#[derive(Default)]
+struct Echo {
+    supplier: OnceLock<SupplierConnection>,
+    refused: Mutex<Vec<PushError>>,
+}
+
+impl PushConsumer for Echo {
+    fn push(&self, events: &[Event]) {
+        let again = self.supplier.get().expect("connected").push(events);
+        self.refused.lock().unwrap().extend(again.err());
+    }
+
+    fn disconnect_push_consumer(&self) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn an_event_that_goes_in_a_circle_comes_to_an_end() {
+    let channel = EventChannel::new(ChannelOptions::default());
+    let (echo, record) = (Arc::<Echo>::default(), Record::new());
+    let _echo = channel.connect_consumer(echo.clone(), &asks(&Filter::ALL)).unwrap();
+    let _record = channel.connect_consumer(record.clone(), &asks(&Filter::ALL)).unwrap();
+    let again = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
+    assert!(echo.supplier.set(again).is_ok());
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)])).unwrap();
+    supplier.push(&[event(17, 1, 1)]).unwrap();
+    assert_eq!(*echo.refused.lock().unwrap(), [PushError::Circle(16)]);
+    assert_eq!(record.events().len(), 16);
+    // Nothing of it is left.
+    supplier.push(&[event(17, 1, 2)]).unwrap();
+    assert_eq!(record.events().len(), 32);
 }

@@ -19,15 +19,37 @@ pub(crate) fn stdin(what: &str) -> Result<String, String> {
     read(io::stdin(), what).map_err(|error| format!("standard input: {error}"))
 }
 
+/// Reads a file, or standard input where its name is `-`, as it is.
+pub(crate) fn octets(path: &Path, what: &str) -> Result<Vec<u8>, String> {
+    let mut octets = Vec::new();
+    let mut read = |from: &mut dyn Read| {
+        let many = from.take(MOST_OCTETS + 1).read_to_end(&mut octets)?;
+        admit(many, what)
+    };
+    match path.as_os_str() == "-" {
+        true => read(&mut io::stdin()).map_err(|error| format!("standard input: {error}"))?,
+        false => {
+            let opened = File::open(path).and_then(|mut file| read(&mut file));
+            opened.map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+    }
+    Ok(octets)
+}
+
 fn read(from: impl Read, what: &str) -> io::Result<String> {
     let mut text = String::new();
     let octets = from.take(MOST_OCTETS + 1).read_to_string(&mut text)?;
+    admit(octets, what)?;
+    Ok(without_mark(text))
+}
+
+fn admit(octets: usize, what: &str) -> io::Result<()> {
     if octets as u64 > MOST_OCTETS {
         return Err(io::Error::other(format!(
             "{what} has {MOST_OCTETS} octets at most, and this is longer: divide it"
         )));
     }
-    Ok(without_mark(text))
+    Ok(())
 }
 
 /// Takes the byte order mark away that editors may put before UTF-8.

@@ -117,9 +117,7 @@ impl Archive {
                     })
                     .collect(),
             };
-            let text = std::str::from_utf8(content);
-            let text = text.map_err(|error| Error::plain(format!("{name}: no UTF-8: {error}")))?;
-            let document = Document::read(text, format, limits).map_err(located)?;
+            let document = Document::read_octets(content, format, limits).map_err(located)?;
             for (href, place) in document.links() {
                 if self.resolve(name, &href).is_none() {
                     let what = format!("{name}: {href:?} is not in the archive");

@@ -156,6 +156,17 @@ impl Document {
         Ok(document)
     }
 
+    /// Reads a document from the octets of its file: UTF-8, UTF-16 of either order with a byte order mark or an XML
+    /// declaration, or what an XML declaration says.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read); octets that are no text, and encodings that are not known.
+    pub fn read_octets(octets: &[u8], format: Format, limits: &Limits) -> Result<Document, Error> {
+        // The text is no shorter than half of the octets.
+        limits.admit_octets(octets.len() / 2)?;
+        Document::read(&crate::encoding::text(octets)?, format, limits)
+    }
+
     /// Writes a document, which [`read`](Self::read) reads as an equal one.
     ///
     /// # Errors

@@ -23,12 +23,16 @@ impl Default for Limits {
 impl Limits {
     /// Refuses a text that is too long.
     pub(crate) fn admit(&self, text: &str) -> Result<(), Error> {
-        if text.len() <= self.octets {
+        self.admit_octets(text.len())
+    }
+
+    /// Refuses a number of octets that is too large.
+    pub(crate) fn admit_octets(&self, octets: usize) -> Result<(), Error> {
+        if octets <= self.octets {
             return Ok(());
         }
         Err(Error::plain(format!(
-            "the document has {} octets, and {} is the limit: divide it, or raise Limits::octets",
-            text.len(),
+            "the document has {octets} octets, and {} is the limit: divide it, or raise Limits::octets",
             self.octets
         )))
     }

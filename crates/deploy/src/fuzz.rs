@@ -13,14 +13,11 @@ pub fn document(data: &[u8]) {
         }
         return;
     }
-    let Some((first, text)) = data.split_first() else {
-        return;
-    };
-    let Ok(text) = std::str::from_utf8(text) else {
+    let Some((first, octets)) = data.split_first() else {
         return;
     };
     let format = if first % 2 == 0 { Format::Toml } else { Format::Xml };
-    let Ok(document) = Document::read(text, format, &limits) else {
+    let Ok(document) = Document::read_octets(octets, format, &limits) else {
         return;
     };
     // XML and heads of tables may nest deeper than inline tables.

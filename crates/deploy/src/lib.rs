@@ -13,6 +13,7 @@ mod described;
 mod document;
 mod element;
 mod finding;
+mod encoding;
 #[doc(hidden)]
 pub mod fuzz;
 mod model;

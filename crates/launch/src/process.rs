@@ -498,11 +498,12 @@ fn read(file: &Path) -> Result<Document, Problem> {
     if size > MOST_OCTETS {
         return Err(failed(format!("it has more than {MOST_OCTETS} octets, the limit")));
     }
-    let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+    let octets = std::fs::read(file).map_err(|error| failed(error.to_string()))?;
     let format = Format::of_file(&file.to_string_lossy()).ok_or_else(|| {
         failed("its ending says neither TOML (.toml) nor XML (.cdp, .csr, .xml)".to_owned())
     })?;
-    Document::read(&text, format, &Limits::default()).map_err(|error| in_file(file, &error))
+    let read = Document::read_octets(&octets, format, &Limits::default());
+    read.map_err(|error| in_file(file, &error))
 }
 
 /// Puts the name of the file before each line of what is wrong in it.

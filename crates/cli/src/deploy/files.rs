@@ -49,12 +49,9 @@ pub(super) fn format(
 pub(super) fn read(file: &Path, said: Option<Form>) -> Result<Document, Failed> {
     let format = format(file, said, Some("--from"))?;
     let what = "a document of deployment";
-    let text = match file.as_os_str() == "-" {
-        true => crate::input::stdin(what),
-        false => crate::input::file(file, what),
-    };
-    let text = text.map_err(because)?;
-    Document::read(&text, format, &Limits::default()).map_err(|error| located(file, &error))
+    let octets = crate::input::octets(file, what).map_err(because)?;
+    Document::read_octets(&octets, format, &Limits::default())
+        .map_err(|error| located(file, &error))
 }
 
 /// Takes the real-time resources that a plan names itself, in a file beside it, unless an option says which. A plan that

@@ -239,6 +239,24 @@ fn documents_are_converted_either_way() {
 
 #[test]
 fn priorities_are_chosen_and_written() {
+#[test]
+fn plans_in_utf16_are_read() {
+    let folder = Folder::new("deploy-utf16");
+    let xml = good(&["convert", "collision.toml", "-", "--to", "xml"]);
+    let xml = xml.replace("UTF-8", "UTF-16");
+    let octets: Vec<u8> =
+        format!("\u{feff}{xml}").encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let file = folder.path("plan.cdp");
+    std::fs::write(&file, &octets).unwrap();
+    assert_eq!(
+        good(&["convert", &file, "-", "--to", "toml"]),
+        good(&["convert", "collision.toml", "-", "--to", "toml"])
+    );
+    std::fs::write(&file, &octets[..octets.len() - 1]).unwrap();
+    let told = refused(&["check", &file]);
+    assert!(told.contains("plan.cdp:") && told.contains("ends within a character"), "{told}");
+}
+
     let folder = Folder::new("deploy-assign");
     let flat = std::fs::read_to_string(format!("{PLANS}/collision-rt.toml")).unwrap();
     let flat = folder.file(

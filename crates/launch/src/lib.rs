@@ -41,8 +41,9 @@ pub use error::LaunchError;
 pub use implementations::Implementations;
 pub use locality::{Locality, Provided, References};
 pub use manager::{
-    Artifacts, Difference, EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings, Launched,
-    NODE_MANAGER, NodeManager, NodeSettings, Plans, RestartPolicy, Trouble,
+    Artifacts, Changes, Difference, EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings,
+    Launched, NODE_MANAGER, NodeManager, NodeSettings, Plans, PropertyChange, RestartPolicy,
+    Trouble,
 };
 pub use part::part;
 pub use process::{Started, run};

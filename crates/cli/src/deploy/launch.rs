@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use oxorb::deployment::idl::deployment::NodeManagerRef;
 use oxorb::deployment::{
-    Artifacts, EXECUTION_MANAGER, Launched, NodeManager, Plans, RestartPolicy, StartedBy, Trouble,
-    attach_resources,
+    Artifacts, Changes, EXECUTION_MANAGER, Launched, NodeManager, Plans, RestartPolicy, StartedBy,
+    Trouble, attach_resources,
 };
 use oxorb::{Interface as _, Orb, Printable};
 use oxorb_deploy::Severity;
@@ -17,6 +17,7 @@ use oxorb_deploy::plan::Plan;
 use oxorb_deploy::value::Any;
 use serde_json::json;
 
+use super::changes;
 use super::execution::{At, Nodes, Serving, warn};
 use super::files;
 use crate::listening::{Callers, urls};
@@ -72,6 +73,9 @@ pub(crate) struct RedeployArgs {
     /// Processes that end unasked: never, or on-failure[:LIMIT[:MILLISECONDS]]
     #[arg(long, value_name = "POLICY")]
     restart: Option<RestartPolicy>,
+    /// Tell what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 impl What {
@@ -147,7 +151,7 @@ pub(super) fn launch(mut args: LaunchArgs) -> Done {
     if !is_own {
         let (orb, plans) = args.at.plans()?;
         let launched = plans.launch(&plan).map_err(failed)?;
-        told(&args.what, &plan, &launched, &[])?;
+        told(&args.what, &plan, &launched, &[], None)?;
         orb.shutdown(true)?;
         return Ok(());
     }
@@ -194,7 +198,7 @@ fn run(args: &LaunchArgs, plan: &Plan, orb: &Orb, artifacts: Option<Artifacts>) 
     let plans = Plans::of(manager.reference().clone());
     let launched = plans.launch(plan).map_err(failed)?;
     let urls = urls(manager.reference().reference(), EXECUTION_MANAGER);
-    told(&args.what, plan, &launched, &urls)?;
+    told(&args.what, plan, &launched, &urls, None)?;
     warn(orb, &may);
     orb.run();
     drop(managers);
@@ -209,8 +213,23 @@ pub(super) fn redeploy(mut args: RedeployArgs) -> Done {
         restart(&mut plan, policy);
     }
     let (orb, plans) = args.at.plans()?;
-    let launched = plans.redeploy(&plan).map_err(failed)?;
-    told(&args.what, &plan, &launched, &[])?;
+    let (running, changes) = plans.compare(&plan).map_err(failed)?;
+    if args.dry_run {
+        match args.what.format {
+            Format::Text => print(changes::text(&running.name, &changes, "would change"))?,
+            Format::Json => print_json(&json!({
+                "event": "would-change",
+                "plan": running.name,
+                "changes": changes::json(&changes),
+            }))?,
+        }
+    } else {
+        let launched = plans.redeploy(&plan).map_err(failed)?;
+        if args.what.format == Format::Text {
+            print(changes::text(&launched.name, &changes, "changed"))?;
+        }
+        told(&args.what, &plan, &launched, &[], Some(&changes))?;
+    }
     orb.shutdown(true)?;
     Ok(())
 }
@@ -220,7 +239,13 @@ pub(super) fn failed(trouble: Trouble) -> Failed {
 }
 
 /// Prints what runs now.
-fn told(what: &What, plan: &Plan, launched: &Launched, urls: &[String]) -> Done {
+fn told(
+    what: &What,
+    plan: &Plan,
+    launched: &Launched,
+    urls: &[String],
+    changes: Option<&Changes>,
+) -> Done {
     let status = launched.manager.status()?;
     let many = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
@@ -244,7 +269,7 @@ fn told(what: &What, plan: &Plan, launched: &Launched, urls: &[String]) -> Done 
             ))
         }
         Format::Json => {
-            let line = json!({
+            let mut line = json!({
                 "event": "running",
                 "plan": launched.name,
                 "instances": plan.instance.len(),
@@ -252,6 +277,9 @@ fn told(what: &What, plan: &Plan, launched: &Launched, urls: &[String]) -> Done 
                 "corbaloc": urls,
                 "processes": status.iter().map(super::status::process_json).collect::<Vec<_>>(),
             });
+            if let Some(changes) = changes {
+                line["changes"] = changes::json(changes);
+            }
             match urls {
                 [] => print_json(&line),
                 // Incidents follow, a line each.

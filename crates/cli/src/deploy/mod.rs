@@ -1,6 +1,7 @@
 //! `oxorb deploy`: plans of components, known to be right before anything runs, and then launched.
 
 mod assembly;
+mod changes;
 mod check;
 mod components;
 mod convert;
@@ -94,8 +95,10 @@ pub(crate) enum Command {
     /// Put another plan in place of the running one of its name, and leave alone what is in both
     #[command(
         after_help = "Instances that are new are installed, those that are gone or differ are removed; others go on running, and\n\
-        their connections are made anew where that is needed. If that fails, the plan as it was is put back.\n\nExample:\n  \
-        oxorb deploy redeploy plan.toml --rt rt.toml"
+        their connections are made anew where that is needed. What changes is told: + is new, - is gone, ~ is made anew, which\n\
+        loses its state. If a step fails, the plan as it was is put back. --dry-run tells what would change.\n\nExamples:\n  \
+        oxorb deploy redeploy plan.toml --rt rt.toml --dry-run\n  \
+        oxorb deploy redeploy plan.toml --rt rt.toml --format json"
     )]
     Redeploy(launch::RedeployArgs),
     /// Stop a plan on all its nodes

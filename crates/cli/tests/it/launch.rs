@@ -467,8 +467,19 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     assert_eq!(instances(&first, "active"), ["rate", "gps", "navigation"]);
     node.wait_for_line("navigation: tick=", LONG);
 
+    // A dry run tells what would change, and changes nothing.
+    let dry = [&at_manager[..], &["--dry-run", "--format", "json"]].concat();
+    let told: Value = serde_json::from_str(&cockpit.put("redeploy", "with-warning", &dry)).unwrap();
+    assert_eq!(told["event"], "would-change");
+    let changes = &told["changes"];
+    assert_eq!(changes["added"], serde_json::json!(["radar", "slow rate", "warning"]), "{told:#}");
+    assert_eq!(process(&at)["pid"], first["pid"]);
+    assert_eq!(instances(&process(&at), "active").len(), 3);
+
     // The second subsystem joins, and nothing of the first is started anew.
     let told = cockpit.put("redeploy", "with-warning", &at_manager);
+    assert!(told.contains("  + instance radar\n") && told.contains("  + connection "), "{told}");
+    assert!(!told.contains("  ~ ") && !told.contains("  - "), "{told}");
     assert!(told.ends_with(": 6 instances in 1 process on 1 node\n"), "{told}");
     let second = process(&at);
     assert_eq!(second["pid"], first["pid"]);
@@ -479,6 +490,18 @@ fn a_plan_is_launched_watched_changed_and_stopped() {
     };
     assert!(!open(&second), "{second:#}");
     node.wait_for_line("warning: tick=", LONG);
+    let told = cockpit.put("redeploy", "with-warning", &at_manager);
+    assert!(told.starts_with("changed ") && told.contains(": nothing\n"), "{told}");
+    // A value that differs is told, with the instance that it starts anew and its connections.
+    let file = cockpit.folder.path("with-warning.toml");
+    let plan = fs::read_to_string(&file).unwrap();
+    fs::write(&file, plan.replace("hertz = { ulong = 20 }", "hertz = { ulong = 10 }")).unwrap();
+    let told = cockpit.put("redeploy", "with-warning", &[&at_manager[..], &["--dry-run"]].concat());
+    assert!(told.starts_with("would change "), "{told}");
+    let wanted =
+        "  ~ instance rate: its properties differ\n    property rate.hertz: 20 becomes 10\n";
+    assert!(told.contains(wanted) && told.contains("  ~ connection pulse\n"), "{told}");
+    fs::write(&file, plan).unwrap();
 
     // Killed, it runs again by the policy of the command.
     kill(&second["pid"]);

@@ -165,6 +165,24 @@ pub(crate) fn policies(
     }
 }
 
+/// Reports whether the real-time resources of two plans make the same of an instance: container and carrier of
+/// its events. What cannot be used is like nothing.
+pub(crate) fn same_quality(
+    one: &Instance,
+    old: Option<&ServerResources>,
+    other: &Instance,
+    new: Option<&ServerResources>,
+) -> bool {
+    let all = |instance: &Instance, resources: Option<&ServerResources>| {
+        let named = policy_set(instance, resources);
+        let quality = named.and_then(|named| Quality::of_set(instance, named, resources).ok());
+        let attachment = resources.and_then(|resources| resources.attachment(&instance.name));
+        let is_carried = attachment.is_some_and(|it| it.events == Some(Events::Channel));
+        (quality, is_carried)
+    };
+    all(one, old) == all(other, new)
+}
+
 /// Returns the policy set of an instance: that of its attachment, else that of the plan.
 fn policy_set<'i>(
     instance: &'i Instance,

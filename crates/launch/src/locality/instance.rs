@@ -171,6 +171,11 @@ pub(crate) fn unsupported(instance: &Instance) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// Returns the home that makes an instance, if a home does.
+pub(crate) fn explicit_home(instance: &Instance) -> Option<&str> {
+    instance.property(EXPLICIT_HOME)?.value.as_text()
+}
+
 /// Checks that an instance names its home, or its implementation the entry point.
 pub(crate) fn has_entry(
     implementation: Option<&Implementation>,

@@ -29,8 +29,8 @@ pub use connections::References;
 pub use provided::Provided;
 
 pub(crate) use connections::unconnectable;
-pub(crate) use containers::policies;
-pub(crate) use instance::{has_entry, reference_files, unsupported};
+pub(crate) use containers::{policies, same_quality};
+pub(crate) use instance::{explicit_home, has_entry, reference_files, unsupported};
 pub(crate) use servant::file_references;
 
 use connections::{Made, User};

@@ -4,9 +4,10 @@ use oxorb_core::Interface as _;
 use oxorb_deploy::plan::Plan;
 
 use super::application::label;
+use super::changes::Changes;
 use super::trouble::Trouble;
 use crate::idl::deployment::{DomainApplicationManagerRef, ExecutionManagerRef};
-use crate::idl::ox_deployment as ox;
+use crate::idl::ox_deployment::{self as ox, ProcessState};
 use crate::wire;
 
 /// The plans of an execution manager, for its clients.
@@ -91,6 +92,22 @@ impl Plans {
             };
             Trouble::new(name, format!("no such plan; {known}"))
         })
+    }
+
+    /// Returns the running plan of a plan's name, and the changes that [`redeploy`](Self::redeploy) would make to it.
+    /// Nothing is changed.
+    ///
+    /// # Errors
+    /// No plan of this name runs; a manager does not answer.
+    pub fn compare(&self, plan: &Plan) -> Result<(Launched, Changes), Trouble> {
+        let launched = self.named(&label(plan))?;
+        let running = wire::from_wire(&launched.manager.get_plan()?)?;
+        let mut changes = Changes::between(&running, plan)?;
+        let status = launched.manager.status()?;
+        let ended = status.into_iter().filter(|process| process.state != ProcessState::Running);
+        let ended = ended.map(|process| (process.node, process.process)).collect();
+        changes.restart(plan, &ended);
+        Ok((launched, changes))
     }
 
     /// Puts a plan in place of the one of its name. Instances that are the same in both go on.

@@ -7,6 +7,7 @@
 
 mod application;
 mod arrivals;
+mod changes;
 mod client;
 mod domain;
 mod event;
@@ -25,6 +26,7 @@ mod together;
 mod trouble;
 mod trusted;
 
+pub use changes::{Changes, PropertyChange};
 pub use client::{Launched, Plans};
 pub use event::Event;
 pub use execution::{EXECUTION_MANAGER, ExecutionManager};

@@ -76,13 +76,22 @@ impl Difference {
     }
 }
 
-fn named(plan: &Plan) -> BTreeMap<&str, &Instance> {
+pub(super) fn named(plan: &Plan) -> BTreeMap<&str, &Instance> {
     let instances = plan.instance.iter();
     instances.map(|one| (one.name.as_str(), one)).collect()
 }
 
 /// Reports whether an instance is the same in two plans, with all that it is made of.
 fn same(old: &Plan, one: &Instance, new: &Plan, other: &Instance) -> bool {
+    one.node == other.node
+        && one.config_property == other.config_property
+        && one.deployed_resource == other.deployed_resource
+        && one.deployed_shared_resource == other.deployed_shared_resource
+        && same_making(old, one, new, other)
+}
+
+/// Reports whether an instance has equal implementations and artifacts in two plans.
+pub(super) fn same_making(old: &Plan, one: &Instance, new: &Plan, other: &Instance) -> bool {
     let made_of = |plan: &Plan, instance: &Instance| {
         let at = plan.implementation_at(&instance.implementation)?;
         let implementation = plan.implementation.get(at)?.clone();
@@ -93,15 +102,11 @@ fn same(old: &Plan, one: &Instance, new: &Plan, other: &Instance) -> bool {
             .collect();
         Some((implementation, artifacts))
     };
-    one.node == other.node
-        && one.config_property == other.config_property
-        && one.deployed_resource == other.deployed_resource
-        && one.deployed_shared_resource == other.deployed_shared_resource
-        && made_of(old, one) == made_of(new, other)
+    made_of(old, one) == made_of(new, other)
 }
 
 /// Ends of a connection, in an order of their own.
-fn ends(plan: &Plan, connection: &Connection) -> BTreeSet<String> {
+pub(super) fn ends(plan: &Plan, connection: &Connection) -> BTreeSet<String> {
     let inner = connection.internal_endpoint.iter().map(|end| {
         let at = plan.instance_at(&end.instance);
         let instance = at.map_or("", |at| plan.instance[at].name.as_str());

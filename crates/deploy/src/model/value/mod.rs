@@ -5,6 +5,7 @@ use crate::element::Element;
 use crate::finding::{Error, Place};
 
 mod read;
+mod show;
 mod write;
 
 use read::read_data;

@@ -25,7 +25,16 @@ fn another_instance_leaves_the_others_alone() {
         &[counter("a", "north"), counter("b", "south"), reader("r", "north"), reader("t", "south")],
         &[("r", "b"), ("t", "a")],
     );
+    // Comparing tells what is to come, and changes nothing.
+    let (_, changes) = scene.plans.compare(&second).unwrap();
+    let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+    assert_eq!((changes.added, changes.removed), (names(&["t"]), names(&["s"])));
+    assert_eq!(changes.connected, names(&["r-b", "t-a"]));
+    assert_eq!(changes.disconnected, names(&["r-a", "s-b"]));
+    assert!(changes.restarted.is_empty() && changes.properties.is_empty());
+    assert_eq!(pids(&launched.manager.status().unwrap()), pids(&before));
     scene.plans.redeploy(&second).unwrap();
+    assert!(scene.plans.compare(&second).unwrap().1.is_empty());
     let after = launched.manager.status().unwrap();
     assert_eq!(after.len(), 4, "{after:#?}");
     assert!(all_run(&after), "{after:#?}");
@@ -49,6 +58,11 @@ fn an_instance_with_other_values_is_replaced_and_connected_again() {
     let mut second = first();
     let changed = second.instance.iter_mut().find(|one| one.name == "a").unwrap();
     changed.config_property[0].value = oxorb_deploy::value::Any::string("never:springs");
+    let (_, changes) = scene.plans.compare(&second).unwrap();
+    assert_eq!(changes.restarted.keys().collect::<Vec<_>>(), ["a"]);
+    let [property] = changes.properties.as_slice() else { panic!("{changes:?}") };
+    assert_eq!((&*property.instance, &*property.property), ("a", "trap"));
+    assert_eq!(property.after.as_deref(), Some("\"never:springs\""));
     scene.plans.redeploy(&second).unwrap();
     let after = launched.manager.status().unwrap();
     assert!(all_run(&after), "{after:#?}");

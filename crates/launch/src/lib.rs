@@ -47,5 +47,5 @@ pub use manager::{
 };
 pub use part::part;
 pub use process::{Started, run};
-pub use refusals::{StartedBy, refusals};
+pub use refusals::{StartedBy, missing_artifacts, refusals};
 pub use resources::attach_resources;

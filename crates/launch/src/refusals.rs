@@ -13,7 +13,7 @@ use crate::locality::{
 };
 use crate::manager::{Locations, managed_arguments, property_text};
 use crate::part::stands_for_process;
-use crate::{LaunchError, RestartPolicy, check_arguments, wire};
+use crate::{Artifacts, LaunchError, RestartPolicy, check_arguments, wire};
 
 /// Way in which the processes of a plan are started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,6 +87,19 @@ pub fn refusals(
         found.extend(managed(plan));
     }
     found
+}
+
+/// Returns the artifacts of a plan that a node manager with these executables on this machine would not find, or not start.
+/// The references of the plan have to be sound ([`Plan::check_references`]). Takes time linear in the plan.
+pub fn missing_artifacts(plan: &Plan, artifacts: &Artifacts) -> Vec<LaunchError> {
+    let missing =
+        Locations::of(plan).used(plan).into_iter().filter_map(|(artifact, instance, location)| {
+            let why = artifacts.find(location).err()?;
+            let what = format!("artifact {:?} cannot be run: {why}", artifact.name);
+            let error = LaunchError::new(&instance.name, artifact.place, what);
+            Some(error.cure("put the file there, or say another location or folder"))
+        });
+    missing.collect()
 }
 
 /// Returns the refusal of TAO's service configurator.

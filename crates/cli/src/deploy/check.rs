@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use oxorb::deployment::{StartedBy, refusals};
+use oxorb::deployment::{Artifacts, StartedBy, missing_artifacts, refusals};
 use oxorb_deploy::check::{Chain, Components, Input, Report, Timing};
 use oxorb_deploy::domain::Domain;
 use oxorb_deploy::plan::Plan;
@@ -40,6 +40,9 @@ pub(crate) struct Args {
     /// needed, and references may be written to files
     #[arg(long)]
     without_managers: bool,
+    /// Look for the artifacts of the plan below DIR on this machine, as a node manager with this option would
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath, conflicts_with = "without_managers")]
+    artifacts: Option<PathBuf>,
     /// Choose the priorities, and write the real-time resources with them to FILE, which may be that of --rt; comments are lost
     #[arg(long, value_name = "FILE", requires = "rt", value_hint = clap::ValueHint::FilePath)]
     assign: Option<PathBuf>,
@@ -69,7 +72,7 @@ pub(super) fn run(mut args: Args) -> Done {
         true => StartedBy::Others,
         false => StartedBy::Managers,
     };
-    let report = all(
+    let mut report = all(
         &Input {
             plan: &loaded.plan,
             resources: loaded.resources.as_ref(),
@@ -78,6 +81,15 @@ pub(super) fn run(mut args: Args) -> Done {
         },
         by,
     );
+    if let Some(folder) = &args.artifacts {
+        let artifacts = Artifacts::Below(folder.clone());
+        artifacts.check().map_err(because)?;
+        // With references that lead nowhere, what is run from where is not known.
+        if loaded.plan.check_references().is_ok() {
+            let missing = missing_artifacts(&loaded.plan, &artifacts);
+            extend(&mut report, missing.into_iter().map(|error| error.finding));
+        }
+    }
     let told = Told { args, loaded: &loaded, report: &report, order: order.as_deref() };
     match args.format {
         Format::Json => print_json(&told.json())?,
@@ -93,25 +105,28 @@ pub(super) fn all(input: &Input<'_>, by: StartedBy) -> Report {
     if input.plan.check_references().is_err() {
         return report;
     }
-    let known: HashSet<(Source, u32, u32)> = report
-        .findings
-        .iter()
-        .filter(|finding| finding.severity == Severity::Error && finding.place.line > 0)
+    let refused = refusals(input.plan, input.resources, by).into_iter().map(|error| error.finding);
+    extend(&mut report, refused);
+    report
+}
+
+/// Adds errors to a report; what is wrong at one place is said once.
+fn extend(report: &mut Report, more: impl Iterator<Item = Finding>) {
+    let errors = report.findings.iter().filter(|finding| finding.severity == Severity::Error);
+    let known: HashSet<(Source, u32, u32)> = errors
+        .clone()
+        .filter(|finding| finding.place.line > 0)
         .map(|finding| (finding.source, finding.place.line, finding.place.column))
         .collect();
-    let refused = refusals(input.plan, input.resources, by).into_iter().map(|error| error.finding);
-    // What is wrong at one place is said once.
+    let errors = errors.count();
     let is_new = |finding: &Finding| {
         !known.contains(&(finding.source, finding.place.line, finding.place.column))
     };
-    let errors = report.findings.iter();
-    let errors = errors.filter(|finding| finding.severity == Severity::Error).count();
-    let mut new: Vec<Finding> = refused.filter(is_new).collect();
+    let mut new: Vec<Finding> = more.filter(is_new).collect();
     let beyond = new.split_off(new.len().min(oxorb_deploy::Error::MOST.saturating_sub(errors)));
     report.findings.extend(new);
     report.more_errors += beyond.len();
     report.findings.sort_by_key(|finding| finding.severity);
-    report
 }
 
 fn load(args: &Args) -> Result<Loaded, Failed> {

@@ -24,6 +24,7 @@ pub(crate) enum Command {
         references lead somewhere: all that `oxorb deploy launch` would refuse, as far as the documents tell.\n\
         With --idl: ports and attributes exist, types of both ends agree.\n\
         With --domain: nodes exist.\n\
+        With --artifacts: the files that the plan names are there, and a node manager would start them.\n\
         With --rt: policies go together, ports are called at the rates that they demand, and every critical deadline is met.\n\
         Fails if there is an error; warnings do not fail the check. docs/deployment.md describes the files.\n\nExamples:\n  \
         oxorb deploy check plan.toml --idl avionics.idl\n  \

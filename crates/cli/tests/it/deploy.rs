@@ -171,12 +171,14 @@ fn a_check_finds_what_launching_refuses() {
     // Processes that somebody else starts need none.
     let (is_good, told) = checked(&cycle(entry), &["--without-managers"]);
     assert!(is_good, "{told}");
-    // The cycle itself is no mistake: all connections are made before anything is activated.
+    // The cycle itself is no mistake, and a warning: all connections are made before anything is activated.
     let artifact = "artifact = \"x\"\n";
     let located = "[[artifact]]\nname = \"x\"\nlocation = \"bin/x\"\n";
     let whole = cycle(&format!("{artifact}{entry}{located}"));
     let (is_good, told) = checked(&whole, &[]);
     assert!(is_good, "{told}");
+    let wanted = "warning: components call each other's facets in a ring: a.r -> b.f, b.r -> a.f; ";
+    assert!(told.contains(wanted), "{told}");
 
     for (wrong, wanted) in [
         (whole.replace("bin/x", "http://host/x"), "a node runs files of its own"),
@@ -238,7 +240,24 @@ fn documents_are_converted_either_way() {
 }
 
 #[test]
-fn priorities_are_chosen_and_written() {
+fn a_check_finds_artifacts_that_are_not_there() {
+    let folder = Folder::new("deploy-artifacts");
+    let parts = "artifact = \"x\"\n[implementation.execParameter]\n\"component factory\" = \"create\"\n\
+         [[artifact]]\nname = \"x\"\nlocation = \"bin/x\"\n";
+    let file = folder.file("plan.toml", &cycle(parts));
+    let below = folder.path("");
+    // Where the files are is not this machine's to say, unless asked.
+    good(&["check", &file]);
+    let told = refused(&["check", &file, "--artifacts", &below]);
+    assert!(told.contains("plan.toml:7:1: error: artifact \"x\" cannot be run: "), "{told}");
+    assert!(told.contains("put the file there") && told.ends_with("; 1 error\n"), "{told}");
+    std::fs::create_dir(folder.path("bin")).unwrap();
+    folder.file("bin/x", "");
+    good(&["check", &file, "--artifacts", &below]);
+    let told = refused(&["check", &file, "--artifacts", &folder.path("none")]);
+    assert!(told.contains("the folder of executables"), "{told}");
+}
+
 #[test]
 fn plans_in_utf16_are_read() {
     let folder = Folder::new("deploy-utf16");
@@ -257,6 +276,8 @@ fn plans_in_utf16_are_read() {
     assert!(told.contains("plan.cdp:") && told.contains("ends within a character"), "{told}");
 }
 
+#[test]
+fn priorities_are_chosen_and_written() {
     let folder = Folder::new("deploy-assign");
     let flat = std::fs::read_to_string(format!("{PLANS}/collision-rt.toml")).unwrap();
     let flat = folder.file(

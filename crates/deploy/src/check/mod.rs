@@ -6,6 +6,7 @@ mod lookup;
 mod pairs;
 mod policies;
 mod ports;
+mod rings;
 mod structure;
 mod timing;
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::Input;
 use super::pairs::{MOST_PAIRS, too_many_pairs};
+use super::{Input, rings};
 use crate::finding::{Finding, Findings, listed};
 use crate::model::basic::PortKind;
 use crate::model::plan::{Connection, Endpoint, Instance, LocalityKind, Plan};
@@ -16,6 +16,7 @@ pub(super) fn check(input: &Input<'_>) -> Findings {
     placed(input, &mut findings);
     artifacts(input.plan, &mut findings);
     connections(input.plan, &mut findings);
+    rings::check(input.plan, &mut findings);
     localities(input.plan, &mut findings);
     findings
 }

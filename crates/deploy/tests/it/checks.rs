@@ -715,3 +715,44 @@ fn of_many_errors_the_first_are_kept_and_the_others_counted() {
     assert_eq!(error.findings.len(), 101);
     assert!(error.to_string().ends_with("error: and 50 more errors"), "{error}");
 }
+
+/// Warnings about rings in a plan of instances that are connected by facets: `a-b` says that `a` calls `b`.
+fn rings(calls: &[&str]) -> Vec<String> {
+    let mut text = "[[implementation]]\nname = \"I\"\n".to_owned();
+    let names: std::collections::BTreeSet<&str> =
+        calls.iter().flat_map(|call| call.split('-')).collect();
+    for name in names {
+        text += &format!("[[instance]]\nname = {name:?}\nnode = \"n\"\nimplementation = \"I\"\n");
+    }
+    for call in calls {
+        let (from, to) = call.split_once('-').unwrap();
+        text += &format!(
+            "[[connection]]\nname = {call:?}\nSimplexReceptacle = \"{from}.to_{to}\"\nFacet = \"{to}.f\"\n"
+        );
+    }
+    let report =
+        check(&Input { plan: &plan(&text), resources: None, domain: None, components: None });
+    assert!(report.is_good(), "{:?}", report.findings);
+    report.findings.into_iter().map(|finding| finding.what).collect()
+}
+
+#[test]
+fn rings_of_facets_are_written_out() {
+    assert_eq!(rings(&["a-b", "b-c", "a-c"]), [""; 0]);
+    let told = rings(&["x-a", "a-b", "b-c", "c-a", "c-d", "d-e", "e-d"]);
+    assert_eq!(told.len(), 2, "{told:?}");
+    let wanted = "components call each other's facets in a ring: a.to_b -> b.f, b.to_c -> c.f, c.to_a -> a.f; ";
+    assert!(told[0].starts_with(wanted), "{}", told[0]);
+    assert!(told[1].contains("d.to_e -> e.f, e.to_d -> d.f"), "{}", told[1]);
+    let told = rings(&["a-a"]);
+    assert!(told[0].starts_with("a calls itself: a.to_a -> a.f; "), "{told:?}");
+    // Two rings of one group are one warning, and the shortest is written out.
+    let told = rings(&["a-b", "b-c", "c-a", "b-a"]);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].contains("a.to_b -> b.f, b.to_a -> a.f; "), "{}", told[0]);
+    let names: Vec<String> =
+        (0..2_000).map(|at| format!("{at:04}-{:04}", (at + 1) % 2_000)).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let told = rings(&names);
+    assert!(told[0].contains("0011.to_0012 -> 0012.f, and 1988 more; "), "{}", told[0]);
+}

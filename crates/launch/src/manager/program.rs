@@ -1,6 +1,6 @@
 //! Executable and arguments of a process of a plan.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use oxorb_deploy::Place;
@@ -68,6 +68,26 @@ impl<'p> Locations<'p> {
             implementations: plan.implementation.iter().map(|one| (&*one.id.0, one)).collect(),
             artifacts: plan.artifact.iter().map(|one| (&*one.id.0, one)).collect(),
         }
+    }
+
+    /// Returns the artifacts that instances of a plan are run from, each once, with an instance that needs it and the location.
+    pub(crate) fn used(&self, plan: &'p Plan) -> Vec<(&'p Artifact, &'p Instance, &'p str)> {
+        let mut seen = HashSet::new();
+        let mut used = Vec::new();
+        for instance in &plan.instance {
+            let implementation = self.implementations.get(&*instance.implementation.id);
+            let first = implementation.and_then(|one| one.artifact.first());
+            let Some(artifact) = first.and_then(|to| self.artifacts.get(&*to.id)) else {
+                continue;
+            };
+            // What has no location is refused without looking for a file.
+            if seen.insert(&*artifact.id.0)
+                && let Ok(location) = self.location(instance)
+            {
+                used.push((*artifact, instance, location));
+            }
+        }
+        used
     }
 
     /// Returns an instance and the location of its artifact, which is that of `other`, an instance of the same process.
@@ -190,7 +210,7 @@ impl Artifacts {
     }
 
     /// Finds the executable of a location of a plan.
-    fn find(&self, location: &str) -> Result<PathBuf, String> {
+    pub(crate) fn find(&self, location: &str) -> Result<PathBuf, String> {
         let location = on_this_machine(location)?;
         let folder = match self {
             Artifacts::Refused => {

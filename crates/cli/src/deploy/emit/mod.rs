@@ -20,7 +20,8 @@ pub(crate) enum Command {
     #[command(
         after_help = "Each process of the plan becomes a service, with a target for all of them. With --rt, processes whose instances\n\
         have priorities may use real-time scheduling and lock memory, and run on the processors that are said.\n\
-        The units are checked with systemd-analyze where that is installed.\n\nExample:\n  \
+        Programs and users are those of the machines of the plan, and not looked for here. --verify lets systemd-analyze\n\
+        check the units as if this were one of these machines.\n\nExample:\n  \
         oxorb deploy emit systemd plan.toml --rt rt.toml --out units \\\n    \
         --command '/usr/local/bin/display --plan {plan} --rt {rt} --node {node} --process {process}'"
     )]

@@ -129,15 +129,26 @@ impl Archive {
         Ok(documents)
     }
 
-    /// Returns the path that a link leads to: beside the document, or from the top.
+    /// Returns the path that a link leads to: beside the document, or from the top. `..` goes up within the archive.
     pub fn resolve(&self, from: &str, href: &str) -> Option<&str> {
-        let beside = match from.rsplit_once('/') {
-            Some((folder, _)) => format!("{folder}/{href}"),
-            None => href.to_owned(),
-        };
-        let found = self.files.get_key_value(&beside).or_else(|| self.files.get_key_value(href));
-        found.map(|(path, _)| path.as_str())
+        let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let file = |path: String| self.files.get_key_value(&path).map(|(path, _)| path.as_str());
+        let beside = within(folder, href).and_then(file);
+        beside.or_else(|| within("", href).and_then(file))
     }
+}
+
+/// Follows a relative path from a folder; `None` if it leads out of the archive.
+fn within(folder: &str, href: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in href.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// Refuses two entries of one path, of which the reader keeps one: the archive's end tells how many there are.
@@ -196,6 +207,13 @@ mod tests {
         );
         let documents = archive.documents(&Limits::default()).unwrap();
         assert_eq!(documents.keys().collect::<Vec<_>>(), ["d/Sensor.ccd", "d/gps.cpd"]);
+        let resolved = |href| archive.resolve("d/gps.cpd", href);
+        assert_eq!(resolved("../libgps.so"), Some("libgps.so"));
+        assert_eq!(resolved("libgps.so"), Some("libgps.so"), "from the top");
+        assert_eq!(resolved("./../d/./Sensor.ccd"), Some("d/Sensor.ccd"));
+        for outside in ["../../libgps.so", "/libgps.so", "", ".."] {
+            assert_eq!(resolved(outside), None, "{outside:?}");
+        }
         let lonely = Archive::read(&packed(&files[..1]), &ArchiveLimits::default()).unwrap();
         let missing = lonely.documents(&Limits::default()).unwrap_err().to_string();
         assert_eq!(missing, "7:3: error: d/gps.cpd: \"Sensor.ccd\" is not in the archive");

@@ -8,12 +8,13 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod assemble;
 pub mod check;
 mod described;
 mod document;
 mod element;
-mod finding;
 mod encoding;
+mod finding;
 #[doc(hidden)]
 pub mod fuzz;
 mod model;
@@ -23,6 +24,7 @@ mod text;
 mod xml;
 
 pub use archive::{Archive, ArchiveLimits};
+pub use assemble::{Assembly, AssemblyLimits};
 pub use described::{Id, Ref};
 pub use document::{Document, Format};
 pub use element::Limits;

@@ -1,5 +1,6 @@
 //! `oxorb deploy`: plans of components, known to be right before anything runs, and then launched.
 
+mod assemble;
 mod assembly;
 mod changes;
 mod check;
@@ -52,6 +53,15 @@ pub(crate) enum Command {
         Example:\n  oxorb deploy unpack gps.cpk gps"
     )]
     Unpack(package::UnpackArgs),
+    /// Make a plan of a package and the assemblies in it
+    #[command(
+        after_help = "Parts of assemblies become instances on the nodes that --node and --place say, and the files of the package\n\
+        artifacts: unpack it where --artifacts of the nodes looks. Values of attributes, such as rates, are those of the package\n\
+        unless the assembly overrides them. Nothing is downloaded.\n\nExamples:\n  \
+        oxorb deploy assemble cockpit.cpk plan.toml --node cockpit\n  \
+        oxorb deploy assemble cockpit.cpk plan.toml --node nose --place radar=tail --package radar/radar.cpd"
+    )]
+    Assemble(assemble::Args),
     /// Write the program of one process of a plan as Rust: no XML and no shared library at run time
     #[command(
         after_help = "Components, attributes and connections become plain code over oxorb::components, real-time resources with them (--rt).\n\
@@ -119,6 +129,7 @@ pub(crate) fn run(command: Command) -> Done {
         Command::Convert(args) => convert::run(&args),
         Command::Pack(args) => package::pack(&args),
         Command::Unpack(args) => package::unpack(&args),
+        Command::Assemble(args) => assemble::run(&args),
         Command::Static(args) => assembly::run(args),
         Command::Host(args) => host::run(&args),
         Command::Serve(args) => execution::run(&args),

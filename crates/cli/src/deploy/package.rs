@@ -34,10 +34,7 @@ pub(crate) struct UnpackArgs {
 
 /// Packs a folder whose descriptors are good.
 pub(super) fn pack(args: &PackArgs) -> Done {
-    let mut packing =
-        Packing { archive: Archive::default(), left: ArchiveLimits::default().octets };
-    packing.folder(&args.folder, "")?;
-    let archive = packing.archive;
+    let archive = of_folder(&args.folder)?;
     let documents = checked(&archive, &args.folder)?;
     let octets = archive.write().map_err(|error| located(&args.folder, &error))?;
     write(&args.archive, &octets, 0o644)?;
@@ -46,10 +43,7 @@ pub(super) fn pack(args: &PackArgs) -> Done {
 
 /// Unpacks an archive whose descriptors are good into a new folder.
 pub(super) fn unpack(args: &UnpackArgs) -> Done {
-    let limits = ArchiveLimits::default();
-    let octets = read(&args.archive, limits.octets)?;
-    let archive = Archive::read(&octets, &limits);
-    let archive = archive.map_err(|error| located(&args.archive, &error))?;
+    let archive = open(&args.archive)?;
     let documents = checked(&archive, &args.archive)?;
     fs::create_dir(&args.folder).map_err(|error| wrong(&args.folder, &error))?;
     if let Err(failed) = place(&archive, &args.folder) {
@@ -58,6 +52,23 @@ pub(super) fn unpack(args: &UnpackArgs) -> Done {
         return Err(failed);
     }
     told(&args.folder, &archive, documents)
+}
+
+/// Reads a package: an archive, or a folder that one can be packed of.
+pub(super) fn open(path: &Path) -> Result<Archive, Failed> {
+    if path.is_dir() {
+        return of_folder(path);
+    }
+    let limits = ArchiveLimits::default();
+    let octets = read(path, limits.octets)?;
+    Archive::read(&octets, &limits).map_err(|error| located(path, &error))
+}
+
+fn of_folder(folder: &Path) -> Result<Archive, Failed> {
+    let mut packing =
+        Packing { archive: Archive::default(), left: ArchiveLimits::default().octets };
+    packing.folder(folder, "")?;
+    Ok(packing.archive)
 }
 
 /// Writes all files of an archive below a folder.

@@ -259,6 +259,52 @@ fn a_check_finds_artifacts_that_are_not_there() {
 }
 
 #[test]
+fn packages_make_plans_with_default_rates_and_with_others() {
+    let folder = Folder::new("deploy-assemble");
+    let (archive, plan) = (folder.path("cockpit.cpk"), folder.path("plan.toml"));
+    good(&["pack", "../packages/cockpit", &archive]);
+    let args = ["assemble", &archive, &plan, "--node", "nose", "--place", "slow=tail"];
+    let told = good(&args);
+    assert!(told.ends_with("plan.toml: 5 instances, 3 connections\n"), "{told}");
+    let text = std::fs::read_to_string(&plan).unwrap();
+    for (instance, node, hertz) in
+        [("usual/rate", "nose", 20), ("slow/rate", "tail", 5), ("timer", "nose", 40)]
+    {
+        let (_, rest) = text.split_once(&format!("name = {instance:?}\n")).expect(&text);
+        let rest = rest.split("[[instance]]").next().unwrap();
+        assert!(rest.contains(&format!("node = {node:?}\n")), "{rest}");
+        assert!(rest.contains(&format!("hertz = {{ ulong = {hertz} }}\n")), "{rest}");
+    }
+    // The plan is one that managers launch, with the files of the package.
+    let unpacked = folder.path("cockpit");
+    good(&["unpack", &archive, &unpacked]);
+    good(&["check", &plan, "--artifacts", &unpacked]);
+    // A folder is a package as well.
+    let same = good(&[
+        "assemble",
+        "../packages/cockpit",
+        "-",
+        "--to",
+        "toml",
+        "--node",
+        "nose",
+        "--place",
+        "slow=tail",
+    ]);
+    assert_eq!(same, text);
+
+    let told = refused(&["assemble", &archive, &plan]);
+    assert!(told.contains("instance \"usual/rate\" is on no node"), "{told}");
+    let told = refused(&["assemble", &archive, &plan, "--node", "n", "--package", "x.cpd"]);
+    assert!(
+        told.contains("has no descriptor \"x.cpd\"; it has cockpit.iad, cockpit.toml"),
+        "{told}"
+    );
+    let told = refused(&["assemble", "avionics.toml", &plan, "--node", "n"]);
+    assert!(told.contains("avionics.toml: no archive that can be read"), "{told}");
+}
+
+#[test]
 fn plans_in_utf16_are_read() {
     let folder = Folder::new("deploy-utf16");
     let xml = good(&["convert", "collision.toml", "-", "--to", "xml"]);

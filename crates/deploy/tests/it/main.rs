@@ -4,4 +4,5 @@ mod any_plan;
 mod checks;
 mod documents;
 mod lossless;
+mod packages;
 mod seeds;

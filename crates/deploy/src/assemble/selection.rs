@@ -1,0 +1,29 @@
+//! Choice of an implementation by what a part requires and what implementations are capable of.
+
+use crate::model::basic::{Property, Requirement, SatisfierProperty, SatisfierPropertyKind};
+use crate::model::package::Capability;
+
+/// Reports whether capabilities meet a requirement: one of its type has each property that is required.
+pub(super) fn meets(capabilities: &[Capability], wanted: &Requirement) -> bool {
+    capabilities.iter().any(|one| {
+        one.resource_type.contains(&wanted.resource_type)
+            && wanted.property.iter().all(|property| {
+                let mut offered = one.property.iter();
+                offered.any(|offer| offer.name == property.name && satisfies(offer, property))
+            })
+    })
+}
+
+fn satisfies(offer: &SatisfierProperty, wanted: &Property) -> bool {
+    let numbers = (offer.value.as_number(), wanted.value.as_number());
+    match (offer.kind, numbers) {
+        (SatisfierPropertyKind::Minimum, (Some(offer), Some(wanted))) => wanted >= offer,
+        (
+            SatisfierPropertyKind::Maximum
+            | SatisfierPropertyKind::Capacity
+            | SatisfierPropertyKind::Quantity,
+            (Some(offer), Some(wanted)),
+        ) => wanted <= offer,
+        _ => offer.value.data == wanted.value.data,
+    }
+}

@@ -1,4 +1,4 @@
-//! What redeploying a plan changes, as text and as JSON.
+//! Changes that redeploying a plan makes, as text and as JSON.
 
 use std::fmt::{self, Write as _};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Characters of a value that are shown.
 const MOST: usize = 60;
 
-/// A line for each change after a line with the plan: `+` is new, `-` is gone, `~` is made anew.
+/// Returns a line for each change after a line with the plan: `+` is new, `-` is gone, `~` is made anew.
 pub(super) fn text(plan: &str, changes: &Changes, word: &str) -> String {
     let plan = Printable(plan);
     if changes.is_empty() {
@@ -45,7 +45,7 @@ pub(super) fn text(plan: &str, changes: &Changes, word: &str) -> String {
     out
 }
 
-/// The same for programs; values are whole.
+/// Returns the changes for programs; values are whole.
 pub(super) fn json(changes: &Changes) -> Value {
     let restarted = changes.restarted.iter();
     let restarted = restarted.map(|(name, why)| json!({"instance": name, "because": why}));

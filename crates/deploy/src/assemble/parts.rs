@@ -48,7 +48,7 @@ pub(super) struct Making<'s, 'a> {
     placed: BTreeSet<&'s str>,
 }
 
-/// What a part is of.
+/// Package of a part, and what is said about it on the way there.
 struct Chosen<'a> {
     package: Found<'a, ComponentPackageDescription>,
     /// Values of configurations, the innermost first.

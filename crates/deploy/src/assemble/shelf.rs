@@ -35,7 +35,7 @@ impl<T> Clone for Found<'_, T> {
 impl<T> Copy for Found<'_, T> {}
 
 impl<'a, T> Found<'a, T> {
-    /// Another part of the same document.
+    /// Returns another part of the same document.
     pub(super) fn inner<U>(self, value: &'a U) -> Found<'a, U> {
         Found { path: self.path, value }
     }

@@ -42,8 +42,8 @@ pub use implementations::Implementations;
 pub use locality::{Locality, Provided, References};
 pub use manager::{
     Artifacts, Changes, Difference, EXECUTION_MANAGER, Event, ExecutionManager, ExecutionSettings,
-    Launched, NODE_MANAGER, NodeManager, NodeSettings, Plans, PropertyChange, RestartPolicy,
-    Trouble,
+    Launched, NODE_MANAGER, NodeManager, NodeSettings, Plans, PropertyChange, REPOSITORY_MANAGER,
+    RestartPolicy, TARGET_MANAGER, Trouble,
 };
 pub use part::part;
 pub use process::{Started, run};

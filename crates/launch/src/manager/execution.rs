@@ -17,8 +17,10 @@ use super::domain::{Domain, Phase};
 use super::event::{Event, Observer};
 use super::node::lifespan;
 use super::property;
+use super::repository::{REPOSITORY_MANAGER, RepositoryManager};
 use super::settings::{ExecutionSettings, RestartPolicy};
 use super::steward;
+use super::target::{TARGET_MANAGER, TargetManager};
 use super::together::together;
 use super::trouble::Trouble;
 use crate::idl::deployment as d;
@@ -67,7 +69,8 @@ struct Entry {
 }
 
 impl ExecutionManager {
-    /// Serves an execution manager under the key `ExecutionManager`, in POAs below `root`. `nodes` finds the manager of a node
+    /// Serves an execution manager under the key `ExecutionManager`, in POAs below `root`, and beside it the managers
+    /// `RepositoryManager` and `TargetManager`, which keep nothing and say so. `nodes` finds the manager of a node
     /// by its name; `observer` gets incidents.
     ///
     /// # Errors
@@ -96,6 +99,13 @@ impl ExecutionManager {
         let id = ObjectId::from(EXECUTION_MANAGER);
         own.bind_name_to_id(EXECUTION_MANAGER, id.clone());
         let reference = own.activate_with_id(id, Servant(Arc::clone(&inner)))?;
+        // DAnCE's other managers, so that their clients are told what is not here.
+        let id = ObjectId::from(REPOSITORY_MANAGER);
+        own.bind_name_to_id(REPOSITORY_MANAGER, id.clone());
+        own.activate_with_id::<d::RepositoryManagerRef, _>(id, RepositoryManager)?;
+        let id = ObjectId::from(TARGET_MANAGER);
+        own.bind_name_to_id(TARGET_MANAGER, id.clone());
+        own.activate_with_id::<d::TargetManagerRef, _>(id, TargetManager)?;
         own.manager().activate()?;
         Ok(ExecutionManager { inner, reference })
     }

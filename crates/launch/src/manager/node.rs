@@ -19,6 +19,7 @@ use super::event::{Event, Observer};
 use super::process::Starter;
 use super::property;
 use super::settings::NodeSettings;
+use super::target::NO_DOMAIN;
 use super::trouble::Trouble;
 use crate::idl::dance::LocalityManagerActivatorRef;
 use crate::idl::deployment as d;
@@ -295,10 +296,6 @@ fn watch(inner: &Weak<Inner>) {
 /// `Deployment::NodeManager`.
 struct Servant(Arc<Inner>);
 
-/// Answer to operations that a node does without: it neither reports nor commits resources.
-const WITHOUT: SystemException =
-    SystemException::no_implement(minor::no_implement::NO_DOMAIN, CompletionStatus::No);
-
 impl d::NodeManager for Servant {
     fn join_domain(
         &self,
@@ -307,11 +304,11 @@ impl d::NodeManager for Servant {
         _: Option<&d::LoggerRef>,
         _: i32,
     ) -> Result<(), SystemException> {
-        Err(WITHOUT)
+        Err(NO_DOMAIN)
     }
 
     fn leave_domain(&self) -> Result<(), SystemException> {
-        Err(WITHOUT)
+        Err(NO_DOMAIN)
     }
 
     fn prepare_plan(
@@ -335,7 +332,7 @@ impl d::NodeManager for Servant {
     }
 
     fn get_dynamic_resources(&self) -> Result<Vec<d::Resource>, SystemException> {
-        Err(WITHOUT)
+        Err(NO_DOMAIN)
     }
 }
 

@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 use oxorb::components::{CcmException, CcmExceptionReason, InvalidConfiguration};
 use oxorb::deployment::Implementations;
 
+pub use station::counts::{Relay, RelayExecutor, RelayRef, relay};
 pub use station::station::*;
 
 /// Step at which an instance fails, and how.
@@ -138,9 +139,30 @@ impl ReaderExecutor for ReaderImpl {
     trapped!(reader);
 }
 
-/// Returns the components, by the entry points `create_Station_Counter_Impl` and `create_Station_Reader_Impl`.
+/// Executor of `Counts::Relay`, the connector.
+#[derive(Default)]
+struct RelayImpl;
+
+/// The facet of a connector.
+struct Entry(relay::Context);
+
+impl Count for Entry {
+    /// Hands the call on, and adds a hundred so that its way is seen.
+    fn next(&self) -> oxorb::Result<u32> {
+        Ok(self.0.outlet()?.next()? + 100)
+    }
+}
+
+impl RelayExecutor for RelayImpl {
+    fn entry(self: &Arc<Self>, context: &relay::Context) -> Arc<dyn Count> {
+        Arc::new(Entry(context.clone()))
+    }
+}
+
+/// Returns the components, by entry points such as `create_Station_Counter_Impl` and `create_Counts_Relay_Impl`.
 pub fn implementations() -> Implementations {
     Implementations::new()
         .component::<CounterRef, _>("create_Station_Counter_Impl", CounterImpl::default)
         .component::<ReaderRef, _>("create_Station_Reader_Impl", ReaderImpl::default)
+        .component::<RelayRef, _>("create_Counts_Relay_Impl", RelayImpl::default)
 }

@@ -38,6 +38,30 @@ fn a_plan_over_two_nodes_is_launched_connected_and_stopped() {
 }
 
 #[test]
+fn a_connector_of_a_template_module_is_deployed_as_a_component_is() {
+    let scene = Scene::new(&["north", "south"]);
+    let mut plan = plan("relayed", &[counter("c", "north"), reader("r", "south")], &[("r", "c")]);
+    let relay = read(
+        "[[artifact]]\nname = \"station\"\nlocation = \"x\"\n\
+         [[implementation]]\nname = \"Relay\"\nartifact = \"station\"\n\
+         [implementation.execParameter]\n\"component factory\" = \"create_Counts_Relay_Impl\"\n\
+         [[instance]]\nname = \"relay\"\nnode = \"south\"\nimplementation = \"Relay\"\n\
+         [[instance]]\nname = \"r\"\nnode = \"south\"\nimplementation = \"Relay\"\n\
+         [[instance]]\nname = \"c\"\nnode = \"north\"\nimplementation = \"Relay\"\n\
+         [[connection]]\nname = \"r-relay\"\nSimplexReceptacle = \"r.source\"\nFacet = \"relay.entry\"\n\
+         [[connection]]\nname = \"relay-c\"\nSimplexReceptacle = \"relay.outlet\"\nFacet = \"c.output\"\n",
+    );
+    plan.implementation.extend(relay.implementation);
+    plan.instance.push(relay.instance[0].clone());
+    plan.connection = relay.connection;
+    let launched = scene.plans.launch(&plan).unwrap();
+    let status = launched.manager.status().unwrap();
+    assert!(all_run(&status), "{status:#?}");
+    assert_eq!(read_at(&status, "r").unwrap(), 101);
+    assert_eq!(read_at(&status, "r").unwrap(), 102);
+}
+
+#[test]
 fn instances_without_constraints_share_a_process() {
     let scene = Scene::new(&["n"]);
     let mut plan = plan("together", &[counter("c", "n"), reader("r", "n")], &[("r", "c")]);

@@ -26,6 +26,9 @@ impl Default for ArchiveLimits {
     }
 }
 
+/// Octets of a link to another file of the archive.
+const MOST_LINK: usize = 4_096;
+
 /// Files of an archive by their paths.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Archive {
@@ -130,7 +133,11 @@ impl Archive {
     }
 
     /// Returns the path that a link leads to: beside the document, or from the top. `..` goes up within the archive.
+    /// A link of more than 4,096 octets leads nowhere.
     pub fn resolve(&self, from: &str, href: &str) -> Option<&str> {
+        if href.len() > MOST_LINK {
+            return None;
+        }
         let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
         let file = |path: String| self.files.get_key_value(&path).map(|(path, _)| path.as_str());
         let beside = within(folder, href).and_then(file);

@@ -1,6 +1,6 @@
 //! Entry point of the fuzz target: any text is refused, or survives both forms.
 
-use crate::{Archive, ArchiveLimits, Document, Format, Limits};
+use crate::{Archive, ArchiveLimits, Assembly, AssemblyLimits, Document, Format, Limits};
 
 /// Reads a document: TOML if the first octet is even, XML if it is odd, an archive if it is a `P`. What is accepted is
 /// written and read again in both forms, and has to be the same text then.
@@ -10,6 +10,9 @@ pub fn document(data: &[u8]) {
         let bounds = ArchiveLimits { entries: 64, octets: 1 << 16 };
         if let Ok(archive) = Archive::read(data, &bounds) {
             let _ = archive.documents(&limits);
+            let limits = AssemblyLimits { elements: 10_000, octets: 1 << 16, depth: 8 };
+            let node = Some("n".to_owned());
+            let _ = archive.plan(&Assembly { node, limits, ..Assembly::default() });
         }
         return;
     }

@@ -4,14 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Assembly;
 use super::implementations::Implementations;
-use super::selection::meets;
+use super::selection::{comparisons, meets};
 use super::shelf::{Base, Found, Shelf, Sources};
 use crate::described::{Id, Ref};
 use crate::finding::{Error, Place};
 use crate::model::basic::{ComponentInterfaceDescription, Property, Requirement};
 use crate::model::package::{
     AssemblyConnection, AssemblyLocality, AssemblyLocalityKind, ComponentAssemblyDescription,
-    ComponentImplementationDescription, ComponentPackageDescription, Subcomponent,
+    ComponentImplementationDescription, ComponentPackageDescription, ComponentPackageImport,
+    ComponentPackageReference, Subcomponent,
 };
 use crate::model::plan::{Instance, LocalityConstraint, LocalityKind, Plan};
 use crate::model::value::{Any, Data, Type};
@@ -110,6 +111,26 @@ impl<'s, 'a> Making<'s, 'a> {
         take(&mut self.octets, octets, limits.octets, "octets of names and values")
     }
 
+    /// Takes the names of packages, which are searched for.
+    fn spend_sources(
+        &mut self,
+        referenced: &[ComponentPackageReference],
+        imported: &[ComponentPackageImport],
+    ) -> Result<(), Error> {
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let octets =
+            referenced.iter().map(|one| length(&one.required_uuid) + length(&one.required_name));
+        let locations = imported.iter().map(|one| one.location.len());
+        self.spend(locations.sum(), octets.sum())
+    }
+
+    /// Takes names, which are compared with others.
+    fn spend_names<'n>(&mut self, names: impl Iterator<Item = &'n String>) -> Result<(), Error> {
+        let (many, octets) =
+            names.fold((0, 0), |(many, octets), name| (many + 1, octets + name.len()));
+        self.spend(many, octets)
+    }
+
     fn deep(&self, from: Found<'a, impl Sized>, place: Place, depth: usize) -> Result<(), Error> {
         let most = self.assembly.limits.depth;
         match depth > most {
@@ -133,6 +154,7 @@ impl<'s, 'a> Making<'s, 'a> {
             Base::Configuration(found) => {
                 let value = found.value;
                 self.deep(found, value.place, depth)?;
+                self.spend_sources(&value.referenced_package, &value.imported_package)?;
                 let next = self.shelf.base(
                     found,
                     &Sources {
@@ -176,7 +198,7 @@ impl<'s, 'a> Making<'s, 'a> {
             package.inner(&package.value.config_property),
         ]);
         for layer in layers.chain(chosen.layers.iter().copied()) {
-            self.spend(layer.value.len(), 0)?;
+            self.spend_names(layer.value.iter().map(|one| &one.name))?;
             all.extend(layer.value.iter().map(|one| (one.name.as_str(), layer.inner(one))));
         }
         all.extend(values);
@@ -207,8 +229,8 @@ impl<'s, 'a> Making<'s, 'a> {
     ) -> Result<Found<'a, ComponentImplementationDescription>, Error> {
         let package = chosen.package;
         for one in &package.value.implementation {
-            self.spend(1 + chosen.requirements.len(), 0)?;
             let found = self.shelf.follow(package, &one.referenced_implementation)?;
+            self.spend(1 + comparisons(&found.value.capability, &chosen.requirements), 0)?;
             let mut wanted = chosen.requirements.iter();
             if wanted.all(|wanted| meets(&found.value.capability, wanted)) {
                 return Ok(found);
@@ -290,6 +312,8 @@ impl<'s, 'a> Making<'s, 'a> {
         }
         let mut outside: HashMap<&str, Vec<&AssemblyConnection>> = HashMap::new();
         for connection in &value.connection {
+            self.spend(1, 0)?;
+            self.spend_names(connection.external_endpoint.iter().map(|end| &end.port_name))?;
             for end in &connection.external_endpoint {
                 outside.entry(&end.port_name).or_default().push(connection);
             }
@@ -309,6 +333,9 @@ impl<'s, 'a> Making<'s, 'a> {
             let what = format!("part {:?} needs a name without a slash", value.name);
             return Err(part.wrong(value.place, what));
         }
+        let name = joined(within, &value.name);
+        self.spend(1, name.len())?;
+        self.spend_sources(&value.referenced_package, &value.imported_package)?;
         let base = self.shelf.base(
             part,
             &Sources {
@@ -322,7 +349,7 @@ impl<'s, 'a> Making<'s, 'a> {
         let mut chosen = self.chosen(base, depth + 1)?;
         chosen.layers.push(part.inner(&value.config_property));
         chosen.requirements.extend(&value.select_requirement);
-        self.part(joined(within, &value.name), &chosen, values, depth + 1)
+        self.part(name, &chosen, values, depth + 1)
     }
 
     /// Returns the values of an assembly by the parts that take them.
@@ -334,10 +361,12 @@ impl<'s, 'a> Making<'s, 'a> {
         let mut mapped: HashMap<&str, Values<'a>> = HashMap::new();
         let mut known: BTreeSet<&str> = BTreeSet::new();
         let parts: BTreeSet<&str> = assembly.value.instance.iter().map(|one| &*one.id.0).collect();
+        self.spend_names(assembly.value.instance.iter().map(|one| &one.id.0))?;
         for property in &assembly.value.external_property {
+            self.spend(1, property.external_name.len())?;
             known.insert(&property.external_name);
             for to in &property.delegates_to {
-                self.spend(1, 0)?;
+                self.spend(1, to.property_name.len() + to.instance.id.len())?;
                 if !parts.contains(to.instance.id.as_str()) {
                     let what = format!("the assembly has no part {:?}", to.instance.id);
                     return Err(assembly.wrong(to.instance.place, what));

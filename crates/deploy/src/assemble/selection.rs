@@ -14,6 +14,13 @@ pub(super) fn meets(capabilities: &[Capability], wanted: &Requirement) -> bool {
     })
 }
 
+/// Returns how much is compared at most to choose.
+pub(super) fn comparisons(capabilities: &[Capability], wanted: &[&Requirement]) -> usize {
+    let offers = capabilities.iter().map(|one| 1 + one.resource_type.len() + one.property.len());
+    let demands = wanted.iter().map(|one| 1 + one.property.len());
+    offers.sum::<usize>().saturating_mul(demands.sum())
+}
+
 fn satisfies(offer: &SatisfierProperty, wanted: &Property) -> bool {
     let numbers = (offer.value.as_number(), wanted.value.as_number());
     match (offer.kind, numbers) {

@@ -1,6 +1,6 @@
 //! Documents in CIAO's form, and in ours: read, written, and refused with the place (A19.2, A19.3, A19.4).
 
-use oxorb_deploy::{Document, Error, Format, Limits, plan::Plan, value::Data};
+use oxorb_deploy::{Archive, Assembly, Document, Error, Format, Limits, plan::Plan, value::Data};
 
 fn read(name: &str) -> Document {
     let path = format!("{}/tests/plans/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -295,19 +295,19 @@ fn other_roots_and_broken_text_are_refused() {
     assert_eq!(refused, "error: expected a plan, and this is a document of kind Domain");
 }
 
-/// The TOML document that a page shows.
-fn only_example(page: &str) -> &str {
-    let blocks: Vec<&str> = page.split("```toml\n").skip(1).collect();
-    let [example] = blocks.as_slice() else {
-        panic!("{} examples", blocks.len());
-    };
-    example.split("```").next().expect("split gives one part at least")
+/// The TOML documents that a page shows, of which there are `N`.
+fn examples<const N: usize>(page: &str) -> [&str; N] {
+    let blocks = page.split("```toml\n").skip(1);
+    let blocks =
+        blocks.map(|block| block.split("```").next().expect("split gives one part at least"));
+    let blocks: Vec<&str> = blocks.collect();
+    blocks.try_into().unwrap_or_else(|blocks: Vec<&str>| panic!("{} examples", blocks.len()))
 }
 
 #[test]
 fn documents_of_the_pages_are_good() {
-    let plan = only_example(include_str!("../../../../docs/deployment.md"));
-    let resources = only_example(include_str!("../../../../docs/rtcad.md"));
+    let [plan, _, _] = examples(include_str!("../../../../docs/deployment.md"));
+    let [resources] = examples(include_str!("../../../../docs/rtcad.md"));
     let plan = parse(plan, Format::Toml).unwrap().into_plan().unwrap();
     let resources = parse(resources, Format::Toml).unwrap().into_resources().unwrap();
     let report = oxorb_deploy::check::check(&oxorb_deploy::check::Input {
@@ -419,4 +419,26 @@ fn what_toml_cannot_nest_is_refused_when_it_is_written() {
         }
     }
     assert!(refusals > 0, "the reader of TOML takes any depth");
+}
+
+#[test]
+fn the_package_of_the_page_makes_a_plan_with_both_rates() {
+    let [_, rate, cockpit] = examples(include_str!("../../../../docs/deployment.md"));
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/packages/cockpit");
+    let file = |name: &str| std::fs::read(format!("{folder}/{name}")).unwrap();
+    let files = [
+        ("rate.toml", rate.as_bytes().to_vec()),
+        ("cockpit.toml", cockpit.as_bytes().to_vec()),
+        ("RateGenerator.ccd", file("rate/RateGenerator.ccd")),
+        ("cockpit.iad", file("cockpit.iad")),
+        ("bin/cockpit", file("bin/cockpit")),
+    ];
+    let files = files.map(|(name, content)| (name.to_owned(), content)).into();
+    let nose = Assembly { node: Some("nose".to_owned()), ..Assembly::default() };
+    let plan = Archive { files }.plan(&nose).unwrap();
+    let rates = plan.instance.iter().map(|one| {
+        let rate = &one.property("hertz").unwrap().value;
+        format!("{} {rate}", one.name)
+    });
+    assert_eq!(rates.collect::<Vec<_>>(), ["usual 20", "slow 5"]);
 }

@@ -213,6 +213,15 @@ fn packages_that_grow_or_contain_themselves_are_refused() {
     let limits = AssemblyLimits { octets: 100, ..AssemblyLimits::default() };
     let told = cockpit().plan(&Assembly { limits, ..on("n") }).unwrap_err().to_string();
     assert!(told.contains("more than 100 octets of names and values, the limit"), "{told}");
+    // What nobody takes costs as well, each time that it is read.
+    let mut archive = cockpit();
+    let names: Vec<String> =
+        (0..20_000).map(|at| format!("{{ name = \"{at}\", externalName = \"{at}\" }}")).collect();
+    let from = "externalProperty = [";
+    change(&mut archive, "sensing.toml", from, &format!("{from}{}, ", names.join(", ")));
+    let limits = AssemblyLimits { elements: 30_000, ..AssemblyLimits::default() };
+    let told = archive.plan(&Assembly { limits, ..on("n") }).unwrap_err().to_string();
+    assert!(told.contains("more than 30000 elements, the limit"), "{told}");
     // Each level doubles the one below.
     let mut archive = cockpit();
     for level in 0..30 {

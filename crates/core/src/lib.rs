@@ -134,9 +134,9 @@ pub use scheduler::{
 };
 pub use servant::{ConfinedServant, Dispatch, Handles, Servant, handle, handles, skeleton};
 pub use server::{
-    CurrentLane, DropError, DropRule, DropRules, LaneMemory, MessageBuffers, QueueOrder, RateGroup,
-    RequestBuffering, Steering, Threadpool, ThreadpoolError, ThreadpoolLane, ThreadpoolLanes,
-    request_is_cancelled,
+    ClientConnection, CurrentLane, DropError, DropRule, DropRules, LaneMemory, MessageBuffers,
+    QueueOrder, RateGroup, RequestBuffering, Steering, Threadpool, ThreadpoolError, ThreadpoolLane,
+    ThreadpoolLanes, current_connection, request_is_cancelled,
 };
 pub use setup_error::SetupError;
 pub use terms::{CarriedQos, carried_qos, current_deadline, current_qos};

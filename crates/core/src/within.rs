@@ -14,6 +14,11 @@ pub(crate) fn within_request() -> bool {
     SERVER_THREAD.with(Cell::get) || LOCAL_DEPTH.with(Cell::get) > 0
 }
 
+/// Returns whether the calling thread is in a call to an object of its process.
+pub(crate) fn within_local() -> bool {
+    LOCAL_DEPTH.with(Cell::get) > 0
+}
+
 /// Notes that the calling thread serves requests: once, at its beginning.
 pub(crate) fn mark_server_thread() {
     SERVER_THREAD.with(|here| here.set(true));

@@ -26,6 +26,7 @@
 mod admission;
 mod assign;
 mod client;
+mod client_connection;
 mod connection;
 mod current_lane;
 mod dispatch;
@@ -65,6 +66,7 @@ mod takeover;
 mod takeover_thread;
 mod threadpool;
 
+pub use client_connection::{ClientConnection, current_connection};
 pub(crate) use connection::Connection;
 pub use current_lane::CurrentLane;
 pub(crate) use dispatch::{dispatch, serve_local, upcall};

@@ -197,6 +197,16 @@ pub(super) fn keep(link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink
     })
 }
 
+/// Calls `look` with the connection of the request that this thread serves, if it serves one.
+pub(super) fn connection<R>(look: impl FnOnce(&dyn Link, Weak<Status>) -> R) -> Option<R> {
+    with(|context| {
+        context.request()?;
+        let served = context.served.borrow();
+        let served = served.as_ref()?;
+        Some(look(&*served.link, Arc::downgrade(&served.lines.status)))
+    })
+}
+
 /// Whether the client of the request that this thread serves waits no more for
 /// the answer: it cancelled the request, or is gone.
 ///

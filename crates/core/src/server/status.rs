@@ -221,6 +221,11 @@ impl Status {
         self.servers.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
+    /// Reports whether the connection is served, and no thread has closed it.
+    pub(super) fn is_served(&self) -> bool {
+        self.servers.load(Ordering::SeqCst) > 0
+    }
+
     /// Returns the write lock, if several threads may write.
     #[inline]
     pub(crate) fn turn(&self) -> Option<&Arc<Turn>> {

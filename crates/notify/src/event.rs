@@ -12,6 +12,7 @@ use oxorb_delivery::Attributes;
 use crate::cos_notification::{
     EventHeader, EventType as TypeName, FixedEventHeader, StructuredEvent,
 };
+use crate::filter::Answers;
 use crate::properties::{Name, of_event};
 
 /// Event, shared by all queues that it waits in.
@@ -22,6 +23,8 @@ pub(crate) struct Event {
     octets: u32,
     /// The other form, for consumers that want it.
     converted: OnceLock<Converted>,
+    /// Answers of filters of other processes while it is published.
+    pub(crate) answers: Answers,
     _alive: Alive,
 }
 
@@ -79,6 +82,7 @@ impl Event {
             octets: body.octets(),
             body,
             converted: OnceLock::new(),
+            answers: Answers::default(),
             _alive: Alive(population.clone()),
         }
     }

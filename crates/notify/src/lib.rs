@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod admin;
+mod answers;
 mod channel;
 mod error;
 pub mod etcl;
@@ -17,9 +18,11 @@ mod proxy;
 mod quality;
 mod service;
 mod settings;
+mod share;
 mod side;
 mod store;
 mod types;
+mod unused;
 
 mod idl {
     #![allow(missing_docs, reason = "the IDL says it")]

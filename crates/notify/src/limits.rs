@@ -56,6 +56,21 @@ pub struct Limits {
     pub stored_octets: u64,
     /// Callbacks of filters and of the reconnection registry. Default 256. Answer: IMP_LIMIT, minor `EVENT_CALLBACKS`.
     pub callbacks: usize,
+    /// Percent that one client may have of [`channels`](Self::channels), of [`filters`](Self::filters), of
+    /// [`pulled_suppliers`](Self::pulled_suppliers), and in each channel of [`admins`](Self::admins),
+    /// [`proxies`](Self::proxies) and [`blocked_pulls`](Self::blocked_pulls); never less than one. Default 25; 100: all. A
+    /// client is whatever connects from one network address, as one user, or with one certificate; callers of the service's
+    /// own process are none. Answer: IMP_LIMIT, minor `EVENT_SHARE`.
+    pub client_share: u8,
+}
+
+impl Limits {
+    /// Returns how many of so many one client may have.
+    pub(crate) fn share_of(&self, all: usize) -> usize {
+        let hundredths = all as u128 * u128::from(self.client_share.min(100));
+        // No more than `all`.
+        ((hundredths / 100) as usize).max(1)
+    }
 }
 
 impl Default for Limits {
@@ -79,6 +94,7 @@ impl Default for Limits {
             pull_wait: Duration::from_secs(60),
             stored_octets: 256 << 20,
             callbacks: 256,
+            client_share: 25,
         }
     }
 }

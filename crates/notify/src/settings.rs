@@ -39,6 +39,9 @@ pub struct Settings {
     /// Longest time that an operation waits for the store. Default 10 s. Answer: TIMEOUT, minor `WRITING`; what was to
     /// be written may still be.
     pub store_timeout: Duration,
+    /// Time for which proxies that were never connected, and filters that nothing has, are kept after the connection over
+    /// which they were made has ended. Default 30 s. Those that a store keeps stay, and so do channels and admins.
+    pub keep_unused: Duration,
     /// Whether a second connect replaces the peer (TAO's `-AllowReconnect`). Default: it raises AlreadyConnected.
     pub reconnect: bool,
     /// Whether a proxy of the Event Service drops what is pushed before a supplier is connected (TAO). Default: it
@@ -69,6 +72,7 @@ impl Default for Settings {
             retry: Duration::from_millis(500),
             pull_period: Duration::from_millis(100),
             store_timeout: Duration::from_secs(10),
+            keep_unused: Duration::from_secs(30),
             reconnect: false,
             drop_unconnected: false,
             disconnect_callbacks: false,

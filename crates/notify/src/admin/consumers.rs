@@ -19,7 +19,7 @@ use crate::cos_notify_channel_admin::{
 use crate::cos_notify_comm::NotifySubscribe;
 use crate::cos_notify_comm::notify_subscribe::SubscriptionChangeError;
 use crate::cos_notify_filter::MappingFilterRef;
-use crate::proxy::{Form, ProxySupplier, Style};
+use crate::proxy::{Form, ProxySupplier, Style, farewell};
 use crate::quality::Owner as _;
 use crate::side::Side;
 
@@ -134,7 +134,8 @@ impl NotifyConsumerAdmin for ConsumerAdmin {
     }
 
     fn destroy(&self) -> oxorb::Result<()> {
-        self.end();
-        self.service()?.flush()
+        let service = self.service()?;
+        farewell::bid_all(&service, self.end());
+        service.flush()
     }
 }

@@ -19,9 +19,10 @@ use crate::filter::{Attached, MappingSlot};
 use crate::notify_store;
 use crate::problem::GONE;
 use crate::properties::Level;
-use crate::proxy::{ProxyConsumer, ProxySupplier};
+use crate::proxy::{Peer, ProxyConsumer, ProxySupplier};
 use crate::quality::{Owner, Quality};
 use crate::service::{Kind, Service};
+use crate::share::Share;
 use crate::side::Side;
 use crate::store::Saved;
 use crate::types::Types;
@@ -48,6 +49,8 @@ pub(crate) struct Admin<P> {
     /// Subscription or offer with which new proxies begin.
     pub(crate) types: Types,
     proxies: Mutex<Proxies<P>>,
+    /// Count among the admins of its client.
+    share: Mutex<Option<Share>>,
 }
 
 struct Proxies<P> {
@@ -90,6 +93,7 @@ where
             lifetime_filter: MappingSlot::default(),
             types,
             proxies: Mutex::new(Proxies { ended: false, by_id: BTreeMap::new() }),
+            share: Mutex::default(),
             service: weak,
         });
         admin.quality.belongs_to(admin.me.clone());
@@ -129,6 +133,11 @@ impl<P> Admin<P> {
         self.me.upgrade().ok_or(GONE)
     }
 
+    /// Counts the admin among those of a client, until it ends.
+    pub(crate) fn count(&self, share: Share) {
+        *self.share.lock() = Some(share);
+    }
+
     fn proxy(&self, id: i32) -> Option<Arc<P>> {
         self.proxies.lock().by_id.get(&id).cloned()
     }
@@ -161,6 +170,7 @@ impl<P> Admin<P> {
 
     /// Takes the admin out of its channel.
     fn leave(&self) {
+        drop(self.share.lock().take());
         if let Some(channel) = self.channel.upgrade() {
             channel.forget_admin(self.id);
         }
@@ -181,12 +191,11 @@ impl ConsumerAdmin {
         Ok(ConsumerAdminRef::from_ref(self.reference()?))
     }
 
-    /// Ends the admin and its proxies; connected consumers are called.
-    pub(crate) fn end(&self) {
-        for proxy in self.close() {
-            proxy.end(true);
-        }
+    /// Ends the admin and its proxies. Returns the consumers that were connected.
+    pub(crate) fn end(&self) -> Vec<Peer> {
+        let peers = self.close().iter().filter_map(|proxy| proxy.end()).collect();
         self.leave();
+        peers
     }
 }
 
@@ -195,12 +204,11 @@ impl SupplierAdmin {
         Ok(SupplierAdminRef::from_ref(self.reference()?))
     }
 
-    /// Ends the admin and its proxies; connected suppliers are called.
-    pub(crate) fn end(&self) {
-        for proxy in self.close() {
-            proxy.end(true);
-        }
+    /// Ends the admin and its proxies. Returns the suppliers that were connected.
+    pub(crate) fn end(&self) -> Vec<Peer> {
+        let peers = self.close().iter().filter_map(|proxy| proxy.end()).collect();
         self.leave();
+        peers
     }
 }
 

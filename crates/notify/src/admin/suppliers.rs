@@ -18,7 +18,7 @@ use crate::cos_notify_channel_admin::{
 };
 use crate::cos_notify_comm::NotifyPublish;
 use crate::cos_notify_comm::notify_publish::OfferChangeError;
-use crate::proxy::{Form, ProxyConsumer, Style};
+use crate::proxy::{Form, ProxyConsumer, Style, farewell};
 use crate::quality::Owner as _;
 use crate::side::Side;
 
@@ -115,7 +115,8 @@ impl NotifySupplierAdmin for SupplierAdmin {
     }
 
     fn destroy(&self) -> oxorb::Result<()> {
-        self.end();
-        self.service()?.flush()
+        let service = self.service()?;
+        farewell::bid_all(&service, self.end());
+        service.flush()
     }
 }

@@ -18,11 +18,13 @@ use crate::cos_notify_channel_admin::{
     AdminLimit, AdminLimitExceeded, EventChannelRef, InterFilterGroupOperator,
 };
 use crate::event::{Body, Event, Population, Times};
+use crate::filter::Questions;
 use crate::problem::{GONE, too_many};
 use crate::properties::{Level, Name, Values};
-use crate::proxy::{ProxyConsumer, ProxySupplier};
+use crate::proxy::{Peer, ProxyConsumer, ProxySupplier};
 use crate::quality::{Owner, Quality};
 use crate::service::{Hosted, Kind, Service};
+use crate::share::{Maker, Share, Shares};
 use crate::side::Side;
 use crate::store::{Item, Saved};
 use crate::types::Census;
@@ -40,7 +42,9 @@ pub(crate) struct Channel {
     name: OnceLock<String>,
     saved: Saved,
     admins: Mutex<Admins>,
+    admin_shares: Arc<Shares>,
     proxies: AtomicUsize,
+    proxy_shares: Arc<Shares>,
     connected_consumers: AtomicUsize,
     connected_suppliers: AtomicUsize,
     /// Connected proxies to which consumers are connected.
@@ -53,6 +57,9 @@ pub(crate) struct Channel {
     subscribed: Census,
     /// Pulls that wait.
     pub(crate) pulls: AtomicUsize,
+    pub(crate) pull_shares: Arc<Shares>,
+    /// Count among the channels of its client.
+    share: Mutex<Option<Share>>,
 }
 
 #[derive(Default)]
@@ -85,7 +92,9 @@ impl Channel {
             name: OnceLock::new(),
             saved: Saved::default(),
             admins: Mutex::default(),
+            admin_shares: Arc::default(),
             proxies: AtomicUsize::new(0),
+            proxy_shares: Arc::default(),
             connected_consumers: AtomicUsize::new(0),
             connected_suppliers: AtomicUsize::new(0),
             routes: RwLock::default(),
@@ -95,6 +104,8 @@ impl Channel {
             offered: Census::default(),
             subscribed: Census::default(),
             pulls: AtomicUsize::new(0),
+            pull_shares: Arc::default(),
+            share: Mutex::default(),
         });
         channel.quality.belongs_to(channel.me.clone());
         channel.administration.belongs_to(channel.me.clone());
@@ -114,11 +125,19 @@ impl Channel {
         self.service.upgrade().ok_or(GONE)
     }
 
-    /// Refuses another admin if there are as many as may be.
-    fn check_admins(&self, admins: &Admins) -> Result<(), SystemException> {
+    /// Counts the channel among those of a client, until it ends.
+    pub(crate) fn count(&self, share: Share) {
+        *self.share.lock() = Some(share);
+    }
+
+    /// Refuses another admin if there are as many as may be, or the client has its share of them.
+    fn check_admins(&self, admins: &Admins) -> Result<Share, SystemException> {
+        let service = self.service()?;
+        let limits = service.limits();
+        let share = Maker::current().take(&self.admin_shares, limits.admins, limits)?;
         let number = admins.consumers.len() + admins.suppliers.len();
-        match number < self.service()?.limits().admins {
-            true => Ok(()),
+        match number < limits.admins {
+            true => Ok(share),
             false => Err(too_many(minor::imp_limit::EVENT_ADMINS)),
         }
     }
@@ -147,11 +166,12 @@ impl Channel {
         operator: InterFilterGroupOperator,
     ) -> Result<Arc<ConsumerAdmin>, SystemException> {
         let mut admins = self.admins.lock();
-        self.check_admins(&admins)?;
+        let share = self.check_admins(&admins)?;
         let admin = self.make_admin(&admins, operator, false)?;
+        admin.count(share);
         admins.consumers.insert(admin.id, Arc::clone(&admin));
         drop(admins);
-        admin.changed().inspect_err(|_| admin.end())?;
+        admin.changed().inspect_err(|_| drop(admin.end()))?;
         Ok(admin)
     }
 
@@ -167,7 +187,7 @@ impl Channel {
         admins.default_consumers = Some(admin.id);
         admins.consumers.insert(admin.id, Arc::clone(&admin));
         drop(admins);
-        admin.changed().inspect_err(|_| admin.end())?;
+        admin.changed().inspect_err(|_| drop(admin.end()))?;
         Ok(admin)
     }
 
@@ -176,11 +196,12 @@ impl Channel {
         operator: InterFilterGroupOperator,
     ) -> Result<Arc<SupplierAdmin>, SystemException> {
         let mut admins = self.admins.lock();
-        self.check_admins(&admins)?;
+        let share = self.check_admins(&admins)?;
         let admin = self.make_admin(&admins, operator, false)?;
+        admin.count(share);
         admins.suppliers.insert(admin.id, Arc::clone(&admin));
         drop(admins);
-        admin.changed().inspect_err(|_| admin.end())?;
+        admin.changed().inspect_err(|_| drop(admin.end()))?;
         Ok(admin)
     }
 
@@ -196,7 +217,7 @@ impl Channel {
         admins.default_suppliers = Some(admin.id);
         admins.suppliers.insert(admin.id, Arc::clone(&admin));
         drop(admins);
-        admin.changed().inspect_err(|_| admin.end())?;
+        admin.changed().inspect_err(|_| drop(admin.end()))?;
         Ok(admin)
     }
 
@@ -213,11 +234,13 @@ impl Channel {
         admins.suppliers.remove(&id);
     }
 
-    /// Counts another proxy, unless there are as many as may be.
-    pub(crate) fn add_proxy(&self) -> Result<(), SystemException> {
-        let limit = self.service()?.limits().proxies;
-        match reserve(&self.proxies, limit) {
-            true => Ok(()),
+    /// Counts another proxy, unless there are as many as may be, or the client has its share of them.
+    pub(crate) fn add_proxy(&self, maker: &Maker) -> Result<Share, SystemException> {
+        let service = self.service()?;
+        let limits = service.limits();
+        let share = maker.take(&self.proxy_shares, limits.proxies, limits)?;
+        match reserve(&self.proxies, limits.proxies) {
+            true => Ok(share),
             false => Err(too_many(minor::imp_limit::EVENT_PROXIES)),
         }
     }
@@ -384,15 +407,36 @@ impl Channel {
     /// Offers an event to all consumers that want it.
     pub(crate) fn publish(&self, event: &Arc<Event>) {
         let times = Times::new(self.dispatcher.plan().clock.now());
-        for route in self.routes().iter() {
+        let routes = self.routes();
+        self.ask(event, &routes);
+        for route in routes.iter() {
             if let Some(attributes) = route.wants(event, &times) {
                 route.offer(event, None, &attributes);
             }
         }
+        event.answers.clear();
     }
 
-    /// Ends the channel and all that belongs to it; connected peers are called.
-    pub(crate) fn end(&self) -> Result<(), SystemException> {
+    /// Returns how long filters of other processes may be asked about an event; `None`: there are none.
+    pub(crate) fn time_to_ask(&self) -> Option<Duration> {
+        let service = self.service.upgrade()?;
+        (!service.abroad.is_empty()).then_some(service.settings.call_timeout)
+    }
+
+    /// Asks the filters of other processes about an event: who wants it, and then with which priority and lifetime.
+    pub(super) fn ask(&self, event: &Event, routes: &[Arc<ProxySupplier>]) {
+        let Some(limit) = self.time_to_ask() else {
+            return;
+        };
+        for ask in [ProxySupplier::question_filters, ProxySupplier::question_mappings] {
+            let mut questions = Questions::default();
+            routes.iter().for_each(|route| ask(route, event, &mut questions));
+            questions.ask(event, limit);
+        }
+    }
+
+    /// Ends the channel and all that belongs to it. Returns the peers that were connected.
+    pub(crate) fn end(&self) -> Result<Vec<Peer>, SystemException> {
         let mut admins = self.admins.lock();
         if std::mem::replace(&mut admins.ended, true) {
             return Err(GONE);
@@ -401,15 +445,16 @@ impl Channel {
         let suppliers: Vec<_> = admins.suppliers.values().cloned().collect();
         drop(admins);
         // Suppliers first: nothing new comes while the consumers go.
-        suppliers.iter().for_each(|admin| admin.end());
-        consumers.iter().for_each(|admin| admin.end());
+        let mut peers: Vec<Peer> = suppliers.iter().flat_map(|admin| admin.end()).collect();
+        peers.extend(consumers.iter().flat_map(|admin| admin.end()));
+        drop(self.share.lock().take());
         if let Some(service) = self.service.upgrade() {
             service.channels().remove(&self.id);
             let place = (Kind::Channel as u8, self.id);
             self.saved.remove(service.keeper.as_ref(), place);
             service.deactivate(Kind::Channel, self.id);
         }
-        Ok(())
+        Ok(peers)
     }
 
     /// Applies changed properties to the queues.
@@ -435,14 +480,14 @@ impl Hosted for Channel {
         Channel::name(self)
     }
 
-    fn end(&self) -> Result<(), SystemException> {
+    fn end(&self) -> Result<Vec<Peer>, SystemException> {
         Channel::end(self)
     }
 
     fn stop(&self, limit: Duration) {
         self.dispatcher.shut_down(limit);
         self.admins.lock().ended = true;
-        self.sources().iter().for_each(|source| source.end(false));
+        self.sources().iter().for_each(|source| drop(source.end()));
     }
 }
 

@@ -116,11 +116,13 @@ impl Channel {
         let routed: Vec<Routed> = events
             .iter()
             .map(|event| {
+                self.ask(event, &routes);
                 let wants = |route: &Arc<ProxySupplier>| {
                     let attributes = route.wants(event, &times)?;
                     Some((Arc::clone(route), attributes))
                 };
                 let wanted: Vec<_> = routes.iter().filter_map(wants).collect();
+                event.answers.clear();
                 let keeps = event.header.persistent.unwrap_or(default);
                 let owing = wanted.iter().map(|(route, _)| route);
                 let owing = owing.filter(|route| keeps && route.is_persistent());
@@ -164,10 +166,12 @@ impl Channel {
         };
         let times = Times::new(self.dispatcher.plan().clock.now());
         let routes = self.routes();
+        self.ask(event, &routes);
         let owing = |route: &&Arc<ProxySupplier>| {
             route.is_persistent() && route.wants(event, &times).is_some()
         };
         let proxies = routes.iter().filter(owing).count();
+        event.answers.clear();
         let outgrown = keeper.is_outgrown_by(&event.body.to_any(), proxies);
         if outgrown {
             self.publish(event);

@@ -19,6 +19,7 @@ use crate::cos_notify_channel_admin::{
     InterFilterGroupOperator, SupplierAdminRef,
 };
 use crate::cos_notify_filter::FilterFactoryRef;
+use crate::proxy::farewell;
 use crate::quality::NotSet;
 
 impl DelegatesTo<dyn QoSAdmin> for Channel {
@@ -50,8 +51,9 @@ impl EventChannelOfEvents for Channel {
     }
 
     fn destroy(&self) -> oxorb::Result<()> {
-        self.end()?;
-        self.service()?.flush()
+        let service = self.service()?;
+        farewell::bid_all(&service, self.end()?);
+        service.flush()
     }
 }
 

@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use oxorb::{Any, Interface as _, Orb, Ref, SystemException, minor};
 use oxorb_sys::sync::{Mutex, RwLock};
 
+use super::asking::{Answer, Asked, Questions};
 use super::foreign::Foreign;
-use super::{FilterObject, Home};
+use super::{FilterUse, Home};
 use crate::cos_notify_channel_admin::InterFilterGroupOperator;
 use crate::cos_notify_filter::filter_admin::{GetFilterError, RemoveFilterError};
 use crate::cos_notify_filter::{
@@ -37,7 +38,7 @@ struct One {
 /// Process of a filter.
 #[derive(Clone)]
 enum Place {
-    Here(Arc<FilterObject>),
+    Here(FilterUse),
     Elsewhere(Arc<Foreign>),
 }
 
@@ -54,7 +55,8 @@ impl Place {
             Some(own) => Place::Here(own),
             None => {
                 let settings = service.settings();
-                let foreign = Foreign::new(settings.failures, settings.filter_pause);
+                let (failures, pause) = (settings.failures, settings.filter_pause);
+                let foreign = Foreign::new(failures, pause, service.abroad());
                 Place::Elsewhere(Arc::new(foreign))
             }
         }
@@ -86,6 +88,31 @@ impl Attached {
     pub(crate) fn passes(&self, event: &Event) -> bool {
         let list = self.list();
         list.is_empty() || list.iter().any(|one| one.matches(event))
+    }
+
+    /// Returns the same as far as it is known without asking a filter of another process; `None`: one has to be asked.
+    pub(crate) fn known(&self, event: &Event) -> Option<bool> {
+        let list = self.list();
+        let mut is_known = true;
+        for one in list.iter() {
+            match one.known(event) {
+                Some(true) => return Some(true),
+                Some(false) => {}
+                None => is_known = false,
+            }
+        }
+        is_known.then_some(list.is_empty())
+    }
+
+    /// Adds the filters of other processes that have not been asked about an event.
+    pub(crate) fn question(&self, event: &Event, questions: &mut Questions) {
+        for one in self.list().iter() {
+            if let Place::Elsewhere(foreign) = &one.place
+                && event.answers.of(foreign).is_none()
+            {
+                questions.add(foreign, || Asked::Filter(one.reference.clone()));
+            }
+        }
     }
 
     /// Returns what the store keeps, with own filters written before.
@@ -178,10 +205,23 @@ impl FilterAdmin for Attached {
 }
 
 impl One {
+    fn known(&self, event: &Event) -> Option<bool> {
+        match &self.place {
+            Place::Here(own) => Some(own.passes(event)),
+            Place::Elsewhere(foreign) => {
+                let answer = event.answers.of(foreign)?;
+                Some(matches!(answer, Answer::Matches(true)))
+            }
+        }
+    }
+
     fn matches(&self, event: &Event) -> bool {
-        let foreign = match &self.place {
-            Place::Here(own) => return own.passes(event),
-            Place::Elsewhere(foreign) => foreign,
+        if let Some(known) = self.known(event) {
+            return known;
+        }
+        // Attached while the others were asked.
+        let Place::Elsewhere(foreign) = &self.place else {
+            return false;
         };
         let matches = match &event.body {
             Body::Any(any) => foreign.ask(
@@ -212,6 +252,24 @@ pub(crate) fn both(
     match operator {
         InterFilterGroupOperator::AndOp => admin() && proxy(),
         InterFilterGroupOperator::OrOp => admin() || proxy(),
+    }
+}
+
+/// The same as far as the results are known.
+pub(crate) fn both_known(
+    operator: InterFilterGroupOperator,
+    admin: Option<bool>,
+    proxy: Option<bool>,
+) -> Option<bool> {
+    // The result of one that decides for both.
+    let decides = match operator {
+        InterFilterGroupOperator::AndOp => false,
+        InterFilterGroupOperator::OrOp => true,
+    };
+    match [admin, proxy] {
+        results if results.contains(&Some(decides)) => Some(decides),
+        results if results.contains(&None) => None,
+        _ => Some(!decides),
     }
 }
 
@@ -254,6 +312,13 @@ impl MappingSlot {
         slot.as_ref().map(|mapping| mapping.reference.clone())
     }
 
+    /// Adds the filter if it is another process's.
+    pub(crate) fn question(&self, questions: &mut Questions) {
+        if let Some(Mapping { reference, place: Place::Elsewhere(foreign) }) = &*self.0.read() {
+            questions.add(foreign, || Asked::Mapping(reference.clone()));
+        }
+    }
+
     /// Returns the value that the filter has for an event; `None` without a filter, and if it does not answer.
     pub(crate) fn map(&self, event: &Event) -> Option<Any> {
         let mapping = self.0.read().clone()?;
@@ -261,6 +326,12 @@ impl MappingSlot {
             Place::Here(own) => return own.map(event),
             Place::Elsewhere(foreign) => foreign,
         };
+        match event.answers.of(foreign) {
+            // Set while the others were asked.
+            None => {}
+            Some(Answer::Value(value)) => return Some(value),
+            Some(_) => return None,
+        }
         let (_, value) = match &event.body {
             Body::Any(any) => foreign.ask(
                 || mapping.reference.r#match(any),

@@ -1,9 +1,21 @@
 //! Filters of other processes: a dead one must not cost each event a call that times out.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use oxorb::{SystemException, SystemExceptionKind};
 use oxorb_sys::sync::{Mutex, MutexGuard};
+
+/// Number of filters of other processes that objects of the service have.
+#[derive(Default)]
+pub(crate) struct Abroad(AtomicUsize);
+
+impl Abroad {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+}
 
 /// Calls to a filter of another process. After several in a row that reached nobody it is called no more for a while.
 pub(super) struct Foreign {
@@ -11,6 +23,8 @@ pub(super) struct Foreign {
     failures: u32,
     pause: Duration,
     state: Mutex<State>,
+    /// Count of all such filters.
+    abroad: Arc<Abroad>,
 }
 
 #[derive(Default)]
@@ -20,8 +34,15 @@ struct State {
 }
 
 impl Foreign {
-    pub(super) fn new(failures: u32, pause: Duration) -> Foreign {
-        Foreign { failures: failures.max(1), pause, state: Mutex::default() }
+    pub(super) fn new(failures: u32, pause: Duration, abroad: &Arc<Abroad>) -> Foreign {
+        abroad.0.fetch_add(1, Ordering::Relaxed);
+        let abroad = Arc::clone(abroad);
+        Foreign { failures: failures.max(1), pause, state: Mutex::default(), abroad }
+    }
+
+    /// Unanswered calls in a row.
+    pub(super) fn failures(&self) -> u32 {
+        self.state().failures
     }
 
     /// Calls the filter, unless it is left alone at present. `None` in place of an answer.
@@ -43,7 +64,7 @@ impl Foreign {
     }
 
     /// Reports whether the filter may be called. At the end of a pause one caller may, and the others wait for its result.
-    fn may_ask(&self) -> bool {
+    pub(super) fn may_ask(&self) -> bool {
         let mut state = self.state();
         let Some(end) = state.not_before else {
             return true;
@@ -56,7 +77,7 @@ impl Foreign {
         over
     }
 
-    fn note(&self, reached: bool) {
+    pub(super) fn note(&self, reached: bool) {
         let mut state = self.state();
         if reached {
             *state = State::default();
@@ -73,8 +94,14 @@ impl Foreign {
     }
 }
 
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        self.abroad.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// Reports whether nobody answered, or nobody is there to answer.
-fn is_unreachable(exception: &SystemException) -> bool {
+pub(super) fn is_unreachable(exception: &SystemException) -> bool {
     use SystemExceptionKind::{
         CommFailure, InvObjref, NoResponse, ObjectNotExist, Timeout, Transient,
     };
@@ -96,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_dead_filter_is_called_no_more_for_a_while() {
-        let filter = Foreign::new(2, Duration::from_secs(3600));
+        let filter = Foreign::new(2, Duration::from_secs(3600), &Arc::default());
         let mut calls = 0;
         for _ in 0..10 {
             let answer = filter.ask(
@@ -113,7 +140,7 @@ mod tests {
 
     #[test]
     fn an_answer_ends_the_count_and_the_pause() {
-        let filter = Foreign::new(2, Duration::ZERO);
+        let filter = Foreign::new(2, Duration::ZERO, &Arc::default());
         for _ in 0..3 {
             assert_eq!(filter.ask(dead, Some), None);
         }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use crate::etcl::{Constraint, Grammar, Limits, Options, Properties, Subject, event_type};
@@ -24,7 +25,9 @@ use crate::kind::Kind;
 use crate::memory::{self, Charge, Memory, block};
 use crate::notify_store;
 use crate::problem::{nil, too_many};
+use crate::share::Share;
 use crate::store::Saved;
+use crate::unused::Usable;
 
 /// A filter, or a mapping filter if it has a default value.
 pub(crate) struct FilterObject {
@@ -41,6 +44,24 @@ pub(crate) struct FilterObject {
     callbacks: Mutex<(CallbackId, BTreeMap<CallbackId, NotifySubscribeRef>)>,
     /// Copy in the store while a persistent object has the filter.
     saved: Saved,
+    pub(super) uses: Uses,
+    /// Count among the filters of its client.
+    share: Mutex<Option<Share>>,
+}
+
+/// Number of places where a filter is attached.
+#[derive(Default)]
+pub(super) struct Uses(AtomicUsize);
+
+impl Uses {
+    pub(super) fn begin(&self) {
+        // They are begun with the list of filters locked, and looked at with it.
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn end(&self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Constraints at one moment.
@@ -81,7 +102,14 @@ impl FilterObject {
             changing: Mutex::default(),
             callbacks: Mutex::default(),
             saved: Saved::default(),
+            uses: Uses::default(),
+            share: Mutex::default(),
         })
+    }
+
+    /// Counts the filter among those of a client, until it ends.
+    pub(crate) fn counted(self, share: Share) -> FilterObject {
+        FilterObject { share: Mutex::new(Some(share)), ..self }
     }
 
     /// Makes a filter of the store anew; constraints that are no constraints any more are left out.
@@ -251,14 +279,31 @@ impl FilterObject {
     }
 
     pub(super) fn end(&self) -> Result<(), SystemException> {
+        self.end_if(false)
+    }
+
+    /// Ends the filter; with `unused` only if nothing has it.
+    fn end_if(&self, unused: bool) -> Result<(), SystemException> {
         let service = self.service.upgrade().ok_or(crate::problem::GONE)?;
-        service.remove_filter(self.id)?;
+        service.remove_filter(self.id, unused)?;
+        drop(self.share.lock().take());
         let place = (Kind::Filter as u8, self.id);
         self.saved.remove(service.keeper(), place);
         let _turn = self.changing.lock();
         let mut held = self.held.write();
         *held = Arc::new(Held { destroyed: true, ..Held::default() });
         Ok(())
+    }
+}
+
+impl Usable for FilterObject {
+    fn is_unused(&self) -> bool {
+        self.uses.0.load(Ordering::Relaxed) == 0 && !self.saved.is_on_disk()
+    }
+
+    fn expire(&self) {
+        // One that is used stays.
+        let _ = self.end_if(true);
     }
 }
 

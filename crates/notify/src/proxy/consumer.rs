@@ -4,24 +4,26 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use oxorb::{Interface, Ref, SystemException, SystemExceptionKind};
 
-use super::link::{Informed, Link, Phase, Refused};
+use super::link::{Informed, Link, Phase, Refused, State};
 use super::peer::Peer;
 use super::pulling::{Pulling, Pulls};
-use super::{Form, Style};
+use super::{Form, Style, farewell};
 use crate::admin::SupplierAdmin;
 use crate::channel::Channel;
 use crate::cos_event_channel_admin as events;
 use crate::cos_notification::EventType;
 use crate::cos_notify_channel_admin as notify;
 use crate::event::{Body, Event};
-use crate::filter::{Attached, both};
+use crate::filter::{Attached, Questions, both, both_known};
 use crate::problem::{GONE, nil};
 use crate::properties::Level;
 use crate::quality::{Owner, Quality};
 use crate::service::{Kind, Service};
+use crate::share::Maker;
 use crate::side::Side;
 use crate::store::Saved;
 use crate::types::Types;
+use crate::unused::Usable;
 
 /// A proxy to which a supplier connects.
 pub(crate) struct ProxyConsumer {
@@ -60,10 +62,13 @@ impl ProxyConsumer {
     ) -> Result<Arc<ProxyConsumer>, SystemException> {
         let service = admin.service()?;
         let channel = admin.channel()?;
-        channel.add_proxy()?;
+        let maker = Maker::current();
+        let share = channel.add_proxy(&maker)?;
         let made = ProxyConsumer::new(&service, admin, service.next(), form, style);
         let proxy = made.inspect_err(|_| channel.forget_proxy())?;
-        proxy.changed().inspect_err(|_| proxy.end(false))?;
+        proxy.link.count(share);
+        proxy.changed().inspect_err(|_| drop(proxy.end()))?;
+        service.unused.add(maker, &proxy);
         Ok(proxy)
     }
 
@@ -177,13 +182,13 @@ impl ProxyConsumer {
         if self.style == Style::Pull
             && let Err(exception) = Pulling::start(&me, &service)
         {
-            self.end(false);
+            self.end();
             return Err(exception.into());
         }
         channel.add_source(me);
         self.link.inform(&service, &self.me);
         // Not connected for good, it is not connected at all.
-        Ok(self.changed().inspect_err(|_| self.end(false))?)
+        Ok(self.changed().inspect_err(|_| drop(self.end()))?)
     }
 
     /// Takes events from the supplier: those that pass the filters go on to the consumers.
@@ -218,6 +223,7 @@ impl ProxyConsumer {
     ) -> impl Iterator<Item = Arc<Event>> + 'e {
         events.into_iter().filter_map(move |body| {
             let event = channel.event(body);
+            self.ask(&event, channel, admin);
             let passes = both(
                 admin.operator,
                 || admin.filters.passes(&event),
@@ -225,6 +231,20 @@ impl ProxyConsumer {
             );
             passes.then_some(event)
         })
+    }
+
+    /// Asks the filters of other processes whether an event passes.
+    fn ask(&self, event: &Event, channel: &Channel, admin: &SupplierAdmin) {
+        let Some(limit) = channel.time_to_ask() else {
+            return;
+        };
+        let known = [admin.filters.known(event), self.filters.known(event)];
+        if both_known(admin.operator, known[0], known[1]).is_none() {
+            let mut questions = Questions::default();
+            admin.filters.question(event, &mut questions);
+            self.filters.question(event, &mut questions);
+            questions.ask(event, limit);
+        }
     }
 
     /// Waits before pulled events are published again; reports whether they may be. Holds neither the channel nor the
@@ -261,16 +281,20 @@ impl ProxyConsumer {
             return Err(crate::problem::not_connected());
         }
         let service = self.service()?;
-        self.end(service.settings.disconnect_callbacks);
+        let peer = self.end();
+        if let Some(peer) = peer.filter(|_| service.settings.disconnect_callbacks) {
+            farewell::bid(&service, peer);
+        }
         service.flush()
     }
 
-    /// Ends the proxy for good.
-    pub(crate) fn end(&self, call_peer: bool) {
-        let service = self.service.upgrade();
-        let Some(before) = self.link.end(service.as_deref(), call_peer) else {
-            return;
-        };
+    /// Ends the proxy for good. Returns the peer that was connected, once.
+    pub(crate) fn end(&self) -> Option<Peer> {
+        self.leave(self.link.end(|_| true)?)
+    }
+
+    /// Takes a proxy that has ended out of its admin and channel.
+    fn leave(&self, before: State) -> Option<Peer> {
         self.pulling.wake();
         if let Some(admin) = self.admin.upgrade() {
             admin.forget(self.id);
@@ -282,11 +306,12 @@ impl ProxyConsumer {
             }
             channel.forget_proxy();
         }
-        if let Some(service) = service {
+        if let Some(service) = self.service.upgrade() {
             let place = (Kind::Proxy as u8, self.id);
             self.saved.remove(service.keeper.as_ref(), place);
             service.deactivate(Kind::Proxy, self.id);
         }
+        before.peer
     }
 
     pub(crate) fn is_connected(&self) -> bool {
@@ -364,7 +389,7 @@ impl Pulls for ProxyConsumer {
     }
 
     fn lose(&self) {
-        self.end(false);
+        self.end();
     }
 
     fn pulling(&self) -> &Pulling {
@@ -407,5 +432,21 @@ impl Informed for ProxyConsumer {
 
     fn types_there(&self) -> Vec<EventType> {
         self.channel.upgrade().map_or_else(Vec::new, |channel| channel.subscribed_types())
+    }
+}
+
+impl Usable for ProxyConsumer {
+    fn is_unused(&self) -> bool {
+        self.link.phase() == Phase::New && !self.saved.is_on_disk()
+    }
+
+    fn expire(&self) {
+        // Who writes to the store looks at the state of the connection: not with that locked.
+        if self.saved.is_on_disk() {
+            return;
+        }
+        if let Some(before) = self.link.end(|phase| phase == Phase::New) {
+            self.leave(before);
+        }
     }
 }

@@ -9,11 +9,12 @@ use oxorb_delivery::{Attributes, Outcome, Outlet, Qos, Sink, WhenFull};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use super::peer::{Failure, Peer};
-use super::{Form, Style, farewell};
+use super::{Form, Style};
 use crate::cos_notification::EventType;
 use crate::cos_notify_channel_admin::ObtainInfoMode;
 use crate::problem::GONE;
 use crate::service::Service;
+use crate::share::Share;
 use crate::side::Side;
 use crate::types::Told;
 
@@ -35,6 +36,8 @@ pub(crate) struct Link {
     pub(crate) told: Told,
     /// Carries the signal that there may be news for the peer.
     news: Mutex<Option<Outlet<()>>>,
+    /// Count among the proxies of its client.
+    share: Mutex<Option<Share>>,
 }
 
 #[derive(Clone)]
@@ -78,7 +81,13 @@ impl Link {
             state: Mutex::new(State { phase: Phase::New, active: true, peer: None }),
             told: Told::new(updates && form != Form::Event),
             news: Mutex::default(),
+            share: Mutex::default(),
         }
+    }
+
+    /// Counts the proxy among those of a client, until it ends.
+    pub(crate) fn count(&self, share: Share) {
+        *self.share.lock() = Some(share);
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
@@ -148,11 +157,10 @@ impl Link {
         }
     }
 
-    /// Ends the connection for good; returns the state before, or `None` if it had ended. The peer is called if it is to
-    /// be.
-    pub(crate) fn end(&self, service: Option<&Service>, call_peer: bool) -> Option<State> {
+    /// Ends the connection for good, if it may; returns the state before, or `None` if it had ended.
+    pub(crate) fn end(&self, may: impl FnOnce(Phase) -> bool) -> Option<State> {
         let mut state = self.state();
-        if state.phase == Phase::Gone {
+        if state.phase == Phase::Gone || !may(state.phase) {
             return None;
         }
         let before = state.clone();
@@ -161,9 +169,7 @@ impl Link {
         drop(state);
         let news = self.news.lock().take();
         drop(news);
-        if let (true, Some(service), Some(peer)) = (call_peer, service, &before.peer) {
-            farewell::bid(service, peer.clone());
-        }
+        drop(self.share.lock().take());
         Some(before)
     }
 

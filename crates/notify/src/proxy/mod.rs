@@ -2,7 +2,7 @@
 
 mod consumer;
 mod consumer_servant;
-mod farewell;
+pub(crate) mod farewell;
 mod link;
 mod peer;
 mod persistent;
@@ -12,6 +12,7 @@ mod supplier;
 mod supplier_servant;
 
 pub(crate) use consumer::ProxyConsumer;
+pub(crate) use peer::Peer;
 pub(crate) use supplier::ProxySupplier;
 
 use crate::cos_notify_channel_admin::{ClientType, ProxyType};

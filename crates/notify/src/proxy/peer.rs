@@ -1,6 +1,6 @@
 //! Suppliers and consumers as their proxies call them.
 
-use oxorb::{Interface as _, Ref, SystemException, SystemExceptionKind};
+use oxorb::{AsyncReply, Interface as _, Ref, SystemException, SystemExceptionKind};
 
 use super::{Form, Style};
 use crate::cos_event_comm::{
@@ -101,45 +101,53 @@ impl Peer {
         }
     }
 
-    /// Tells the peer that the channel has disconnected it.
-    pub(crate) fn disconnect(&self) -> Result<(), SystemException> {
+    /// Begins to tell the peer that the channel has disconnected it.
+    pub(crate) fn disconnect(&self) -> AsyncReply<(), SystemException> {
         let reference = self.reference.clone();
         match (self.side, self.style, self.form) {
             (Side::Consumers, Style::Push, Form::Event | Form::Any) => {
-                PushConsumerRef::from_ref(reference).disconnect_push_consumer()
+                PushConsumerRef::from_ref(reference).disconnect_push_consumer_async()
             }
             (Side::Consumers, Style::Push, Form::Structured) => {
-                StructuredPushConsumerRef::from_ref(reference).disconnect_structured_push_consumer()
+                StructuredPushConsumerRef::from_ref(reference)
+                    .disconnect_structured_push_consumer_async()
             }
             (Side::Consumers, Style::Push, Form::Sequence) => {
-                SequencePushConsumerRef::from_ref(reference).disconnect_sequence_push_consumer()
+                SequencePushConsumerRef::from_ref(reference)
+                    .disconnect_sequence_push_consumer_async()
             }
             (Side::Consumers, Style::Pull, Form::Event | Form::Any) => {
-                PullConsumerRef::from_ref(reference).disconnect_pull_consumer()
+                PullConsumerRef::from_ref(reference).disconnect_pull_consumer_async()
             }
             (Side::Consumers, Style::Pull, Form::Structured) => {
-                StructuredPullConsumerRef::from_ref(reference).disconnect_structured_pull_consumer()
+                StructuredPullConsumerRef::from_ref(reference)
+                    .disconnect_structured_pull_consumer_async()
             }
             (Side::Consumers, Style::Pull, Form::Sequence) => {
-                SequencePullConsumerRef::from_ref(reference).disconnect_sequence_pull_consumer()
+                SequencePullConsumerRef::from_ref(reference)
+                    .disconnect_sequence_pull_consumer_async()
             }
             (Side::Suppliers, Style::Push, Form::Event | Form::Any) => {
-                PushSupplierRef::from_ref(reference).disconnect_push_supplier()
+                PushSupplierRef::from_ref(reference).disconnect_push_supplier_async()
             }
             (Side::Suppliers, Style::Push, Form::Structured) => {
-                StructuredPushSupplierRef::from_ref(reference).disconnect_structured_push_supplier()
+                StructuredPushSupplierRef::from_ref(reference)
+                    .disconnect_structured_push_supplier_async()
             }
             (Side::Suppliers, Style::Push, Form::Sequence) => {
-                SequencePushSupplierRef::from_ref(reference).disconnect_sequence_push_supplier()
+                SequencePushSupplierRef::from_ref(reference)
+                    .disconnect_sequence_push_supplier_async()
             }
             (Side::Suppliers, Style::Pull, Form::Event | Form::Any) => {
-                PullSupplierRef::from_ref(reference).disconnect_pull_supplier()
+                PullSupplierRef::from_ref(reference).disconnect_pull_supplier_async()
             }
             (Side::Suppliers, Style::Pull, Form::Structured) => {
-                StructuredPullSupplierRef::from_ref(reference).disconnect_structured_pull_supplier()
+                StructuredPullSupplierRef::from_ref(reference)
+                    .disconnect_structured_pull_supplier_async()
             }
             (Side::Suppliers, Style::Pull, Form::Sequence) => {
-                SequencePullSupplierRef::from_ref(reference).disconnect_sequence_pull_supplier()
+                SequencePullSupplierRef::from_ref(reference)
+                    .disconnect_sequence_pull_supplier_async()
             }
         }
     }

@@ -16,6 +16,7 @@ use crate::cos_notify_comm::{
 use crate::event::Body;
 use crate::problem::too_many;
 use crate::service::Service;
+use crate::share::Maker;
 
 /// Proxy that pulls from its supplier.
 pub(super) trait Pulls: Send + Sync + 'static {
@@ -50,6 +51,9 @@ impl Pulling {
         proxy: &Arc<P>,
         service: &Arc<Service>,
     ) -> Result<(), SystemException> {
+        let limits = service.limits();
+        let share = Maker::current();
+        let share = share.take(&service.pulling_shares, limits.pulled_suppliers, limits)?;
         if !service.begin_pulling() {
             return Err(too_many(minor::imp_limit::EVENT_PULLS));
         }
@@ -59,6 +63,7 @@ impl Pulling {
             if let Some(service) = of.upgrade() {
                 service.end_pulling();
             }
+            drop(share);
         });
         started.inspect_err(|_| service.end_pulling())
     }

@@ -2,29 +2,32 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
 
-use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor};
+use oxorb::{CompletionStatus, Interface, Ref, SystemException, minor, request_is_cancelled};
 use oxorb_delivery::{Attributes, Order, Outlet, PullError, Qos, WhenFull};
 use oxorb_sys::sync::{Mutex, RwLock};
 
-use super::link::{Informed, Link, Phase, Refused};
+use super::link::{Informed, Link, Phase, Refused, State};
 use super::peer::Peer;
 use super::push_sink::{PushSink, Pushes};
-use super::{Form, Style};
+use super::{Form, Style, farewell};
 use crate::admin::ConsumerAdmin;
 use crate::channel::Channel;
 use crate::cos_event_channel_admin as events;
 use crate::cos_notification::EventType;
 use crate::cos_notify_channel_admin as notify;
 use crate::event::{Event, Times};
-use crate::filter::{Attached, MappingSlot, both};
+use crate::filter::{Attached, MappingSlot, Questions, both, both_known};
 use crate::problem::{GONE, nil, too_many};
 use crate::properties::{Level, Name};
 use crate::quality::{Owner, Quality};
 use crate::service::{Kind, Service};
+use crate::share::Maker;
 use crate::side::Side;
 use crate::store::{Item, Saved, Slip};
 use crate::types::Types;
+use crate::unused::Usable;
 
 /// A proxy to which a consumer connects.
 pub(crate) struct ProxySupplier {
@@ -66,10 +69,13 @@ impl ProxySupplier {
     ) -> Result<Arc<ProxySupplier>, SystemException> {
         let service = admin.service()?;
         let channel = admin.channel()?;
-        channel.add_proxy()?;
+        let maker = Maker::current();
+        let share = channel.add_proxy(&maker)?;
         let made = ProxySupplier::new(&service, admin, service.next(), form, style);
         let proxy = made.inspect_err(|_| channel.forget_proxy())?;
-        proxy.changed().inspect_err(|_| proxy.end(false))?;
+        proxy.link.count(share);
+        proxy.changed().inspect_err(|_| drop(proxy.end()))?;
+        service.unused.add(maker, &proxy);
         Ok(proxy)
     }
 
@@ -205,7 +211,7 @@ impl ProxySupplier {
         }
         self.link.inform(&service, &self.me);
         // Not connected for good, it is not connected at all.
-        Ok(self.changed().inspect_err(|_| self.end(false))?)
+        Ok(self.changed().inspect_err(|_| drop(self.end()))?)
     }
 
     fn open(&self, channel: &Channel) -> Result<Outlet<Item>, Refused> {
@@ -261,7 +267,7 @@ impl ProxySupplier {
                 _ => WhenFull::DropOldest,
             },
             batch,
-            pacing: std::time::Duration::from_nanos((pacing as u64).saturating_mul(100)),
+            pacing: Duration::from_nanos((pacing as u64).saturating_mul(100)),
             ..Qos::default()
         }
     }
@@ -274,6 +280,31 @@ impl ProxySupplier {
     pub(crate) fn apply(&self) {
         if let (Some(outlet), Some(channel)) = (self.outlet(), self.channel.upgrade()) {
             outlet.set_qos(self.queue(&channel));
+        }
+    }
+
+    /// Adds the filters of other processes that have to be asked whether this consumer wants an event.
+    pub(crate) fn question_filters(&self, event: &Event, questions: &mut Questions) {
+        let Some(admin) = self.admin.upgrade().filter(|_| self.types.cover(event)) else {
+            return;
+        };
+        let known = [admin.filters.known(event), self.filters.known(event)];
+        if both_known(admin.operator, known[0], known[1]).is_none() {
+            admin.filters.question(event, questions);
+            self.filters.question(event, questions);
+        }
+    }
+
+    /// Adds the mapping filters of other processes for an event that this consumer wants.
+    pub(crate) fn question_mappings(&self, event: &Event, questions: &mut Questions) {
+        let Some(admin) = self.admin.upgrade().filter(|_| self.types.cover(event)) else {
+            return;
+        };
+        let known = [admin.filters.known(event), self.filters.known(event)];
+        if both_known(admin.operator, known[0], known[1]) == Some(true) {
+            let own = [&self.priority_filter, &self.lifetime_filter];
+            let of_admin = [&admin.priority_filter, &admin.lifetime_filter];
+            own.into_iter().chain(of_admin).for_each(|slot| slot.question(questions));
         }
     }
 
@@ -352,10 +383,12 @@ impl ProxySupplier {
     fn wait_for(&self, outlet: &Outlet<Item>) -> Result<Result<Item, PullError>, PullFailure> {
         let channel = self.channel()?;
         let limits = self.service()?.limits().clone();
+        let share = Maker::current();
+        let _share = share.take(&channel.pull_shares, limits.blocked_pulls, &limits)?;
         let more = |waiting: usize| (waiting < limits.blocked_pulls).then_some(waiting + 1);
         let reserved = channel.pulls.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
         reserved.map_err(|_| too_many(minor::imp_limit::EVENT_PULLS))?;
-        let taken = outlet.pull(limits.pull_wait);
+        let taken = pull_while_asked(outlet, limits.pull_wait);
         channel.pulls.fetch_sub(1, Ordering::Relaxed);
         match taken {
             Err(PullError::Empty) => {
@@ -387,16 +420,20 @@ impl ProxySupplier {
             return Err(crate::problem::not_connected());
         }
         let service = self.service()?;
-        self.end(service.settings.disconnect_callbacks);
+        let peer = self.end();
+        if let Some(peer) = peer.filter(|_| service.settings.disconnect_callbacks) {
+            farewell::bid(&service, peer);
+        }
         service.flush()
     }
 
-    /// Ends the proxy for good.
-    pub(crate) fn end(&self, call_peer: bool) {
-        let service = self.service.upgrade();
-        let Some(before) = self.link.end(service.as_deref(), call_peer) else {
-            return;
-        };
+    /// Ends the proxy for good. Returns the peer that was connected, once.
+    pub(crate) fn end(&self) -> Option<Peer> {
+        self.leave(self.link.end(|_| true)?)
+    }
+
+    /// Takes a proxy that has ended out of its admin and channel.
+    fn leave(&self, before: State) -> Option<Peer> {
         let outlet = self.outlet.write().take();
         if let Some(outlet) = outlet {
             outlet.detach();
@@ -411,11 +448,12 @@ impl ProxySupplier {
             }
             channel.forget_proxy();
         }
-        if let Some(service) = service {
+        if let Some(service) = self.service.upgrade() {
             let place = (Kind::Proxy as u8, self.id);
             self.saved.remove(service.keeper.as_ref(), place);
             service.deactivate(Kind::Proxy, self.id);
         }
+        before.peer
     }
 
     pub(crate) fn is_connected(&self) -> bool {
@@ -436,6 +474,21 @@ impl ProxySupplier {
         self.types.change(added, removed, most)?;
         self.channel()?.subscription_changed(self);
         self.changed()
+    }
+}
+
+/// Time between two looks whether a consumer still waits for its pull.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Waits for an event, as long as somebody waits for it: the consumer may be gone.
+fn pull_while_asked(outlet: &Outlet<Item>, longest: Duration) -> Result<Item, PullError> {
+    let end = Instant::now().checked_add(longest);
+    loop {
+        let left = end.map_or(LOOK, |end| end.saturating_duration_since(Instant::now()));
+        match outlet.pull(left.min(LOOK)) {
+            Err(PullError::Empty) if left > LOOK && !request_is_cancelled() => {}
+            taken => return taken,
+        }
     }
 }
 
@@ -465,7 +518,7 @@ impl Pushes for ProxySupplier {
     }
 
     fn lose(&self) {
-        self.end(false);
+        self.end();
     }
 }
 
@@ -488,5 +541,21 @@ impl Informed for ProxySupplier {
 
     fn types_there(&self) -> Vec<EventType> {
         self.channel.upgrade().map_or_else(Vec::new, |channel| channel.offered_types())
+    }
+}
+
+impl Usable for ProxySupplier {
+    fn is_unused(&self) -> bool {
+        self.link.phase() == Phase::New && !self.saved.is_on_disk()
+    }
+
+    fn expire(&self) {
+        // Who writes to the store looks at the state of the connection: not with that locked.
+        if self.saved.is_on_disk() {
+            return;
+        }
+        if let Some(before) = self.link.end(|phase| phase == Phase::New) {
+            self.leave(before);
+        }
     }
 }

@@ -22,6 +22,8 @@ use crate::cos_notify_filter::{
 use crate::notify_ext;
 use crate::problem::{GONE, too_many};
 use crate::properties::{Level, Values};
+use crate::proxy::farewell;
+use crate::share::Maker;
 
 /// Servant of both factories. Does not keep the service: its POA would keep it.
 pub(crate) struct Factory(pub(crate) Weak<Service>);
@@ -52,8 +54,9 @@ impl Service {
         if let Some(channel) = names.get(name).and_then(|id| self.channels().get(id).cloned()) {
             return channel.reference();
         }
+        // The application's own, whoever it works for.
         let (made, id) = Factory(Arc::downgrade(self))
-            .create_channel(qos, administration)
+            .create(qos, administration, &Maker::nobody())
             .map_err(|error| match error {
                 CreateChannelError::System(exception) => exception,
                 _ => SystemException::bad_param(0, CompletionStatus::No),
@@ -89,13 +92,12 @@ impl Factory {
     fn service(&self) -> oxorb::Result<Arc<Service>> {
         self.0.upgrade().ok_or(GONE)
     }
-}
 
-impl EventChannelFactory for Factory {
-    fn create_channel(
+    fn create(
         &self,
         initial_qos: &[Property],
         initial_admin: &[Property],
+        maker: &Maker,
     ) -> Result<(Option<EventChannelRef>, ChannelId), CreateChannelError> {
         let service = self.service()?;
         let mut values = Values::new(Level::Channel);
@@ -104,16 +106,29 @@ impl EventChannelFactory for Factory {
         let mut administration = Values::new(Level::Administration);
         let set = administration.set(initial_admin, service.support());
         set.map_err(|admin_err| UnsupportedAdmin { admin_err })?;
+        let limits = service.limits();
+        let share = maker.take(&service.channel_shares, limits.channels, limits)?;
         let _creating = service.creating();
         if service.channels().len() >= service.limits().channels {
             return Err(too_many(minor::imp_limit::EVENT_CHANNELS).into());
         }
         let channel = Channel::create(&service, service.next()?, values, administration, 0)?;
+        channel.count(share);
         let made = crate::quality::Owner::changed(&*channel);
         made.inspect_err(|_| {
             let _ = channel.end();
         })?;
         Ok((Some(channel.reference()?), channel.id))
+    }
+}
+
+impl EventChannelFactory for Factory {
+    fn create_channel(
+        &self,
+        initial_qos: &[Property],
+        initial_admin: &[Property],
+    ) -> Result<(Option<EventChannelRef>, ChannelId), CreateChannelError> {
+        self.create(initial_qos, initial_admin, &Maker::current())
     }
 
     fn get_all_channels(&self) -> oxorb::Result<Cow<'_, [i32]>> {
@@ -150,10 +165,9 @@ impl notify_ext::EventChannelFactory for Factory {
     fn destroy(&self) -> oxorb::Result<()> {
         let service = self.service()?;
         let channels: Vec<_> = service.channels().values().cloned().collect();
-        for channel in channels {
-            // It may end at the same time.
-            let _ = channel.end();
-        }
+        // One may end at the same time.
+        let peers = channels.iter().filter_map(|channel| channel.end().ok()).flatten();
+        farewell::bid_all(&service, peers.collect());
         service.flush()
     }
 

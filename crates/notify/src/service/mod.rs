@@ -21,12 +21,15 @@ use oxorb_sys::sync::{Mutex, MutexGuard, RwLock};
 use crate::cos_notification::EventType as TypeName;
 use crate::cos_notify_channel_admin::EventChannelRef;
 use crate::cos_notify_filter::{FilterFactoryRef, FilterRef, MappingFilterRef};
-use crate::filter::{FilterObject, Home};
+use crate::filter::{Abroad, FilterObject, FilterUse, Home};
 use crate::memory::Memory;
 use crate::problem::{GONE, too_many};
 use crate::properties::Support;
+use crate::proxy::Peer;
+use crate::share::{Maker, Shares};
 use crate::store::{Ids, Keeper};
 use crate::types::Types;
+use crate::unused::{Unused, Usable as _};
 use crate::{Error, Limits, Settings};
 
 pub(crate) use crate::kind::Kind;
@@ -45,7 +48,8 @@ pub(crate) trait Hosted: Send + Sync {
 
     fn name(&self) -> Option<&str>;
 
-    fn end(&self) -> Result<(), SystemException>;
+    /// Ends the channel. Returns the peers that were connected, which nobody has told.
+    fn end(&self) -> Result<Vec<Peer>, SystemException>;
 
     /// Ends what runs for the channel, within this time, and calls nobody.
     fn stop(&self, limit: Duration);
@@ -69,13 +73,19 @@ pub(crate) struct Service {
     creating: Mutex<()>,
     /// Channels that the application named.
     names: Mutex<BTreeMap<String, i32>>,
+    pub(super) channel_shares: Arc<Shares>,
     filters: Mutex<BTreeMap<i32, Arc<FilterObject>>>,
+    filter_shares: Arc<Shares>,
+    pub(crate) abroad: Arc<Abroad>,
+    /// Proxies and filters that clients have made.
+    pub(crate) unused: Arc<Unused>,
     registry: Registry,
     factory: OnceLock<Ref>,
     filter_factory: OnceLock<Ref>,
     timers: Timers,
     /// Suppliers that are pulled from.
     pulling: AtomicUsize,
+    pub(crate) pulling_shares: Arc<Shares>,
     pub(crate) memory: Arc<Memory>,
     log: RwLock<Option<Arc<Log>>>,
     /// Tells suppliers and consumers of changed types.
@@ -105,7 +115,6 @@ impl Service {
         Ok(Service {
             log: RwLock::default(),
             memory: Memory::new(settings.limits.held_octets),
-            settings,
             poa,
             number,
             last: AtomicI32::new(0),
@@ -114,12 +123,18 @@ impl Service {
             channels: Mutex::default(),
             creating: Mutex::default(),
             names: Mutex::default(),
+            channel_shares: Arc::default(),
             filters: Mutex::default(),
+            filter_shares: Arc::default(),
+            abroad: Arc::default(),
+            unused: Unused::new(settings.keep_unused, &timers),
             registry: Registry::default(),
             factory: OnceLock::new(),
             filter_factory: OnceLock::new(),
             updates: Dispatcher::start(updates).map_err(|error| Error::Threads(Box::new(error)))?,
             pulling: AtomicUsize::new(0),
+            pulling_shares: Arc::default(),
+            settings,
             timers,
         })
     }
@@ -280,6 +295,8 @@ impl Service {
         default: Option<Any>,
     ) -> Result<Ref, SystemException> {
         let full = too_many(minor::imp_limit::EVENT_FILTERS);
+        let maker = Maker::current();
+        let share = maker.take(&self.filter_shares, self.limits().filters, self.limits())?;
         let mut filters = self.filters.lock();
         if filters.len() >= self.limits().filters {
             return Err(full);
@@ -289,11 +306,14 @@ impl Service {
         let id = last.map_err(|_| full)? + 1;
         self.reserve(Ids::Filters, id)?;
         let mapping = default.is_some();
-        let filter = Arc::new(FilterObject::new(&self.home(), id, grammar, default)?);
+        let filter = FilterObject::new(&self.home(), id, grammar, default)?.counted(share);
+        let filter = Arc::new(filter);
         filters.insert(id, Arc::clone(&filter));
         drop(filters);
-        let activated = self.serve_filter(id, mapping, filter);
-        activated.inspect_err(|_| drop(self.filters.lock().remove(&id)))
+        let activated = self.serve_filter(id, mapping, Arc::clone(&filter));
+        let reference = activated.inspect_err(|_| drop(self.filters.lock().remove(&id)))?;
+        self.unused.add(maker, &filter);
+        Ok(reference)
     }
 
     /// Returns the id of the service's own filter that a reference leads to.
@@ -335,6 +355,10 @@ impl Home for Service {
         Service::is_restoring(self)
     }
 
+    fn abroad(&self) -> &Arc<Abroad> {
+        &self.abroad
+    }
+
     fn keeper(&self) -> Option<&Arc<Keeper>> {
         self.keeper.as_ref()
     }
@@ -343,13 +367,18 @@ impl Home for Service {
         reference.with_timeout(self.settings.call_timeout)
     }
 
-    fn own_filter(&self, reference: &Ref) -> Option<Arc<FilterObject>> {
+    fn own_filter(&self, reference: &Ref) -> Option<FilterUse> {
         let id = self.filter_id(reference)?;
-        self.filters.lock().get(&id).cloned()
+        self.filters.lock().get(&id).map(FilterUse::of)
     }
 
-    fn remove_filter(&self, id: i32) -> Result<(), SystemException> {
-        self.filters.lock().remove(&id).ok_or(GONE)?;
+    fn remove_filter(&self, id: i32, unused: bool) -> Result<(), SystemException> {
+        let mut filters = self.filters.lock();
+        // Uses begin with the list locked.
+        let may_go = filters.get(&id).is_some_and(|filter| !unused || filter.is_unused());
+        let removed = may_go.then(|| filters.remove(&id));
+        drop(filters);
+        removed.ok_or(GONE)?;
         self.deactivate(Kind::Filter, id);
         Ok(())
     }

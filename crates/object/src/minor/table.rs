@@ -85,6 +85,7 @@ minors! {
         OXORB 22 DATAGRAM: "the message is larger than a datagram of the protocol takes, and datagrams are not fragmented", "send less at a time, raise max= of the server's diop:// endpoint, or give the object an IIOP endpoint, too";
         OXORB 23 BRIDGED: "as many references have passed through the bridge as it keeps", "restart the bridge, or let clients keep references instead of asking for new ones";
         OXORB 24 EVENT_HELD: "what clients' constraints, default values, subscriptions and offers take would be more memory than the event service, or one filter, holds", "remove constraints or event types, write shorter ones, or raise Limits::filter_octets or Limits::held_octets of the service";
+        OXORB 25 EVENT_SHARE: "this client holds as large a share of the event service's channels, admins, proxies, filters or waiting pulls as one client may", "destroy or disconnect unused ones, or raise Limits::client_share of the service";
         OXORB 7 SCHEDULED: "the scheduling service holds as many operations or dependencies as it may", "raise --max-operations or --max-dependencies of the service";
     }
     PersistStore persist_store {

@@ -1,6 +1,8 @@
 //! The services over the wire: states and errors, what is delivered, what is dropped, what is refused.
 
 mod characters;
+mod clients;
+mod destroy;
 mod fronts;
 mod limits;
 mod losses;
@@ -10,6 +12,7 @@ mod properties;
 mod pulls;
 mod qos;
 mod races;
+mod silent;
 mod states;
 mod structured;
 mod updates;

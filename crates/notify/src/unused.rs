@@ -1,0 +1,122 @@
+//! Objects that clients made and never used, which go after the connection over which they were made.
+
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use oxorb::ClientConnection;
+use oxorb_delivery::{Timer, Timers};
+use oxorb_sys::sync::Mutex;
+
+use crate::share::Maker;
+
+/// Object that may be of no use to anybody.
+pub(crate) trait Usable: Send + Sync {
+    /// Whether nobody uses it, and no store keeps it.
+    fn is_unused(&self) -> bool;
+
+    /// Ends the object if it is unused still.
+    fn expire(&self);
+}
+
+/// Objects that clients made, by connection.
+pub(crate) struct Unused {
+    groups: Mutex<Vec<Group>>,
+    /// Time for which they are kept.
+    grace: Duration,
+    /// Fires while there are some.
+    timer: OnceLock<Timer>,
+}
+
+/// Objects that were made over one connection.
+struct Group {
+    connection: ClientConnection,
+    objects: Vec<Weak<dyn Usable>>,
+    /// Number of them at which those that are used are left out.
+    most: usize,
+    /// Time at which the connection was seen to have ended.
+    ended: Option<Instant>,
+}
+
+/// Least number of objects before those that are used are left out.
+const LEAST: usize = 64;
+
+/// Shortest and longest time between two looks.
+const PERIODS: [Duration; 2] = [Duration::from_millis(20), Duration::from_secs(5)];
+
+impl Unused {
+    pub(crate) fn new(grace: Duration, timers: &Timers) -> Arc<Unused> {
+        let unused = Arc::new(Unused { groups: Mutex::default(), grace, timer: OnceLock::new() });
+        let weak = Arc::downgrade(&unused);
+        let look = move |_| {
+            if let Some(unused) = weak.upgrade() {
+                unused.look();
+            }
+        };
+        // The first timer always finds a place.
+        if let Ok(timer) = timers.add(look) {
+            let _ = unused.timer.set(timer);
+        }
+        unused
+    }
+
+    /// Adds an object that a client has made.
+    pub(crate) fn add<U: Usable + 'static>(&self, maker: Maker, object: &Arc<U>) {
+        let Some(connection) = maker.connection() else {
+            return;
+        };
+        let object: Arc<dyn Usable> = Arc::<U>::clone(object);
+        let object = Arc::downgrade(&object);
+        let mut groups = self.groups.lock();
+        let is_first = groups.is_empty();
+        match groups.iter_mut().find(|group| group.connection.is_same(&connection)) {
+            Some(group) => group.add(object),
+            None => {
+                groups.push(Group { connection, objects: vec![object], most: LEAST, ended: None });
+            }
+        }
+        drop(groups);
+        if is_first {
+            self.arm();
+        }
+    }
+
+    fn arm(&self) {
+        if let Some(timer) = self.timer.get() {
+            timer.after((self.grace / 4).clamp(PERIODS[0], PERIODS[1]));
+        }
+    }
+
+    /// Ends what is unused a while after its connection.
+    fn look(&self) {
+        let now = Instant::now();
+        let mut groups = self.groups.lock();
+        let over = groups.extract_if(.., |group| group.is_over(now, self.grace));
+        let over: Vec<_> = over.collect();
+        let are_left = !groups.is_empty();
+        drop(groups);
+        let objects = over.iter().flat_map(|group| &group.objects);
+        objects.filter_map(Weak::upgrade).for_each(|object| object.expire());
+        if are_left {
+            self.arm();
+        }
+    }
+}
+
+impl Group {
+    fn add(&mut self, object: Weak<dyn Usable>) {
+        if self.objects.len() >= self.most {
+            self.objects.retain(|one| one.upgrade().is_some_and(|one| one.is_unused()));
+            self.most = LEAST.max(2 * self.objects.len());
+        }
+        self.objects.push(object);
+    }
+
+    /// Reports whether the connection ended long enough ago.
+    fn is_over(&mut self, now: Instant, grace: Duration) -> bool {
+        if self.connection.is_open() {
+            return false;
+        }
+        let ended = *self.ended.get_or_insert(now);
+        now.saturating_duration_since(ended) >= grace
+    }
+}

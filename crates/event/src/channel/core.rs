@@ -23,6 +23,7 @@ use super::routes::Routes;
 use super::sets::Set;
 use super::supplier::Supplying;
 use super::target::{self, Queued, Target};
+use super::teller::Teller;
 use crate::Names;
 use crate::filter::Program;
 use crate::rtec_event_channel_admin::{ConsumerQos, SupplierQos};
@@ -48,6 +49,8 @@ pub(crate) struct Core {
     names: Names,
     /// Looks for suppliers that have gone without a word.
     silences: Arc<Rounds>,
+    /// Tells observers that are objects.
+    teller: Arc<Teller>,
     /// Scheduling service that is told about connections automatically.
     scheduling: OnceLock<Scheduling>,
     /// Called with each consumer that connects.
@@ -113,6 +116,7 @@ impl Core {
             rounds: Arc::default(),
             looks: Arc::default(),
             silences: Arc::default(),
+            teller: Arc::default(),
             names: Names::default(),
             scheduling: OnceLock::new(),
             chooser: OnceLock::new(),
@@ -171,6 +175,7 @@ impl Core {
     pub(crate) fn append_observer(self: &Arc<Self>, watcher: Watcher) -> Result<u32, ConnectError> {
         drop(self.members()?);
         let appended = self.observers.append(watcher, &**self, &self.options);
+        self.tell_objects();
         appended.ok_or(ConnectError::Limit("observers", self.options.limits.observers))
     }
 
@@ -392,6 +397,7 @@ impl Core {
         self.generation.fetch_add(1, Ordering::Release);
         if !is_gateway {
             self.observers.tell(Change::Consumers, &**self);
+            self.tell_objects();
         }
     }
 
@@ -399,6 +405,25 @@ impl Core {
     pub(super) fn suppliers_changed(self: &Arc<Self>, is_gateway: bool) {
         if !is_gateway {
             self.observers.tell(Change::Suppliers, &**self);
+            self.tell_objects();
+        }
+    }
+
+    /// Has a thread of the channel tell observers that are objects what is due to them.
+    fn tell_objects(self: &Arc<Self>) {
+        if !self.observers.has_objects() {
+            return;
+        }
+        let weak = Arc::downgrade(self);
+        let tell = move || weak.upgrade().map(|core| core.tell_objects_now()).is_some();
+        self.begun("event-observers", self.teller.begin("event-observers", tell));
+        self.teller.wake();
+    }
+
+    fn tell_objects_now(&self) {
+        let failures = self.options.control.failures;
+        for (handle, why) in self.observers.tell_objects(self, failures) {
+            self.note(&Notice::ObserverReleased(handle, why));
         }
     }
 
@@ -533,6 +558,7 @@ impl Core {
         self.rounds.stop();
         self.looks.stop();
         self.silences.stop();
+        self.teller.stop();
         self.observers.clear();
         if let Some(queues) = &self.queues {
             // What waits is delivered, within the time of one call.
@@ -584,6 +610,7 @@ impl Drop for Core {
         self.rounds.stop();
         self.looks.stop();
         self.silences.stop();
+        self.teller.stop();
         let consumers = std::mem::take(&mut self.lock().consumers);
         for consumer in consumers.values().filter_map(|proxy| proxy.close()) {
             consumer.target.call_back_local();

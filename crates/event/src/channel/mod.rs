@@ -21,6 +21,7 @@ mod sets;
 mod statistics;
 mod supplier;
 mod target;
+mod teller;
 
 use std::sync::Arc;
 

@@ -20,6 +20,9 @@ pub enum Notice {
     /// A peer destroyed the channel by its interface: all are disconnected, and its objects are gone. Once, and not for
     /// [`EventChannel::destroy`](crate::EventChannel::destroy) and [`Served::destroy`](crate::Served::destroy).
     Destroyed,
+    /// The observer with this handle was let go, for this reason: its object does not exist any more, or it was not reached
+    /// as often in a row as [`Control::failures`](crate::Control) says, and who appended it has gone.
+    ObserverReleased(u32, SystemException),
     /// A peer was let go.
     Released {
         /// Consumer or supplier.
@@ -63,6 +66,9 @@ impl fmt::Display for Notice {
             }
             Notice::NoThread(name, why) => {
                 write!(f, "the system refuses the thread {name}: {why}")
+            }
+            Notice::ObserverReleased(handle, why) => {
+                write!(f, "observer {handle} is let go: it was not reached: {why}")
             }
             Notice::Destroyed => f.write_str("a client destroyed the channel"),
             Notice::Released { side, number, why } => {

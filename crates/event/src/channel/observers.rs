@@ -1,9 +1,11 @@
-//! Observers: who is told what consumers ask for and suppliers publish (gateways, above all).
+//! Observers: who is told what consumers ask for and suppliers publish (gateways, above all). Those of this process are
+//! told by the thread that changes something, objects by a thread of the channel: nobody waits for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
+use oxorb::{ClientConnection, SystemException, SystemExceptionKind, current_connection};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 
 use super::options::ChannelOptions;
@@ -33,7 +35,7 @@ pub(super) struct Observers {
 struct State {
     last: u32,
     all: BTreeMap<u32, Watched>,
-    /// Whether a thread tells them at present.
+    /// Whether a thread tells those of this process at present.
     telling: bool,
 }
 
@@ -41,6 +43,10 @@ struct Watched {
     watcher: Watcher,
     /// Whether it is to be told of consumers and suppliers.
     due: Due,
+    /// Rounds in a row in which it was not reached.
+    failures: u32,
+    /// Connection over which it was appended.
+    connection: Option<ClientConnection>,
 }
 
 /// Marks of changes that observers have not been told, for each [`Change`].
@@ -62,8 +68,8 @@ pub(super) enum Change {
 }
 
 impl Observers {
-    /// Returns a handle for the observer, after it was told of what there is; `None` where there are enough. A thread that
-    /// tells observers already tells this one, too, and then perhaps later.
+    /// Returns a handle for the observer, after it was told of what there is, if it is one of this process; `None` where
+    /// there are enough. A thread that tells observers already tells this one, too, and then perhaps later.
     pub(super) fn append(
         &self,
         watcher: Watcher,
@@ -77,7 +83,8 @@ impl Observers {
         state.last = state.last.wrapping_add(1);
         let handle = state.last;
         let due = [true; 2];
-        state.all.insert(handle, Watched { watcher, due });
+        let connection = current_connection();
+        state.all.insert(handle, Watched { watcher, due, failures: 0, connection });
         self.tell_due(state, listed);
         Some(handle)
     }
@@ -95,7 +102,13 @@ impl Observers {
         self.state.lock().all.len()
     }
 
-    /// Tells all observers what there is now.
+    /// Reports whether objects are among them.
+    pub(super) fn has_objects(&self) -> bool {
+        let state = self.state.lock();
+        state.all.values().any(|watched| matches!(watched.watcher, Watcher::Object(_)))
+    }
+
+    /// Tells all observers of this process what there is now, and notes that objects are to be told.
     pub(super) fn tell(&self, change: Change, listed: &impl Listed) {
         let mut state = self.state.lock();
         for watched in state.all.values_mut() {
@@ -104,63 +117,139 @@ impl Observers {
         self.tell_due(state, listed);
     }
 
-    /// Tells observers what is due. Changes that come meanwhile, from an observer too, are told by the thread that tells
+    /// Tells observers of this process what is due. Changes that come meanwhile, from an observer too, are told by the thread that tells
     /// already: the last that an observer hears is how it is.
     fn tell_due<'s>(&'s self, mut state: MutexGuard<'s, State>, listed: &impl Listed) {
         if state.telling {
             return;
         }
         loop {
-            let due = state.take_due();
+            let due = state.take_due(|watcher| match watcher {
+                Watcher::Local(observer) => Some(Arc::clone(observer)),
+                Watcher::Object(_) => None,
+            });
             state.telling = !due.is_empty();
             if due.is_empty() {
                 return;
             }
             drop(state);
-            let is_due = |change: Change| due.iter().any(|(_, due)| due[change as usize]);
-            let subscriptions = is_due(Change::Consumers).then(|| listed.subscriptions());
-            let publications = is_due(Change::Suppliers).then(|| listed.publications());
-            for (watcher, due) in &due {
+            let (subscriptions, publications) = what(&due, listed);
+            for (_, observer, due) in &due {
                 if let Some(subscriptions) = subscriptions.as_ref().filter(|_| due[0]) {
-                    watcher.tell_subscriptions(subscriptions);
+                    tell(|| observer.update_consumer(subscriptions));
                 }
                 if let Some(publications) = publications.as_ref().filter(|_| due[1]) {
-                    watcher.tell_publications(publications);
+                    tell(|| observer.update_supplier(publications));
                 }
             }
             state = self.state.lock();
         }
     }
+
+    /// Tells objects what is due, all at once, until nothing is; one thread at a time. Returns those that are let go: they
+    /// do not exist any more, or were not reached `failures` times in a row and the connection over which they were appended
+    /// has ended.
+    pub(super) fn tell_objects(
+        &self,
+        listed: &impl Listed,
+        failures: u32,
+    ) -> Vec<(u32, SystemException)> {
+        let mut gone = Vec::new();
+        loop {
+            let due = self.state.lock().take_due(|watcher| match watcher {
+                Watcher::Local(_) => None,
+                Watcher::Object(object) => Some(object.clone()),
+            });
+            if due.is_empty() {
+                return gone;
+            }
+            let (subscriptions, publications) = what(&due, listed);
+            let mut calls = Vec::new();
+            for (handle, object, due) in &due {
+                if let Some(subscriptions) = subscriptions.as_ref().filter(|_| due[0]) {
+                    calls.push((*handle, object.update_consumer_async(subscriptions)));
+                }
+                if let Some(publications) = publications.as_ref().filter(|_| due[1]) {
+                    calls.push((*handle, object.update_supplier_async(publications)));
+                }
+            }
+            // Each takes as long as a call may, and all were begun.
+            let mut lost = BTreeMap::new();
+            for (handle, call) in calls {
+                if let Err(why) = call.wait()
+                    && is_lost(&why)
+                {
+                    lost.insert(handle, why);
+                }
+            }
+            let mut state = self.state.lock();
+            for (handle, ..) in &due {
+                if let Some(why) = state.count(*handle, lost.get(handle), failures) {
+                    gone.push((*handle, why));
+                }
+            }
+        }
+    }
+}
+
+/// Observers that are to be told of something.
+type DueTo<O> = Vec<(u32, O, Due)>;
+
+/// Returns what those are told to whom something is due.
+fn what<O>(due: &DueTo<O>, listed: &impl Listed) -> (Option<ConsumerQos>, Option<SupplierQos>) {
+    let is_due = |change: Change| due.iter().any(|(.., due)| due[change as usize]);
+    let subscriptions = is_due(Change::Consumers).then(|| listed.subscriptions());
+    (subscriptions, is_due(Change::Suppliers).then(|| listed.publications()))
+}
+
+/// Calls an observer of this process, and ignores its answer.
+fn tell(call: impl FnOnce() -> oxorb::Result<()>) {
+    let _ = panic::catch_unwind(AssertUnwindSafe(call));
+}
+
+/// Reports whether an observer was not reached, or does not exist any more.
+fn is_lost(why: &SystemException) -> bool {
+    use SystemExceptionKind::{
+        CommFailure, InvObjref, NoResponse, ObjectNotExist, Timeout, Transient,
+    };
+    matches!(why.kind, CommFailure | InvObjref | NoResponse | ObjectNotExist | Timeout | Transient)
 }
 
 impl State {
-    /// Returns the observers that are to be told of something, which then counts as told.
-    fn take_due(&mut self) -> Vec<(Watcher, Due)> {
+    /// Returns the observers of one kind that are to be told of something, which then counts as told.
+    fn take_due<O>(&mut self, of_kind: impl Fn(&Watcher) -> Option<O>) -> DueTo<O> {
         let mut taken = Vec::new();
-        for watched in self.all.values_mut() {
-            let due = std::mem::take(&mut watched.due);
-            if due.contains(&true) {
-                taken.push((watched.watcher.clone(), due));
+        for (handle, watched) in &mut self.all {
+            if let Some(observer) = of_kind(&watched.watcher)
+                && watched.due.contains(&true)
+            {
+                taken.push((*handle, observer, std::mem::take(&mut watched.due)));
             }
         }
         taken
     }
-}
 
-impl Watcher {
-    /// Tells the observer about subscriptions, and ignores its answer.
-    fn tell_subscriptions(&self, qos: &ConsumerQos) {
-        let _ = panic::catch_unwind(AssertUnwindSafe(|| match self {
-            Watcher::Local(observer) => observer.update_consumer(qos),
-            Watcher::Object(object) => object.update_consumer(qos),
-        }));
-    }
-
-    fn tell_publications(&self, qos: &SupplierQos) {
-        let _ = panic::catch_unwind(AssertUnwindSafe(|| match self {
-            Watcher::Local(observer) => observer.update_supplier(qos),
-            Watcher::Object(object) => object.update_supplier(qos),
-        }));
+    /// Notes whether an observer was reached, and lets it go after too many failures; returns why.
+    fn count(
+        &mut self,
+        handle: u32,
+        lost: Option<&SystemException>,
+        failures: u32,
+    ) -> Option<SystemException> {
+        let watched = self.all.get_mut(&handle)?;
+        let Some(why) = lost else {
+            watched.failures = 0;
+            return None;
+        };
+        watched.failures += 1;
+        let connection = watched.connection.as_ref();
+        let may_come_back = watched.failures < failures
+            || connection.is_some_and(|connection| connection.is_open());
+        if why.kind != SystemExceptionKind::ObjectNotExist && may_come_back {
+            return None;
+        }
+        self.all.remove(&handle);
+        Some(*why)
     }
 }
 

@@ -1,13 +1,18 @@
 //! Observers hear what consumers ask for and suppliers publish.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use oxorb::{Interface as _, Orb};
-use oxorb_event::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
-use oxorb_event::{
-    Channel as _, ChannelOptions, ConnectError, EventChannel, Filter, Limits, RemoteChannel,
-    TimeoutKind, event_type,
+use oxorb_event::rtec_event_channel_admin::{
+    ConsumerQos, EventChannelRef, Observer, ObserverRef, SupplierQos,
 };
+use oxorb_event::{
+    Channel as _, ChannelOptions, ConnectError, EventChannel, Filter, Limits, Notice,
+    RemoteChannel, TimeoutKind, event_type,
+};
+use oxorb_testkit::until;
 
 use crate::channel::{Record, asks, event, publishes};
 
@@ -119,4 +124,103 @@ fn the_number_of_observers_is_limited() {
     channel.append_observer(watcher.clone()).unwrap();
     let refused = channel.append_observer(watcher).unwrap_err();
     assert_eq!(refused, ConnectError::Limit("observers", 1));
+}
+
+/// Observer elsewhere that returns from its first call when it is released.
+struct Silent {
+    came: mpsc::Sender<()>,
+    released: Mutex<mpsc::Receiver<()>>,
+    last: Mutex<Vec<i32>>,
+    returned: AtomicBool,
+}
+
+impl Observer for Silent {
+    fn update_consumer(&self, qos: &ConsumerQos) -> oxorb::Result<()> {
+        let _ = self.came.send(());
+        let _ = self.released.lock().unwrap().recv();
+        let types = qos.dependencies.iter().map(|one| one.event.header.r#type);
+        *self.last.lock().unwrap() = types.collect();
+        self.returned.store(true, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn update_supplier(&self, _: &SupplierQos) -> oxorb::Result<()> {
+        Ok(())
+    }
+}
+
+/// Serves a silent observer; it has come when the first receiver has something, and is released when the sender goes.
+fn silent(orb: &Orb) -> (ObserverRef, Arc<Silent>, mpsc::Receiver<()>, mpsc::Sender<()>) {
+    let ((came, comes), (release, released)) = (mpsc::channel(), mpsc::channel());
+    let silent = Arc::new(Silent {
+        came,
+        released: Mutex::new(released),
+        last: Mutex::default(),
+        returned: AtomicBool::new(false),
+    });
+    let reference = orb.root_poa().activate(Arc::clone(&silent)).unwrap();
+    (reference, silent, comes, release)
+}
+
+#[test]
+fn observers_elsewhere_hold_up_nobody() {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let channel = EventChannel::new(ChannelOptions {
+        call_timeout: Duration::from_secs(300),
+        ..ChannelOptions::default()
+    });
+    let served = channel.serve(&server, "EventService").unwrap();
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let remote: EventChannelRef = orb.resolve(&served.reference().to_ior()).unwrap();
+    let (first, observer, comes, release) = silent(&orb);
+    remote.append_observer(Some(&first)).unwrap();
+    comes.recv().unwrap();
+    let consumer = channel.connect_consumer(Record::new(), &asks(&Filter::event_type(17)));
+    let supplier = channel.connect_supplier(None, &publishes([(17, 1)]));
+    assert!(!observer.returned.load(Ordering::SeqCst), "nobody has waited for it");
+    drop(release);
+    until("the last that it hears is how it is", || observer.last.lock().unwrap().contains(&17));
+    drop((consumer, supplier));
+    orb.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
+}
+
+#[test]
+fn a_silent_observer_is_let_go() {
+    let server = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let channel = EventChannel::new(ChannelOptions {
+        call_timeout: Duration::from_millis(50),
+        ..ChannelOptions::default()
+    });
+    let (log, notices) = mpsc::channel();
+    channel.log(move |notice| {
+        let _ = log.send(notice.clone());
+    });
+    let served = channel.serve(&server, "EventService").unwrap();
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let client = Orb::builder().build().unwrap();
+    let remote: EventChannelRef = client.resolve(&served.reference().to_ior()).unwrap();
+    let (reference, _observer, comes, release) = silent(&orb);
+    let handle = remote.append_observer(Some(&reference)).unwrap();
+    let change = || drop(channel.connect_consumer(Record::new(), &asks(&Filter::event_type(17))));
+    // It may be slow, and no more, while who appended it is there.
+    let mut rounds = 0;
+    until("it was called more often than it may fail", || {
+        change();
+        rounds += comes.try_iter().count();
+        rounds > 6
+    });
+    assert!(notices.try_recv().is_err());
+    client.shutdown(true).unwrap();
+    let mut heard = None;
+    until("it is let go", || {
+        change();
+        heard = notices.try_recv().ok();
+        heard.is_some()
+    });
+    assert!(matches!(heard, Some(Notice::ObserverReleased(of, _)) if of == handle), "{heard:?}");
+    assert!(!channel.remove_observer(handle));
+    drop(release);
+    orb.shutdown(true).unwrap();
+    server.shutdown(true).unwrap();
 }

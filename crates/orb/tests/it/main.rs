@@ -12,6 +12,7 @@ mod busy_poll;
 mod calls;
 mod cancels;
 mod classes;
+mod client_connections;
 mod code_sets;
 mod config_files;
 mod config_page;

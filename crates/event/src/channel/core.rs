@@ -14,6 +14,7 @@ use oxorb_sys::sync::{Mutex, MutexGuard};
 use super::consumer::Connected;
 use super::control::Rounds;
 use super::dispatch::{Chooser, ConsumerDispatch, ConsumerQueue};
+use super::maker::Maker;
 use super::notice::{Notice, Released, Side};
 use super::observers::{self, Change, Listed, Observers, Watcher};
 use super::options::ChannelOptions;
@@ -49,6 +50,8 @@ pub(crate) struct Core {
     names: Names,
     /// Looks for suppliers that have gone without a word.
     silences: Arc<Rounds>,
+    /// Looks for proxies that were never connected, and whose clients have gone.
+    leavings: Arc<Rounds>,
     /// Tells observers that are objects.
     teller: Arc<Teller>,
     /// Scheduling service that is told about connections automatically.
@@ -98,7 +101,7 @@ type Calls = Vec<Box<dyn FnOnce() + Send>>;
 /// Calls of `destroy` that are made at a time.
 const SIDE_BY_SIDE: usize = 16;
 
-/// Shortest time between two looks for silent suppliers.
+/// Shortest time between two looks for silent suppliers, or unused proxies.
 const LEAST_LOOK: Duration = Duration::from_millis(10);
 
 /// Times that a call may take which `destroy` takes at most for all of its calls.
@@ -116,6 +119,7 @@ impl Core {
             rounds: Arc::default(),
             looks: Arc::default(),
             silences: Arc::default(),
+            leavings: Arc::default(),
             teller: Arc::default(),
             names: Names::default(),
             scheduling: OnceLock::new(),
@@ -145,38 +149,69 @@ impl Core {
     }
 
     /// Makes a proxy that a consumer may connect to.
-    pub(crate) fn consumer_proxy(self: &Arc<Self>) -> Result<Arc<ConsumerProxy>, ConnectError> {
+    pub(crate) fn consumer_proxy(
+        self: &Arc<Self>,
+        maker: Maker,
+    ) -> Result<Arc<ConsumerProxy>, ConnectError> {
         let limit = self.options.limits.consumers;
+        let elsewhere = maker.is_elsewhere();
         let mut members = self.members()?;
         if members.consumers.len() >= limit {
             return Err(ConnectError::Limit("consumers", limit));
         }
+        if let Some(share) = self.options.limits.share_of(limit).filter(|_| elsewhere) {
+            let theirs = members.consumers.values().filter(|it| it.maker.is_same_client(&maker));
+            if theirs.count() >= share {
+                return Err(ConnectError::Share(share));
+            }
+        }
         members.last += 1;
         let number = members.last;
-        let proxy = Arc::new(ConsumerProxy::new(number, self));
+        let proxy = Arc::new(ConsumerProxy::new(number, self, maker));
         members.consumers.insert(number, Arc::clone(&proxy));
+        drop(members);
+        self.watch_unused(elsewhere);
         Ok(proxy)
     }
 
     /// Makes a proxy that a supplier may connect to.
-    pub(crate) fn supplier_proxy(self: &Arc<Self>) -> Result<Arc<SupplierProxy>, ConnectError> {
+    pub(crate) fn supplier_proxy(
+        self: &Arc<Self>,
+        maker: Maker,
+    ) -> Result<Arc<SupplierProxy>, ConnectError> {
         let limit = self.options.limits.suppliers;
+        let elsewhere = maker.is_elsewhere();
+        // A proxy that ends here locks the members: they go after that lock.
+        let mut theirs = Vec::new();
         let mut members = self.members()?;
         if members.suppliers.len() >= limit {
             return Err(ConnectError::Limit("suppliers", limit));
         }
+        if let Some(share) = self.options.limits.share_of(limit).filter(|_| elsewhere) {
+            theirs.extend(members.suppliers.values().filter_map(Weak::upgrade));
+            let own = theirs.iter().filter(|it| it.maker.is_same_client(&maker));
+            if own.count() >= share {
+                return Err(ConnectError::Share(share));
+            }
+        }
         members.last += 1;
         let number = members.last;
-        let proxy = Arc::new(SupplierProxy::new(number, self));
+        let proxy = Arc::new(SupplierProxy::new(number, self, maker));
         members.suppliers.insert(number, Arc::downgrade(&proxy));
+        drop(members);
+        self.watch_unused(elsewhere);
         Ok(proxy)
     }
 
-    pub(crate) fn append_observer(self: &Arc<Self>, watcher: Watcher) -> Result<u32, ConnectError> {
+    pub(crate) fn append_observer(
+        self: &Arc<Self>,
+        watcher: Watcher,
+        maker: Maker,
+    ) -> Result<u32, ConnectError> {
         drop(self.members()?);
-        let appended = self.observers.append(watcher, &**self, &self.options);
+        let appended = self.observers.append(watcher, maker, &**self, &self.options);
         self.tell_objects();
-        appended.ok_or(ConnectError::Limit("observers", self.options.limits.observers))
+        appended
     }
 
     /// Makes the queue of a consumer, if the channel has queues. `own` is what the consumer itself asked for.
@@ -484,6 +519,26 @@ impl Core {
         }
     }
 
+    /// Begins to look for proxies that clients elsewhere obtained and never connected, when the first has obtained one.
+    fn watch_unused(self: &Arc<Self>, elsewhere: bool) {
+        if !elsewhere {
+            return;
+        }
+        let grace = self.options.keep_unused;
+        let weak = Arc::downgrade(self);
+        let look = move || weak.upgrade().map(|core| core.release_unused(grace)).is_some();
+        let period = (grace / 4).clamp(LEAST_LOOK, Duration::from_secs(5));
+        self.begun("event-unused", self.leavings.begin("event-unused", period, look));
+    }
+
+    fn release_unused(&self, grace: Duration) {
+        let now = Instant::now();
+        let consumers: Vec<_> = self.lock().consumers.values().cloned().collect();
+        consumers.iter().for_each(|proxy| proxy.release_unused(grace, now));
+        let suppliers = self.supplier_proxies();
+        suppliers.iter().for_each(|proxy| proxy.release_unused(grace, now));
+    }
+
     fn release_silent(&self, idle: Duration) {
         for proxy in self.supplier_proxies() {
             proxy.release_silent(idle);
@@ -558,6 +613,7 @@ impl Core {
         self.rounds.stop();
         self.looks.stop();
         self.silences.stop();
+        self.leavings.stop();
         self.teller.stop();
         self.observers.clear();
         if let Some(queues) = &self.queues {
@@ -610,6 +666,7 @@ impl Drop for Core {
         self.rounds.stop();
         self.looks.stop();
         self.silences.stop();
+        self.leavings.stop();
         self.teller.stop();
         let consumers = std::mem::take(&mut self.lock().consumers);
         for consumer in consumers.values().filter_map(|proxy| proxy.close()) {

@@ -11,6 +11,7 @@ mod core;
 mod dispatch;
 mod encoded;
 mod index;
+mod maker;
 mod notice;
 mod observers;
 mod options;
@@ -32,6 +33,7 @@ pub(crate) use core::Core;
 use core::Queues;
 pub use dispatch::ConsumerDispatch;
 pub(crate) use encoded::is_textless;
+pub(crate) use maker::Maker;
 pub use notice::{Notice, Released, Side};
 pub(crate) use observers::Watcher;
 pub use options::{ChannelOptions, Control, Limits};
@@ -193,7 +195,7 @@ impl EventChannel {
         qos: &ConsumerQos,
         dispatch: Option<ConsumerDispatch>,
     ) -> Result<ConsumerConnection, ConnectError> {
-        let proxy = self.core.consumer_proxy()?;
+        let proxy = self.core.consumer_proxy(Maker::local())?;
         let connection = ConsumerConnection::new(proxy);
         let consumer = Consumer::Local(consumer);
         connection.proxy().connect(consumer, qos, dispatch)?;
@@ -209,7 +211,7 @@ impl EventChannel {
         supplier: Option<Arc<dyn PushSupplier>>,
         qos: &SupplierQos,
     ) -> Result<SupplierConnection, ConnectError> {
-        let proxy = self.core.supplier_proxy()?;
+        let proxy = self.core.supplier_proxy(Maker::local())?;
         let supplier = supplier.map_or(Supplier::Anonymous, Supplier::Local);
         proxy.connect(supplier, qos)?;
         Ok(SupplierConnection::new(proxy))
@@ -221,7 +223,7 @@ impl EventChannel {
     /// # Errors
     /// [`ConnectError::Limit`], [`ConnectError::Destroyed`].
     pub fn append_observer(&self, observer: Arc<dyn Observer>) -> Result<u32, ConnectError> {
-        self.core.append_observer(Watcher::Local(observer))
+        self.core.append_observer(Watcher::Local(observer), Maker::local())
     }
 
     /// Forgets an observer; `false` if there is none with this handle.

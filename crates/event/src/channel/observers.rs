@@ -5,10 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
-use oxorb::{ClientConnection, SystemException, SystemExceptionKind, current_connection};
+use oxorb::{SystemException, SystemExceptionKind};
 use oxorb_sys::sync::{Mutex, MutexGuard};
 
+use super::maker::Maker;
 use super::options::ChannelOptions;
+use super::refusal::ConnectError;
 use crate::event_type;
 use crate::filter::{Interest, Key};
 use crate::rtec_event_channel_admin::{
@@ -45,8 +47,8 @@ struct Watched {
     due: Due,
     /// Rounds in a row in which it was not reached.
     failures: u32,
-    /// Connection over which it was appended.
-    connection: Option<ClientConnection>,
+    /// Client that appended it.
+    maker: Maker,
 }
 
 /// Marks of changes that observers have not been told, for each [`Change`].
@@ -68,25 +70,29 @@ pub(super) enum Change {
 }
 
 impl Observers {
-    /// Returns a handle for the observer, after it was told of what there is, if it is one of this process; `None` where
-    /// there are enough. A thread that tells observers already tells this one, too, and then perhaps later.
+    /// Returns a handle for the observer, after it was told of what there is, if it is one of this process. A thread that tells observers already tells this one, too, and then perhaps later.
     pub(super) fn append(
         &self,
         watcher: Watcher,
+        maker: Maker,
         listed: &impl Listed,
         options: &ChannelOptions,
-    ) -> Option<u32> {
+    ) -> Result<u32, ConnectError> {
+        let limit = options.limits.observers;
         let mut state = self.state.lock();
-        if state.all.len() >= options.limits.observers {
-            return None;
+        if state.all.len() >= limit {
+            return Err(ConnectError::Limit("observers", limit));
+        }
+        let theirs = state.all.values().filter(|it| it.maker.is_same_client(&maker)).count();
+        if let Some(share) = options.limits.share_of(limit).filter(|share| theirs >= *share) {
+            return Err(ConnectError::Share(share));
         }
         state.last = state.last.wrapping_add(1);
         let handle = state.last;
         let due = [true; 2];
-        let connection = current_connection();
-        state.all.insert(handle, Watched { watcher, due, failures: 0, connection });
+        state.all.insert(handle, Watched { watcher, due, failures: 0, maker });
         self.tell_due(state, listed);
-        Some(handle)
+        Ok(handle)
     }
 
     /// Forgets an observer; `false` if there is none with this handle.
@@ -242,9 +248,8 @@ impl State {
             return None;
         };
         watched.failures += 1;
-        let connection = watched.connection.as_ref();
-        let may_come_back = watched.failures < failures
-            || connection.is_some_and(|connection| connection.is_open());
+        let is_here = watched.maker.is_elsewhere() && !watched.maker.has_left();
+        let may_come_back = watched.failures < failures || is_here;
         if why.kind != SystemExceptionKind::ObjectNotExist && may_come_back {
             return None;
         }

@@ -48,6 +48,9 @@ pub struct ChannelOptions {
     /// A supplier that is let go gets OBJECT_NOT_EXIST when it asks; its oneways are lost. Found up to half
     /// of that time later: two looks, a quarter apart.
     pub supplier_idle: Option<Duration>,
+    /// Time for which a proxy that was never connected is kept after the connection over which a client obtained it has
+    /// ended. Default 30 s.
+    pub keep_unused: Duration,
     /// Time between two looks of a [queued](crate::EventChannel::queued) channel whether its scheduling service has another
     /// schedule ([`EventChannel::schedule_with`](crate::EventChannel::schedule_with)). Default 1 s; `None`: never, and lanes
     /// are those of the time of connecting. A look is one call that returns the table of the service.
@@ -69,6 +72,7 @@ impl Default for ChannelOptions {
             call_timeout: Duration::from_secs(1),
             control: Control::default(),
             supplier_idle: None,
+            keep_unused: Duration::from_secs(30),
             reschedule: Some(Duration::from_secs(1)),
             limits: Limits::default(),
         }
@@ -125,6 +129,19 @@ pub struct Limits {
     pub collected: usize,
     /// Filters of one consumer.
     pub filter: FilterLimits,
+    /// Percent of [`consumers`](Self::consumers), [`suppliers`](Self::suppliers) and [`observers`](Self::observers) that one
+    /// client may have; never less than one. Default 25; 100: all. A client is whatever connects from one network address,
+    /// as one user, or with one certificate; this process is none. Answer: IMP_LIMIT, minor `EVENT_SHARE`, or
+    /// `CANT_APPEND_OBSERVER`.
+    pub client_share: u8,
+}
+
+impl Limits {
+    /// Returns how many of so many one client may have; `None`: all.
+    pub(super) fn share_of(&self, all: usize) -> Option<usize> {
+        let hundredths = all as u128 * u128::from(self.client_share);
+        (self.client_share < 100).then(|| ((hundredths / 100) as usize).max(1))
+    }
 }
 
 impl Default for Limits {
@@ -140,6 +157,7 @@ impl Default for Limits {
             period: Duration::from_millis(1),
             collected: 16 << 20,
             filter: FilterLimits::default(),
+            client_share: 25,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::consumer::{Connected, Parts};
 use super::core::Core;
 use super::dispatch::ConsumerDispatch;
 use super::encoded::Outgoing;
+use super::maker::Maker;
 use super::notice::{Notice, Released, Side};
 use super::refusal::{ConnectError, PushError};
 use super::routes::Routes;
@@ -29,6 +30,7 @@ pub(crate) struct ConsumerProxy {
     state: Mutex<State<Arc<Connected>>>,
     suspended: Arc<AtomicBool>,
     at_end: AtEnd,
+    pub(super) maker: Maker,
 }
 
 /// Proxy that a supplier connects to (`ProxyPushConsumer`).
@@ -38,6 +40,7 @@ pub(crate) struct SupplierProxy {
     state: Mutex<State<Pushing>>,
     pub(super) counts: SupplierCounts,
     at_end: AtEnd,
+    pub(super) maker: Maker,
 }
 
 /// A supplier with those whom its events concern.
@@ -64,13 +67,14 @@ type AtEnd = Mutex<Option<Box<dyn FnOnce() + Send>>>;
 pub(crate) struct NotConnected;
 
 impl ConsumerProxy {
-    pub(super) fn new(number: u64, core: &Arc<Core>) -> ConsumerProxy {
+    pub(super) fn new(number: u64, core: &Arc<Core>, maker: Maker) -> ConsumerProxy {
         ConsumerProxy {
             number,
             core: Arc::downgrade(core),
             state: Mutex::new(State::Idle),
             suspended: Arc::default(),
             at_end: Mutex::default(),
+            maker,
         }
     }
 
@@ -162,6 +166,17 @@ impl ConsumerProxy {
         self.connected().is_some()
     }
 
+    /// Gives the proxy up if nobody has connected to it, and its client left as long ago as this.
+    pub(super) fn release_unused(&self, grace: Duration, now: Instant) {
+        if self.maker.left_before(grace, now)
+            && self.state.lock().end_idle()
+            && let Some(core) = self.core.upgrade()
+        {
+            core.forget_consumer(self.number);
+            self.close();
+        }
+    }
+
     /// Ends the connection, or the proxy that has none yet. Returns the consumer that was connected, once.
     pub(super) fn end(&self, core: &Arc<Core>) -> Option<Arc<Connected>> {
         core.forget_consumer(self.number);
@@ -190,13 +205,14 @@ impl ConsumerProxy {
 }
 
 impl SupplierProxy {
-    pub(super) fn new(number: u64, core: &Arc<Core>) -> SupplierProxy {
+    pub(super) fn new(number: u64, core: &Arc<Core>, maker: Maker) -> SupplierProxy {
         SupplierProxy {
             number,
             core: Arc::clone(core),
             state: Mutex::new(State::Idle),
             counts: SupplierCounts::default(),
             at_end: Mutex::default(),
+            maker,
         }
     }
 
@@ -266,6 +282,14 @@ impl SupplierProxy {
             |pushing: &Pushing| Arc::ptr_eq(&pushing.supplier, &supplier) && events() == heard;
         let ended = self.close_if(still);
         self.ended(ended, Released::Silent(idle));
+    }
+
+    /// Gives the proxy up if nobody has connected to it, and its client left as long ago as this.
+    pub(super) fn release_unused(&self, grace: Duration, now: Instant) {
+        if self.maker.left_before(grace, now) && self.state.lock().end_idle() {
+            self.core.forget_supplier(self.number);
+            self.close();
+        }
     }
 
     /// Gives each event to all consumers whose filters let it pass, in this thread.
@@ -461,6 +485,15 @@ impl Drop for SupplierProxy {
 }
 
 impl<T> State<T> {
+    /// Ends a proxy to which nobody has connected; reports whether it is one.
+    fn end_idle(&mut self) -> bool {
+        let is_idle = matches!(self, State::Idle);
+        if is_idle {
+            *self = State::Ended;
+        }
+        is_idle
+    }
+
     fn connected(&self) -> Option<&T> {
         match self {
             State::Connected(it) => Some(it),

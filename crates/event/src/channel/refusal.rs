@@ -17,6 +17,9 @@ pub enum ConnectError {
     /// The channel has as many as it may: which field of [`Limits`](crate::Limits), and how many that is.
     #[error("the channel takes at most {1} {0} (Limits::{0})")]
     Limit(&'static str, usize),
+    /// The client has its share of what the channel may have ([`Limits::client_share`](crate::Limits)), which is so many.
+    #[error("one client gets at most {0} of them (Limits::client_share)")]
+    Share(usize),
     /// The queues take no more.
     #[error("the consumer gets no queue: {0}")]
     Queue(oxorb_delivery::ConnectError),

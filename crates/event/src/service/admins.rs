@@ -5,6 +5,7 @@ use oxorb::{Interface as _, Servant, ServedBy as _};
 use super::intake::Intake;
 use super::proxies::{ForConsumer, ForSupplier};
 use super::{Objects, refused};
+use crate::channel::Maker;
 use crate::rtec_event_channel_admin::{
     ConsumerAdmin, ConsumerAdminRef, ProxyPushConsumerRef, ProxyPushSupplierRef, SupplierAdmin,
     SupplierAdminRef,
@@ -31,7 +32,7 @@ impl Suppliers {
 impl ConsumerAdmin for Consumers {
     fn obtain_push_supplier(&self) -> oxorb::Result<Option<ProxyPushSupplierRef>> {
         let Consumers(objects) = self;
-        let proxy = objects.core.consumer_proxy().map_err(refused)?;
+        let proxy = objects.core.consumer_proxy(Maker::current()).map_err(refused)?;
         let servant = ProxyPushSupplierRef::servant(ForConsumer(Arc::clone(&proxy)));
         let activated = objects.activate(servant);
         let reference = activated.inspect_err(|_| proxy.leave())?;
@@ -46,7 +47,7 @@ impl ConsumerAdmin for Consumers {
 impl SupplierAdmin for Suppliers {
     fn obtain_push_consumer(&self) -> oxorb::Result<Option<ProxyPushConsumerRef>> {
         let Suppliers(objects) = self;
-        let proxy = objects.core.supplier_proxy().map_err(refused)?;
+        let proxy = objects.core.supplier_proxy(Maker::current()).map_err(refused)?;
         let skeleton = ProxyPushConsumerRef::servant(ForSupplier(Arc::clone(&proxy)));
         let servant = Arc::new(Intake::new(Arc::clone(&proxy), skeleton));
         let reference = ProxyPushConsumerRef::from_ref(objects.activate(servant)?);

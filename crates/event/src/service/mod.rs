@@ -136,6 +136,10 @@ fn refused(why: ConnectError) -> SystemException {
             let minor = minor::imp_limit::EVENT_TYPES;
             SystemException::imp_limit(minor, CompletionStatus::No)
         }
+        ConnectError::Share(_) => {
+            let minor = minor::imp_limit::EVENT_SHARE;
+            SystemException::imp_limit(minor, CompletionStatus::No)
+        }
         ConnectError::Limit(..) | ConnectError::Queue(_) | ConnectError::Thread => {
             let minor = minor::imp_limit::EVENT_PROXIES;
             SystemException::imp_limit(minor, CompletionStatus::No)

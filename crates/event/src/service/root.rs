@@ -1,7 +1,7 @@
 use oxorb::ServedBy as _;
 
 use super::{GONE, NIL, Objects};
-use crate::channel::{ConnectError, Notice, Watcher};
+use crate::channel::{ConnectError, Maker, Notice, Watcher};
 use crate::rtec_event_channel_admin::event_channel::{
     AppendObserverError, CantAppendObserver, CantRemoveObserver, RemoveObserverError,
 };
@@ -45,9 +45,10 @@ impl EventChannel for Root {
     fn append_observer(&self, observer: Option<&ObserverRef>) -> Result<u32, AppendObserverError> {
         let observer = observer.ok_or(NIL)?.clone();
         let core = &self.objects.core;
-        let appended = core.append_observer(Watcher::Object(core.timed(&observer)));
+        let appended =
+            core.append_observer(Watcher::Object(core.timed(&observer)), Maker::current());
         appended.map_err(|why| match why {
-            ConnectError::Limit(..) => CantAppendObserver {}.into(),
+            ConnectError::Limit(..) | ConnectError::Share(_) => CantAppendObserver {}.into(),
             _ => GONE.into(),
         })
     }

@@ -7,12 +7,15 @@ use std::time::Duration;
 
 use oxorb::{Interface as _, Orb};
 use oxorb_event::delivery::{Plan, Qos};
-use oxorb_event::rtec_event_channel_admin::{ConsumerQos, Observer, SupplierQos};
+use oxorb_event::rtec_event_channel_admin::{
+    ConsumerQos, EventChannelRef, Observer, ObserverRef, SupplierQos,
+};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{
     Channel as _, ChannelOptions, ConnectError, Control, EventChannel, Filter, FilterErrorKind,
     Limits, RemoteChannel, Served, Subscriber, TimeoutKind, event_type,
 };
+use oxorb_testkit::until;
 
 use crate::channel::{Record, asks, event, publishes};
 
@@ -224,4 +227,53 @@ fn conjunctions_collect_within_a_limit_and_count_what_is_beyond() {
     push(17, 25);
     assert_eq!(record.events(), [(18, 1, 7), (19, 1, 7), (17, 1, 7)]);
     assert_eq!(uncollected(), 2);
+}
+
+#[test]
+fn a_client_gets_its_share_and_what_it_never_connected_goes_after_it() {
+    let limits = Limits { consumers: 8, suppliers: 8, observers: 8, ..Limits::default() };
+    let channel = EventChannel::new(ChannelOptions {
+        limits,
+        keep_unused: Duration::from_millis(1),
+        ..ChannelOptions::default()
+    });
+    let (orb, served) = served(&channel);
+    let client = || Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap();
+    let (first, second) = (client(), client());
+    let of =
+        |client: &Orb| -> EventChannelRef { client.resolve(&served.reference().to_ior()).unwrap() };
+    let (mine, other) = (of(&first), of(&second));
+    let consumers =
+        |of: &EventChannelRef| of.for_consumers().unwrap().unwrap().obtain_push_supplier();
+    let suppliers =
+        |of: &EventChannelRef| of.for_suppliers().unwrap().unwrap().obtain_push_consumer();
+    // One is in use, and stays.
+    let used = consumers(&mine).unwrap().unwrap();
+    let serving = client();
+    let consumer = serving.root_poa().activate(Record::new()).unwrap();
+    used.connect_push_consumer(Some(&consumer), &asks(&Filter::ALL)).unwrap();
+    consumers(&mine).unwrap();
+    suppliers(&mine).unwrap();
+    suppliers(&mine).unwrap();
+    // All of one address are one client.
+    let share = oxorb::minor::imp_limit::EVENT_SHARE;
+    assert_eq!(consumers(&other).unwrap_err().minor, share);
+    assert_eq!(suppliers(&other).unwrap_err().minor, share);
+    let observer: ObserverRef = consumer.unchecked_narrow();
+    other.append_observer(Some(&observer)).unwrap();
+    other.append_observer(Some(&observer)).unwrap();
+    assert!(other.append_observer(Some(&observer)).is_err());
+    // This process has none.
+    let local = (0..6).map(|_| channel.connect_consumer(Record::new(), &asks(&Filter::ALL)));
+    let local: Vec<_> = local.collect::<Result<_, _>>().unwrap();
+    first.shutdown(true).unwrap();
+    drop(local);
+    until("a consumer's proxy comes back", || consumers(&other).is_ok());
+    until("a supplier's proxy comes back", || suppliers(&other).is_ok());
+    suppliers(&other).unwrap();
+    assert_eq!(consumers(&other).unwrap_err().minor, share, "one is in use");
+    assert_eq!(channel.statistics().consumers.len(), 1);
+    second.shutdown(true).unwrap();
+    serving.shutdown(true).unwrap();
+    orb.shutdown(true).unwrap();
 }

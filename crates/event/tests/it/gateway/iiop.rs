@@ -198,6 +198,7 @@ fn a_channel_that_takes_no_observer_keeps_nothing_of_the_gateway() {
         observers: 1,
         // One to see that somebody is there, one for events, one for the test.
         suppliers: 3,
+        client_share: 100,
         ..Limits::default()
     };
     let to = Host::with(0, ChannelOptions { limits, ..ChannelOptions::default() });

@@ -1,0 +1,52 @@
+//! Who a proxy was made for.
+
+use std::time::{Duration, Instant};
+
+use oxorb::transport::PeerId;
+use oxorb::{ClientConnection, current_connection};
+use oxorb_sys::sync::Mutex;
+
+/// Client elsewhere for which a proxy was made; or none, for this process.
+pub(crate) struct Maker {
+    connection: Option<ClientConnection>,
+    /// Time at which its connection was seen to have ended.
+    ended: Mutex<Option<Instant>>,
+}
+
+impl Maker {
+    /// Returns the client whose request this thread serves.
+    pub(crate) fn current() -> Maker {
+        let elsewhere = |it: &ClientConnection| *it.client() != PeerId::Process;
+        Maker { connection: current_connection().filter(elsewhere), ended: Mutex::default() }
+    }
+
+    /// Returns none: the application's own.
+    pub(crate) fn local() -> Maker {
+        Maker { connection: None, ended: Mutex::default() }
+    }
+
+    pub(super) fn is_elsewhere(&self) -> bool {
+        self.connection.is_some()
+    }
+
+    /// Reports whether both are one client elsewhere.
+    pub(super) fn is_same_client(&self, other: &Maker) -> bool {
+        match (&self.connection, &other.connection) {
+            (Some(one), Some(other)) => one.client() == other.client(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn has_left(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| !connection.is_open())
+    }
+
+    /// Reports whether the connection was seen to have ended as long ago as this; sees it otherwise.
+    pub(super) fn left_before(&self, grace: Duration, now: Instant) -> bool {
+        if !self.has_left() {
+            return false;
+        }
+        let ended = *self.ended.lock().get_or_insert(now);
+        now.saturating_duration_since(ended) >= grace
+    }
+}

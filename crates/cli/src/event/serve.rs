@@ -75,6 +75,10 @@ pub(crate) struct Args {
     /// Most suppliers of each channel, connected or about to be; the answer beyond is IMP_LIMIT
     #[arg(long, value_name = "N", default_value_t = Limits::default().suppliers)]
     max_suppliers: usize,
+    /// Percent of consumers, suppliers and observers, and of the Notification Service's channels, admins, proxies, filters and
+    /// waiting pulls, that one client may have: all that connects from one address, or as one user. From 1 to 100
+    #[arg(long, value_name = "PERCENT", default_value_t = Limits::default().client_share, value_parser = clap::value_parser!(u8).range(1..=100))]
+    client_share: u8,
     /// Most octets of payload in one push; a larger one is dropped and counted as refused
     #[arg(long, value_name = "OCTETS", default_value_t = Limits::default().octets)]
     max_octets: usize,
@@ -308,6 +312,10 @@ impl Args {
             reconnect: self.reconnect,
             call_timeout: Duration::from_millis(self.call_timeout),
             dialect: self.filters.into(),
+            limits: oxorb_notify::Limits {
+                client_share: self.client_share,
+                ..oxorb_notify::Limits::default()
+            },
             ..Settings::default()
         };
         Notify::start(orb, name, self.store.as_deref(), settings).map(Some)
@@ -330,6 +338,7 @@ impl Args {
                 consumers: self.max_consumers,
                 suppliers: self.max_suppliers,
                 octets: self.max_octets,
+                client_share: self.client_share,
                 ..Limits::default()
             },
             ..ChannelOptions::default()

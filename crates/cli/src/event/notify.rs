@@ -55,6 +55,11 @@ impl Notify {
         })
     }
 
+    /// Returns the name of the channel, and the service.
+    pub(super) fn service(&self) -> (String, NotifyService) {
+        (self.name.clone(), self.service.clone())
+    }
+
     /// Writes lines about events that did not pass to their consumers, by `log`.
     pub(super) fn log(&self, log: impl Fn(&str) + Send + Sync + 'static) {
         self.service.log(log);

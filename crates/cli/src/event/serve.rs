@@ -183,8 +183,10 @@ pub(super) fn run(args: &Args) -> Done {
         channels.put(name, args.serve(&orb, name, service.as_ref(), &tell)?);
     }
     let notify = args.serve_notify(&orb)?;
-    let statistics: EventStatisticsRef =
-        orb.root_poa().activate(Statistics(Arc::clone(&channels)))?;
+    let statistics: EventStatisticsRef = orb.root_poa().activate(Statistics {
+        channels: Arc::clone(&channels),
+        notify: notify.as_ref().map(Notify::service),
+    })?;
     orb.bind(OBJECT, &statistics);
     orb.root_poa().manager().activate()?;
     let served = channels.all();

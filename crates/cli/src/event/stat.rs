@@ -5,14 +5,17 @@ use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use oxorb::{Interface, Printable};
+use oxorb::{Interface, Printable, SystemExceptionKind};
 use serde_json::{Value, json};
 
 use super::channel::{At, Channel};
 use super::consumer::seconds;
 use super::latency::Latency;
 use super::statistics::OBJECT;
-use super::statistics::idl::{EventChannelState, EventConsumer, EventStatisticsRef, EventSupplier};
+use super::statistics::idl::{
+    EventChannelState, EventConsumer, EventDrops, EventStatisticsRef, EventSupplier,
+    NotificationState,
+};
 use oxorb_terminal::output::{
     BAD, Done, FAINT, Failed, Format, STRONG, because, control, print, print_json, print_line,
 };
@@ -21,7 +24,8 @@ use oxorb_terminal::output::{
 #[derive(clap::Args)]
 #[command(
     after_help = manual!("Suppliers with the events that they pushed; consumers with what was delivered, waits, and was dropped, by \
-    its cause, and the p50, p99 and longest time of events from their arrival at the channel to the end of their delivery. For \
+    its cause, and the p50, p99 and longest time of events from their arrival at the channel to the end of their delivery. Of a \
+    Notification Service, what its queues delivered, hold and dropped, and the memory of its filters. For \
     servers of `oxorb event serve`: other event services do not tell.\n\nExamples:\n  \
     oxorb event ls\n  \
     oxorb event ls --at corbaloc::host:2811/EventService --format json")
@@ -60,28 +64,28 @@ pub(crate) struct WatchArgs {
 
 pub(super) fn list(args: &ListArgs) -> Done {
     let server = Server::beside(&args.at.connect()?)?;
-    let states = server.channels()?;
+    let states = server.states()?;
     match args.format {
-        Format::Json => print_json(&json!({ "channels": shown(&states, None) })),
-        Format::Text => print(table(&states, None)),
+        Format::Json => print_json(&states.json(None)),
+        Format::Text => print(states.table(None)),
     }
 }
 
 pub(super) fn watch(args: &WatchArgs) -> Done {
     let server = Server::beside(&args.at.connect()?)?;
     let live = args.format == Format::Text && std::io::stdout().is_terminal();
-    let mut before = Look::new(&server.channels()?);
+    let mut before = Look::new(&server.states()?);
     let mut lines = 0;
     let mut looks = 0;
     loop {
         std::thread::sleep(args.interval.max(Duration::from_millis(10)));
-        let states = server.channels()?;
+        let states = server.states()?;
         let look = Look::new(&states);
         let rates = Rates { before: &before, seconds: (look.at - before.at).as_secs_f64() };
         match args.format {
-            Format::Json => print_line(&json!({ "channels": shown(&states, Some(&rates)) }))?,
+            Format::Json => print_line(&states.json(Some(&rates)))?,
             Format::Text => {
-                let text = table(&states, Some(&rates));
+                let text = states.table(Some(&rates));
                 if live && lines > 0 {
                     control(&format!("\x1b[{lines}A\x1b[J"))?;
                 }
@@ -116,15 +120,30 @@ impl Server {
         Ok(Server { object: EventStatisticsRef::from_ref(object.reference().clone()), url })
     }
 
-    fn channels(&self) -> Result<Vec<EventChannelState>, Failed> {
-        self.object.channels().map_err(|why| {
+    fn states(&self) -> Result<States, Failed> {
+        let silent = |why| {
             because(format!(
                 "{} does not tell who is connected: {why}\nservers of `oxorb event serve` tell; other event services do not",
                 self.url
             ))
-        })
+        };
+        let notifications = match self.object.notifications() {
+            // An earlier version.
+            Err(why) if why.kind == SystemExceptionKind::BadOperation => Vec::new(),
+            answer => answer.map_err(silent)?,
+        };
+        Ok(States { channels: self.object.channels().map_err(silent)?, notifications })
     }
 }
+
+/// State of a server at one moment.
+struct States {
+    channels: Vec<EventChannelState>,
+    notifications: Vec<NotificationState>,
+}
+
+/// Number that stands for all consumers of the Notification Service, whose name no channel has.
+const NOTIFICATIONS: u64 = 0;
 
 /// Counters at one moment, by channel, side and number of the connection.
 struct Look {
@@ -135,10 +154,13 @@ struct Look {
 }
 
 impl Look {
-    fn new(states: &[EventChannelState]) -> Look {
+    fn new(states: &States) -> Look {
         let mut events = HashMap::new();
         let mut latencies = HashMap::new();
-        for state in states {
+        for one in &states.notifications {
+            events.insert((one.name.clone(), true, NOTIFICATIONS), one.delivered);
+        }
+        for state in &states.channels {
             for one in &state.consumers {
                 let key = (state.name.clone(), one.number);
                 latencies.insert(key, Latency::of(&one.latency));
@@ -172,17 +194,66 @@ impl Rates<'_> {
     }
 }
 
+impl States {
+    fn json(&self, rates: Option<&Rates<'_>>) -> Value {
+        let notification = |one: &NotificationState| {
+            let rate = |rates: &Rates<'_>| rates.of(&one.name, true, NOTIFICATIONS, one.delivered);
+            json!({
+                "name": one.name, "offered": one.offered, "delivered": one.delivered,
+                "waiting": one.waiting, "drops": causes(&one.drops), "held_octets": one.held_octets,
+                "rate_hz": rates.map(rate),
+            })
+        };
+        json!({
+            "channels": shown(&self.channels, rates),
+            "notifications": self.notifications.iter().map(notification).collect::<Vec<_>>(),
+        })
+    }
+
+    fn table(&self, rates: Option<&Rates<'_>>) -> String {
+        let mut out = table(&self.channels, rates);
+        for one in &self.notifications {
+            let _ = writeln!(
+                out,
+                "{STRONG}{}{STRONG:#}: Notification Service, {} octets of filters and subscriptions",
+                Printable(&one.name),
+                one.held_octets
+            );
+            let rate = rates.map_or(String::new(), |rates| {
+                format!("{:>10.1}/s", rates.of(&one.name, true, NOTIFICATIONS, one.delivered))
+            });
+            let _ = write!(
+                out,
+                "  {:<14} {:>10} delivered{rate}  {} waiting",
+                "all consumers", one.delivered, one.waiting
+            );
+            dropped(&mut out, &one.drops);
+            out.push('\n');
+        }
+        out
+    }
+}
+
+fn causes(drops: &[EventDrops]) -> serde_json::Map<String, Value> {
+    drops.iter().map(|drop| (drop.cause.clone(), json!(drop.events))).collect()
+}
+
+fn dropped(out: &mut String, drops: &[EventDrops]) {
+    for drop in drops {
+        let _ = write!(out, "  {BAD}{} dropped{BAD:#} ({})", drop.events, Printable(&drop.cause));
+    }
+}
+
 fn shown(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> Vec<Value> {
     let channel = |state: &EventChannelState| {
         let rate = |consumer, number, events| {
             rates.map(|rates| rates.of(&state.name, consumer, number, events))
         };
         let consumer = |one: &EventConsumer| {
-            let drops = one.drops.iter().map(|drop| (drop.cause.clone(), json!(drop.events)));
             json!({
                 "number": one.number, "reference": one.reference, "gateway": one.is_gateway,
                 "suspended": one.is_suspended, "matched": one.matched, "delivered": one.delivered,
-                "waiting": one.waiting, "drops": drops.collect::<serde_json::Map<_, _>>(),
+                "waiting": one.waiting, "drops": causes(&one.drops),
                 "rate_hz": rate(true, one.number, one.delivered),
                 "latency": latency(state, one, rates).json(),
             })
@@ -248,14 +319,7 @@ fn table(states: &[EventChannelState], rates: Option<&Rates<'_>>) -> String {
                 one.delivered, one.waiting
             );
             let _ = write!(out, "{}", latency(state, one, rates));
-            for drop in &one.drops {
-                let _ = write!(
-                    out,
-                    "  {BAD}{} dropped{BAD:#} ({})",
-                    drop.events,
-                    Printable(&drop.cause)
-                );
-            }
+            dropped(&mut out, &one.drops);
             marks(&mut out, &[("gateway", one.is_gateway), ("suspended", one.is_suspended)]);
         }
     }

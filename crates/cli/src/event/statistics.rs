@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use oxorb::{Distribution, SystemException};
 use oxorb_event::{ConsumerStatistics, SupplierStatistics};
+use oxorb_notify::NotifyService;
 
 use super::channels::Channels;
 
@@ -13,17 +14,24 @@ mod generated {
 }
 pub(super) use generated::ox_orb as idl;
 
-use idl::{EventChannelState, EventConsumer, EventDrops, EventLatency, EventSupplier, EventTimes};
+use idl::{
+    EventChannelState, EventConsumer, EventDrops, EventLatency, EventSupplier, EventTimes,
+    NotificationState,
+};
 
 /// Key of the object at every endpoint of the server.
 pub(super) const OBJECT: &str = "OxorbEvents";
 
 /// The servant. Costs a call the lock that connecting takes, once for each channel.
-pub(super) struct Statistics(pub(super) Arc<Channels>);
+pub(super) struct Statistics {
+    pub(super) channels: Arc<Channels>,
+    /// Name of the channel of the Notification Service, and the service.
+    pub(super) notify: Option<(String, NotifyService)>,
+}
 
 impl idl::EventStatistics for Statistics {
     fn channels(&self) -> Result<Vec<EventChannelState>, SystemException> {
-        let all = self.0.all();
+        let all = self.channels.all();
         let states = all.iter().map(|(name, served)| {
             let statistics = served.channel().statistics();
             EventChannelState {
@@ -35,13 +43,32 @@ impl idl::EventStatistics for Statistics {
         });
         Ok(states.collect())
     }
+
+    fn notifications(&self) -> Result<Vec<NotificationState>, SystemException> {
+        let state = |(name, service): &(String, NotifyService)| {
+            let counts = service.counts();
+            NotificationState {
+                name: name.clone(),
+                offered: counts.offered,
+                delivered: counts.delivered,
+                waiting: counts.waiting,
+                drops: counts.drops().map(|(cause, events)| drops(cause.name(), events)).collect(),
+                held_octets: service.held_octets() as u64,
+            }
+        };
+        Ok(self.notify.iter().map(state).collect())
+    }
+}
+
+fn drops(cause: &str, events: u64) -> EventDrops {
+    EventDrops { cause: cause.to_owned(), events }
 }
 
 fn consumer(one: &ConsumerStatistics) -> EventConsumer {
     let dropped = one.suspended + one.failed + one.dropped;
     let own = [("suspended", one.suspended), ("failed", one.failed)];
     let queue = one.queue.drops().map(|(cause, events)| (cause.name(), events));
-    let drops = own.into_iter().filter(|(_, events)| *events > 0).chain(queue);
+    let dropped_by = own.into_iter().filter(|(_, events)| *events > 0).chain(queue);
     EventConsumer {
         number: one.number,
         reference: one.reference.as_ref().map_or(String::new(), |ior| ior.to_string()),
@@ -51,9 +78,7 @@ fn consumer(one: &ConsumerStatistics) -> EventConsumer {
         delivered: one.delivered,
         // Counters of other threads, read one after the other.
         waiting: one.matched.saturating_sub(one.delivered + dropped),
-        drops: drops
-            .map(|(cause, events)| EventDrops { cause: cause.to_owned(), events })
-            .collect(),
+        drops: dropped_by.map(|(cause, events)| drops(cause, events)).collect(),
         latency: one.latency.as_ref().map(latency).unwrap_or_default(),
     }
 }

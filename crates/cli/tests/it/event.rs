@@ -761,6 +761,16 @@ fn the_services_of_the_omg_are_served_beside() {
         .output()
         .unwrap();
     assert_eq!(String::from_utf8_lossy(&is_a.stdout).trim(), "true");
+    // What the service holds is told beside the channels.
+    let listed = server.json(&["ls"]);
+    let told = &listed["notifications"][0];
+    assert_eq!(
+        (&told["name"], &told["delivered"], &told["drops"]),
+        (&json!("chan"), &json!(0), &json!({}))
+    );
+    assert_eq!(told["held_octets"], 0, "nothing was obtained yet: {told}");
+    let look = good(&["stat", "--at", server.url(), "--interval", "0.05", "--count", "1"]);
+    assert!(look.contains("chan: Notification Service"), "{look}");
     let twice = bad(&["serve", "--notify=EventService"]);
     assert!(twice.contains("--notify=NAME"), "{twice}");
 }

@@ -1,10 +1,12 @@
 //! Executable and arguments of a process of a plan.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use oxorb_deploy::Place;
 use oxorb_deploy::plan::{Artifact, Implementation, Instance, Plan};
+use oxorb_object::{Url, parse_reference};
 
 use super::settings::{Artifacts, NodeSettings};
 use super::trouble::Trouble;
@@ -142,13 +144,17 @@ impl<'p> Locations<'p> {
 }
 
 /// Returns the path of a location, which is on the machine of the node.
-fn on_this_machine(location: &str) -> Result<&str, String> {
-    let path = location.strip_prefix("file://").unwrap_or(location);
-    match path.contains("://") {
-        false => Ok(path),
-        true => Err(format!(
+fn on_this_machine(location: &str) -> Result<Cow<'_, str>, String> {
+    let scheme = location.split_once(':').map(|(scheme, _)| scheme);
+    match scheme {
+        Some(scheme) if scheme.eq_ignore_ascii_case("file") => match parse_reference(location) {
+            Ok(Url::File(path)) => Ok(path.into()),
+            _ => Err(format!("its artifact is at {location:?}, which names no path")),
+        },
+        _ if location.contains("://") => Err(format!(
             "its artifact is at {location:?}; a node runs files of its own: copy it there, and say the path"
         )),
+        _ => Ok(location.into()),
     }
 }
 
@@ -221,7 +227,7 @@ impl Artifacts {
             }
             Artifacts::Below(folder) | Artifacts::Anywhere(folder) => folder,
         };
-        let path = folder.join(location);
+        let path = folder.join(&*location);
         let outside = || {
             format!(
                 "its artifact {} is not below {}, and this node runs no others (NodeSettings::artifacts, --artifacts)",
@@ -238,7 +244,7 @@ impl Artifacts {
         };
         // What lies outside is refused unseen: the answer does not tell what is there.
         if let Some(below) = &below
-            && !(stays_within(location) || leads_below(&path, folder) || leads_below(&path, below))
+            && !(stays_within(&location) || leads_below(&path, folder) || leads_below(&path, below))
         {
             return Err(outside());
         }
@@ -321,7 +327,11 @@ mod tests {
         let remote = below.find("http://example/p").unwrap_err();
         assert!(remote.contains("copy it there"), "{remote}");
         let anywhere = Artifacts::Anywhere(folder.clone());
-        assert!(anywhere.find("file:///bin/sh").is_ok());
+        for url in ["file:///bin/sh", "FILE://localhost/bin/sh", "file:///bin/%73h", "file:/bin/sh"]
+        {
+            assert_eq!(anywhere.find(url).unwrap(), anywhere.find("/bin/sh").unwrap(), "{url}");
+        }
+        assert!(anywhere.find("file:").unwrap_err().contains("names no path"));
         // The answer tells nothing of what is outside.
         let missing = below.find("/nonexistent/p").unwrap_err();
         assert_eq!(missing.replace("/nonexistent/p", "/bin/sh"), outside);

@@ -444,7 +444,7 @@ impl Core {
         }
     }
 
-    /// Has a thread of the channel tell observers that are objects what is due to them.
+    /// Wakes the thread of the channel that tells observers which are objects what is due to them.
     fn tell_objects(self: &Arc<Self>) {
         if !self.observers.has_objects() {
             return;

@@ -1,4 +1,4 @@
-//! Who a proxy was made for.
+//! Client that a proxy was made for.
 
 use std::time::{Duration, Instant};
 

@@ -45,7 +45,7 @@ impl Teller {
         begun.map(drop)
     }
 
-    /// Has the thread work, once more if it does already.
+    /// Makes the thread work, once more if it does already.
     pub(super) fn wake(&self) {
         self.state.lock().woken = true;
         self.changed.notify_all();

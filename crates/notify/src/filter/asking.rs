@@ -23,7 +23,7 @@ pub(super) enum Answer {
     Matches(bool),
     /// Value of a mapping filter.
     Value(Any),
-    /// Nobody was asked, or nobody answered.
+    /// No answer: the filter was not asked, or is silent.
     Nothing,
 }
 

@@ -255,7 +255,7 @@ pub(crate) fn both(
     }
 }
 
-/// The same as far as the results are known.
+/// Combines results as [`both`] does, as far as they are known.
 pub(crate) fn both_known(
     operator: InterFilterGroupOperator,
     admin: Option<bool>,

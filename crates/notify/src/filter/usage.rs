@@ -1,4 +1,4 @@
-//! Who uses a filter.
+//! Uses of a filter.
 
 use std::ops::Deref;
 use std::sync::Arc;

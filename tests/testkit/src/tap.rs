@@ -4,8 +4,11 @@ use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+use crate::until;
 
 /// A listener in the place of a server, which connects to the server for every connection that it accepts, passes all
 /// octets on and keeps a copy of them.
@@ -13,6 +16,8 @@ use std::thread;
 pub struct Tap<A> {
     address: A,
     heard: Heard,
+    /// Directions of connections in which octets may still come.
+    passing: Arc<AtomicUsize>,
 }
 
 /// What passed over one connection.
@@ -58,13 +63,14 @@ impl<A> Tap<A> {
         accept: impl Fn() -> io::Result<(S, S)> + Send + 'static,
     ) -> Self {
         let heard = Heard::default();
-        let conversations = heard.clone();
+        let passing = Arc::<AtomicUsize>::default();
+        let (conversations, counted) = (heard.clone(), passing.clone());
         thread::spawn(move || {
             while let Ok(ends) = accept() {
-                listen_in(ends, &conversations);
+                listen_in(ends, &conversations, &counted);
             }
         });
-        Self { address, heard }
+        Self { address, heard, passing }
     }
 
     /// Returns where clients connect to.
@@ -77,27 +83,37 @@ impl<A> Tap<A> {
     pub fn heard(&self) -> Vec<Conversation> {
         lock(&self.heard).clone()
     }
+
+    /// Returns what passed, once every connection has ended: the last octets of clients that have left may still be on their
+    /// way.
+    pub fn heard_to_the_end(&self) -> Vec<Conversation> {
+        until("the connections have ended", || self.passing.load(Ordering::SeqCst) == 0);
+        self.heard()
+    }
 }
 
 /// Passes on both ways of a connection, each in a thread that ends with it.
-fn listen_in<S: Socket>((client, server): (S, S), heard: &Heard) {
+fn listen_in<S: Socket>((client, server): (S, S), heard: &Heard, passing: &Arc<AtomicUsize>) {
     let mut conversations = lock(heard);
     let index = conversations.len();
     conversations.push(Conversation::default());
     let (Ok(from_client), Ok(from_server)) = (client.copy(), server.copy()) else {
         return;
     };
-    let keep = heard.clone();
+    passing.fetch_add(2, Ordering::SeqCst);
+    let (keep, ended) = (heard.clone(), passing.clone());
     thread::spawn(move || {
         pass(from_client, server, |octets| {
             lock(&keep)[index].requests.extend_from_slice(octets);
-        })
+        });
+        ended.fetch_sub(1, Ordering::SeqCst);
     });
-    let keep = heard.clone();
+    let (keep, ended) = (heard.clone(), passing.clone());
     thread::spawn(move || {
         pass(from_server, client, |octets| {
             lock(&keep)[index].replies.extend_from_slice(octets);
-        })
+        });
+        ended.fetch_sub(1, Ordering::SeqCst);
     });
 }
 

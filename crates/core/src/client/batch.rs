@@ -27,7 +27,7 @@ const MOST_LINKS: usize = 8;
 /// what waits, and so does any other call of this thread to the same server. Calls to objects of this process do not: make
 /// those that may block [`apart`](Self::apart).
 ///
-/// Allocates nothing once its buffers have grown, takes no lock, and makes a system call for each connection. One that is
+/// Allocates nothing once its buffers have grown, takes no lock of its own, and makes a system call for each connection. One that is
 /// opened within another is a batch of its own.
 ///
 /// ```
@@ -44,7 +44,7 @@ const MOST_LINKS: usize = 8;
 pub struct OnewayBatch {
     /// The batch that this one is within; `None` once this one has ended.
     outer: Option<Outer>,
-    /// It is the thread's.
+    /// Mark of what its thread alone may use.
     _here: PhantomData<*const ()>,
 }
 
@@ -135,12 +135,7 @@ pub(super) fn is_open() -> bool {
 
 /// Takes out the connection over which oneways to a server wait, if their write is bounded so.
 pub(super) fn take(peer: &Peer, limit: Option<Duration>) -> Option<Box<ClientLink>> {
-    let held = HELD.try_with(|held| {
-        let links = &mut held.borrow_mut().links;
-        let at = links.iter().position(|(of, _)| of.id() == peer.id())?;
-        Some(links.remove(at))
-    });
-    let (peer, link) = held.ok().flatten()?;
+    let (peer, link) = take_held(|of| of.id() == peer.id())?;
     match link.limits.bounds_writes(limit) {
         true => Some(link),
         false => {
@@ -193,32 +188,29 @@ pub(super) fn add(
 
 /// Sends what waits over the connection of a server, if something does, so that any call may take it.
 pub(super) fn send_to(peer: &Peer) {
-    if !is_open() {
-        return;
-    }
-    let held = HELD.try_with(|held| {
-        let links = &mut held.borrow_mut().links;
-        let at = links.iter().position(|(of, _)| of.id() == peer.id())?;
-        Some(links.remove(at))
-    });
-    if let Ok(Some((peer, link))) = held {
+    if is_open()
+        && let Some((peer, link)) = take_held(|of| of.id() == peer.id())
+    {
         send_over(&peer, link);
     }
 }
 
-/// Sends all that waits in this thread.
+/// Sends all that waits in this thread, what has waited for longest first.
 fn send_waiting() {
     // Not while they are borrowed: a connection that is given back may drop others.
-    let first = || {
-        let first = HELD.try_with(|held| {
-            let links = &mut held.borrow_mut().links;
-            (!links.is_empty()).then(|| links.remove(0))
-        });
-        first.ok().flatten()
-    };
-    while let Some((peer, link)) = first() {
+    while let Some((peer, link)) = take_held(|_| true) {
         send_over(&peer, link);
     }
+}
+
+/// Takes out the first connection over which oneways wait to such a server.
+fn take_held(is_wanted: impl Fn(&Peer) -> bool) -> Option<(Arc<Peer>, Box<ClientLink>)> {
+    let held = HELD.try_with(|held| {
+        let links = &mut held.borrow_mut().links;
+        let at = links.iter().position(|(peer, _)| is_wanted(peer))?;
+        Some(links.remove(at))
+    });
+    held.ok().flatten()
 }
 
 /// Sends what waits over a connection, and gives it back.

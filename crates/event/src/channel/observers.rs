@@ -70,7 +70,8 @@ pub(super) enum Change {
 }
 
 impl Observers {
-    /// Returns a handle for the observer, after it was told of what there is, if it is one of this process. A thread that tells observers already tells this one, too, and then perhaps later.
+    /// Returns a handle for the observer, after it was told of what there is, if it is one of this process. A thread that
+    /// tells observers already tells this one, too, and then perhaps later.
     pub(super) fn append(
         &self,
         watcher: Watcher,
@@ -123,8 +124,8 @@ impl Observers {
         self.tell_due(state, listed);
     }
 
-    /// Tells observers of this process what is due. Changes that come meanwhile, from an observer too, are told by the thread that tells
-    /// already: the last that an observer hears is how it is.
+    /// Tells observers of this process what is due. Changes that come meanwhile, from an observer too, are told by the thread
+    /// that tells already: the last that an observer hears is how it is.
     fn tell_due<'s>(&'s self, mut state: MutexGuard<'s, State>, listed: &impl Listed) {
         if state.telling {
             return;

@@ -12,11 +12,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("balance {}", account.balance()?);
     println!("after a deposit of 50: {}", account.deposit(50)?);
 
-    // Two calls under way at once; `wait` is for those without an executor.
+    // Two calls under way at once, in either order; `wait` is for those without an executor.
     let first = account.withdraw_async(10);
     let second = account.withdraw_async(20);
     first.wait()?;
-    println!("after two withdrawals: {}", second.wait()?);
+    second.wait()?;
+    println!("after two withdrawals: {}", account.balance()?);
 
     match account.withdraw(1_000_000) {
         Err(WithdrawError::Overdrawn(overdrawn)) => {

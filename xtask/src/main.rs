@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Some("size") => size::main(&args[1..]),
         Some("steady") => steady::main(&args[1..]),
         Some("strangers") => strangers::main(&args[1..]),
+        Some(strangers::WITHOUT_INET6) => strangers::without_inet6(&args[1..]),
         Some("tidy") => tidy::main(&args[1..]),
         _ => Err(USAGE.to_owned()),
     };

@@ -2,16 +2,23 @@
 
 mod condition;
 mod folder;
+mod inet6;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::nextest::{self, Busy};
 use condition::{CONDITIONS, Condition};
 use folder::Folder;
+
+/// The hidden chore that runs the command behind it on a kernel that seems not to know IPv6.
+pub(crate) const WITHOUT_INET6: &str = "without-inet6";
+
+pub(crate) use inet6::main as without_inet6;
 
 const USAGE: &str = "Usage: cargo xtask strangers [CONDITION...] [-- FILTER...]\n\n\
     Runs the tests of the workspace once in each CONDITION (all of them), by cargo-nextest and without retries, and\n\
@@ -93,7 +100,8 @@ impl Row {
         let _busy: Vec<Busy> = busy.collect::<Result<_, _>>()?;
         let not_tested = folder.not_tested()?;
         let began = Instant::now();
-        let mut run = setting.around(&nextest::run(filter));
+        let all: Vec<String> = setting.more.iter().chain(filter).cloned().collect();
+        let mut run = setting.around(&nextest::run(&all));
         let output = run
             .env("OXORB_NOT_TESTED", &not_tested)
             .output()
@@ -123,6 +131,10 @@ struct Setting {
     wrapper: Vec<String>,
     /// A command that runs each test so. Cargo-nextest itself, which has its files in the home of this user, runs as ever.
     runner: Vec<String>,
+    /// The folder with the sources, if it is not the workspace.
+    folder: Option<PathBuf>,
+    /// What cargo-nextest is told besides.
+    more: Vec<String>,
     /// Variables of the environment that are set, or removed.
     variables: Vec<(&'static str, Option<String>)>,
     /// Number of processes beside that keep a processor busy each.
@@ -158,7 +170,7 @@ impl Setting {
             None => Command::new(tests.get_program()),
         };
         command.args(tests.get_args()).stdin(Stdio::null());
-        if let Some(folder) = tests.get_current_dir() {
+        if let Some(folder) = self.folder.as_deref().or(tests.get_current_dir()) {
             command.current_dir(folder);
         }
         let own = tests.get_envs();

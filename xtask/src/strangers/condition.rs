@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::chown;
 use std::path::Path;
 
-use super::{Folder, Setting};
+use super::{Folder, Setting, WITHOUT_INET6};
 
 /// A condition in which the tests run.
 #[derive(Debug)]
@@ -18,19 +18,26 @@ const fn condition(name: &'static str, what: &'static str) -> Condition {
 }
 
 /// The second user comes last: what root's runs leave in the folder for temporary files is there then.
-pub(super) const CONDITIONS: [Condition; 13] = [
+pub(super) const CONDITIONS: [Condition; 17] = [
     condition("no-ipv6", "no IPv6, and no network but 127.0.0.1"),
+    condition("no-af-inet6", "a kernel that does not know IPv6"),
     condition("long-tmpdir", "a TMPDIR of 150 octets: too long for sockets"),
     condition("space-in-tmpdir", "a TMPDIR with a space"),
     condition("no-sys-nice", "root without CAP_SYS_NICE"),
     condition("no-strace", "neither strace nor valgrind"),
     condition("no-iproute2", "neither ip, ss nor tc"),
     condition("one-core", "one processor"),
+    condition("many-cores", "64 tests at once, as on a machine with so many processors"),
     condition("no-cpu-0", "a cpuset without the first processor"),
     condition("no-home", "HOME is not set"),
     condition("ci", "CI=true"),
     condition("nice", "nice 19"),
     condition("load", "beside eight busy processes"),
+    condition(
+        "space-in-path",
+        "a clone of the last commit, below a folder with a space, built there",
+    ),
+    condition("release", "built as a release"),
     condition("other-user", "a user without any privilege, after root"),
 ];
 
@@ -60,6 +67,7 @@ impl Condition {
         let words = |text: &[&str]| text.iter().map(|&word| word.to_owned()).collect();
         match self.name {
             "no-ipv6" => setting.wrapper = words(&["unshare", "--net", "sh", "-c", NETWORK, "sh"]),
+            "no-af-inet6" => setting.wrapper = words(&[&this_program()?, WITHOUT_INET6]),
             "long-tmpdir" => set(&mut setting, "TMPDIR", &folder.long(150)?),
             "space-in-tmpdir" => set(&mut setting, "TMPDIR", &folder.inner("a space")?),
             "no-sys-nice" => {
@@ -69,15 +77,26 @@ impl Condition {
             "no-strace" => without(&mut setting, folder, &["strace", "valgrind"])?,
             "no-iproute2" => without(&mut setting, folder, &["ip", "ss", "tc"])?,
             "one-core" => setting.wrapper = words(&["taskset", "-c", &last_processor()?]),
+            "many-cores" => setting.more = words(&["--test-threads", "64"]),
             "no-cpu-0" => setting.wrapper = words(&["sh", "-c", CPUSET, "sh"]),
             "no-home" => setting.variables.push(("HOME", None)),
             "ci" => setting.variables.push(("CI", Some("true".to_owned()))),
             "nice" => setting.wrapper = words(&["nice", "-n", "19"]),
             "load" => setting.busy = 8,
+            "space-in-path" => {
+                setting.folder = Some(folder.clone_of_the_workspace("a path")?);
+                setting.variables.push(("CARGO_TARGET_DIR", None));
+            }
+            "release" => setting.more = words(&["--release"]),
             _ => setting.runner = other_user(folder)?,
         }
         Ok(setting)
     }
+}
+
+fn this_program() -> Result<String, String> {
+    let path = std::env::current_exe().map_err(|error| error.to_string())?;
+    Ok(path.to_string_lossy().into_owned())
 }
 
 fn set(setting: &mut Setting, name: &'static str, path: &Path) {
@@ -125,6 +144,7 @@ mod tests {
             let is_empty = setting.wrapper.is_empty()
                 && setting.runner.is_empty()
                 && setting.variables.is_empty()
+                && setting.more.is_empty()
                 && setting.busy == 0;
             assert!(!is_empty, "{}", condition.name);
         }

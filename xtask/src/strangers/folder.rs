@@ -3,7 +3,10 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::workspace;
 
 /// A folder of one condition, removed with this value.
 pub(super) struct Folder(PathBuf);
@@ -43,6 +46,18 @@ impl Folder {
             }
         }
         Ok(links)
+    }
+
+    /// Clones what the workspace has committed.
+    pub(super) fn clone_of_the_workspace(&self, name: &str) -> Result<PathBuf, String> {
+        let path = self.0.join(name);
+        let mut git = Command::new("git");
+        git.args(["clone", "--quiet", "--shared"]).arg(workspace::folder()).arg(&path);
+        match git.status() {
+            Ok(status) if status.success() => Ok(path),
+            Ok(status) => Err(format!("{git:?}: {status}")),
+            Err(error) => Err(format!("{git:?}: {error}")),
+        }
     }
 
     /// Makes an empty file to which every user may append what was not tested.

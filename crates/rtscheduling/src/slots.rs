@@ -21,7 +21,7 @@ pub(crate) struct Registry<W> {
     /// Ids that were cancelled before they came, the oldest first.
     early: Mutex<VecDeque<(Id, Instant)>>,
     /// Length of `early`, so that requests need not take its lock.
-    earlies: AtomicUsize,
+    early_count: AtomicUsize,
 }
 
 /// Distributable threads of one native thread, the outermost first.
@@ -55,7 +55,7 @@ impl<W> Default for Registry<W> {
         Registry {
             slots: Mutex::new(Vec::new()),
             early: Mutex::new(VecDeque::new()),
-            earlies: AtomicUsize::new(0),
+            early_count: AtomicUsize::new(0),
         }
     }
 }
@@ -115,20 +115,20 @@ impl<W> Registry<W> {
             early.pop_front();
         }
         early.push_back((*id, Instant::now()));
-        self.earlies.store(early.len(), Ordering::Release);
+        self.early_count.store(early.len(), Ordering::Release);
     }
 
     /// Reports whether a thread was cancelled before it came. A look at a counter where there are none.
     #[inline]
     pub(crate) fn was_cancelled_early(&self, id: &Id) -> bool {
-        self.earlies.load(Ordering::Acquire) > 0 && self.is_early(id)
+        self.early_count.load(Ordering::Acquire) > 0 && self.is_early(id)
     }
 
     #[cold]
     fn is_early(&self, id: &Id) -> bool {
         let mut early = self.early.lock();
         early.retain(|(_, since)| since.elapsed() < EARLY);
-        self.earlies.store(early.len(), Ordering::Release);
+        self.early_count.store(early.len(), Ordering::Release);
         early.iter().any(|(known, _)| known == id)
     }
 }

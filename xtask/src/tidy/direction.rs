@@ -33,28 +33,13 @@ const TESTS: &[&str] = &["oxorb-testkit", "oxorb-conformance"];
 /// Build scripts may compile IDL, and nothing else of ours.
 const BUILD: &[&str] = &["oxorb-idlgen"];
 
-/// Executors of asynchronous code. A run-time crate that needs one has an asynchronous request path.
-const EXECUTORS: &[&str] = &[
-    "async-executor",
-    "async-global-executor",
-    "async-io",
-    "async-std",
-    "embassy-executor",
-    "futures-executor",
-    "glommio",
-    "monoio",
-    "smol",
-    "tokio",
-];
-
 /// Checks every edge between packages of the workspace.
 pub(super) fn check(workspace: &Path, packages: &[Package]) -> Vec<Finding> {
     let ours: Vec<&str> = packages.iter().map(|package| package.name.as_str()).collect();
     let mut findings = Vec::new();
     for package in packages {
-        let edges = package.dependencies.iter().filter(|edge| {
-            ours.contains(&edge.name.as_str()) || EXECUTORS.contains(&edge.name.as_str())
-        });
+        let edges = package.dependencies.iter();
+        let edges = edges.filter(|edge| ours.contains(&edge.name.as_str()));
         for edge in edges {
             if let Err(why) = allowed(&package.name, &edge.name, edge.kind) {
                 let manifest = package.manifest_path.as_std_path();
@@ -73,12 +58,6 @@ fn allowed(user: &str, used: &str, kind: DependencyKind) -> Result<(), &'static 
     let Some(layer) = layer(user) else {
         return Err("it has no row in xtask/layers.toml yet");
     };
-    if EXECUTORS.contains(&used) {
-        return match kind {
-            DependencyKind::Development => Ok(()),
-            _ => Err("no executor anywhere on the request path; futures here are only wakers"),
-        };
-    }
     let fine = match kind {
         DependencyKind::Build => BUILD.contains(&used),
         // Tests may also use what lies below what they test, the testkit and the compiler. Where the facade lies beside,
@@ -170,12 +149,6 @@ mod tests {
         let normal = DependencyKind::Normal;
         assert_eq!(allowed("oxorb-example-bank", "oxorb", normal), Ok(()));
         assert!(allowed("oxorb-example-bank", "oxorb-core", normal).is_err());
-    }
-
-    #[test]
-    fn no_executor_at_run_time() {
-        assert!(allowed("oxorb-core", "tokio", DependencyKind::Normal).is_err());
-        assert_eq!(allowed("oxorb-core", "tokio", DependencyKind::Development), Ok(()));
     }
 
     #[test]

@@ -24,7 +24,6 @@ pub(super) fn check(file: &str, text: &str) -> Vec<Finding> {
         findings.extend(generated_names(file, text));
     } else if rust {
         findings.extend(length(file, text));
-        findings.extend(unfinished(file, text));
     }
     let is_page = file.ends_with(".md") && file != "CONTRIBUTING.md";
     if (rust && file.starts_with("crates/") && !is_test(file)) || is_page {
@@ -94,23 +93,6 @@ fn length(file: &str, text: &str) -> Option<Finding> {
 
 fn is_test(file: &str) -> bool {
     file.starts_with("tests/") || file.contains("/tests/") || file.ends_with("/tests.rs")
-}
-
-/// Marks of unfinished work.
-fn unfinished(file: &str, text: &str) -> Vec<Finding> {
-    let marks = ["todo!", "unimplemented!", "dbg!"].map(|name| format!("{name}("));
-    lines_where(text, |line| {
-        let code = code(line);
-        marks.iter().any(|mark| {
-            code.split_once(mark.as_str()).is_some_and(|(before, _)| {
-                // Inside a string it is talk; behind a letter it is another macro.
-                !before.contains('"')
-                    && !before.ends_with(|c: char| c.is_alphanumeric() || c == '_')
-            })
-        })
-    })
-    .map(|line| Finding::error(file, line, "unfinished work"))
-    .collect()
 }
 
 /// Ids of lists that a reader of the documentation does not have: `A6.3`, `D-7`.
@@ -255,15 +237,6 @@ mod tests {
         assert_eq!(check("crates/core/tests/a.rs", &lines(TOO_LONG + 1)), []);
         let tested = lines(LONG) + "#[cfg(test)]\nmod tests {\n" + &lines(LONG) + "}\n";
         assert!(check("crates/core/src/a.rs", &tested).iter().all(|found| !found.is_error));
-    }
-
-    #[test]
-    fn unfinished_work_is_found() {
-        for name in ["todo", "unimplemented", "dbg"] {
-            let text = format!("fn f() {{\n    {name}!(\"later\")\n}}\n");
-            assert_eq!(broken("a.rs", &text), [(Some(2), "unfinished work".to_owned())]);
-        }
-        assert_eq!(broken("a.rs", "// not todo!()\nmy_dbg!(1);\n"), []);
     }
 
     #[test]

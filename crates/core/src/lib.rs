@@ -72,6 +72,8 @@ mod setup_error;
 mod shared;
 #[cfg(all(test, feature = "simulation"))]
 mod simulation;
+#[cfg(all(test, any(feature = "model", feature = "simulation")))]
+mod stand_in;
 mod sync;
 mod terms;
 mod threads;

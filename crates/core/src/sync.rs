@@ -25,11 +25,13 @@ mod chosen {
     pub(crate) use std::sync::atomic;
     pub(crate) use std::thread_local;
 
-    pub(crate) use crate::simulation::attributed;
-    pub(crate) use crate::simulation::reactor::SimulatedReactor as OtherReactor;
+    pub(crate) use crate::simulation::network::{touch, wait_for};
     pub(crate) use crate::simulation::sync::Mutex;
     pub use crate::simulation::sync::{Condvar, MutexGuard};
+    pub(crate) use crate::simulation::thread::named;
     pub(crate) use crate::simulation::{mpsc, thread};
+    pub(crate) use crate::stand_in::attributed;
+    pub(crate) use crate::stand_in::reactor::StandInReactor as OtherReactor;
 }
 
 #[cfg(all(test, feature = "model"))]
@@ -37,10 +39,11 @@ mod chosen {
     pub(crate) use shuttle::sync::{atomic, mpsc};
     pub(crate) use shuttle::{thread, thread_local};
 
-    pub(crate) use crate::model::attributed;
-    pub(crate) use crate::model::reactor::ModelReactor as OtherReactor;
     pub(crate) use crate::model::sync::Mutex;
     pub use crate::model::sync::{Condvar, MutexGuard};
+    pub(crate) use crate::model::{named, touch, wait_for};
+    pub(crate) use crate::stand_in::attributed;
+    pub(crate) use crate::stand_in::reactor::StandInReactor as OtherReactor;
 }
 
 pub use chosen::*;

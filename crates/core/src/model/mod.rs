@@ -9,24 +9,24 @@
 //! `cargo test -p oxorb-core --features model model::`, or `.ci/full model`. `OXORB_MODEL_SECONDS` says how long each
 //! model is tried with each scheduler.
 
-pub(crate) mod attributed;
 mod close;
 mod forward;
 mod lanes;
 pub(crate) mod network;
 mod queue;
-pub(crate) mod reactor;
 mod replies;
 mod shutdown;
 mod side_by_side;
 pub(crate) mod sync;
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use oxorb_object::{CompletionStatus, SystemException};
 use oxorb_sys::sync::Mutex;
+use shuttle::rand::{Rng as _, thread_rng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::thread;
 
@@ -51,6 +51,32 @@ pub(crate) fn explore(model: impl Fn() + Send + Sync + 'static) {
     let random = run(Box::new(RandomScheduler::new(usize::MAX)));
     let pct = run(Box::new(PctScheduler::new(3, usize::MAX)));
     println!("{random} executions at random, {pct} with few preemptions");
+}
+
+/// Starts a thread; no schedule names it.
+pub(crate) fn named<T: Send + 'static>(
+    _: String,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<thread::JoinHandle<T>> {
+    Ok(thread::spawn(work))
+}
+
+/// Lets others see what has changed.
+pub(crate) fn touch() {
+    thread::yield_now();
+}
+
+/// Looks until there is something; others run between two looks, and the time may be over at any moment.
+pub(crate) fn wait_for<T>(limit: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
+    loop {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if limit.is_zero() || thread_rng().gen_ratio(1, 4) {
+            return None;
+        }
+        thread::yield_now();
+    }
 }
 
 /// A client without settings.

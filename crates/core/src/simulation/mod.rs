@@ -8,13 +8,11 @@
 //! `cargo test -p oxorb-core --features simulation simulation::`, or `.ci/run simulation`. A failure prints its seed;
 //! `OXORB_SIMULATION_SEED` runs that one again, and `OXORB_SIMULATION_SEEDS` sets how many the random runs try.
 
-pub(crate) mod attributed;
 pub(crate) mod clock;
 pub(crate) mod mpsc;
 pub(crate) mod network;
 mod pair;
 pub(crate) mod random;
-pub(crate) mod reactor;
 pub(crate) mod sync;
 mod tests;
 pub(crate) mod thread;

@@ -164,6 +164,32 @@ pub(crate) fn wire() -> Arc<Wire> {
     Arc::clone(here().expect("a thread of a simulation").world.wire())
 }
 
+/// Tells all that wait that something may have changed.
+pub(crate) fn touch() {
+    wire().touch();
+}
+
+/// Looks until there is something, or for so long; asleep between two looks until something changes or arrives.
+pub(crate) fn wait_for<T>(limit: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
+    let wire = wire();
+    let until = after(limit);
+    loop {
+        let seen = wire.state().changes;
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        if limit.is_zero() || until.is_some_and(|until| until <= now()) {
+            return None;
+        }
+        wire.wait(seen, until);
+    }
+}
+
+/// Returns the moment at which so much time is over, if it comes.
+fn after(limit: Duration) -> Option<u64> {
+    here().expect("a thread of a simulation").after(limit)
+}
+
 fn now() -> u64 {
     here().map_or(0, |here| here.now())
 }
@@ -188,24 +214,12 @@ impl Wire {
         self.state().pipes.len()
     }
 
-    pub(crate) fn touch(&self) {
+    fn touch(&self) {
         self.change(self.state());
     }
 
-    pub(crate) fn changes(&self) -> u64 {
-        self.state().changes
-    }
-
-    pub(crate) fn after(&self, limit: Duration) -> Option<u64> {
-        here().expect("a thread of a simulation").after(limit)
-    }
-
-    pub(crate) fn is_over(&self, until: Option<u64>) -> bool {
-        until.is_some_and(|until| until <= now())
-    }
-
     /// Waits for a change since `seen`, an arrival, or the moment.
-    pub(crate) fn wait(&self, seen: u64, until: Option<u64>) {
+    fn wait(&self, seen: u64, until: Option<u64>) {
         let state = self.state();
         if state.changes == seen {
             let now = now();
@@ -547,7 +561,7 @@ impl SimulatedLink {
 impl Link for SimulatedLink {
     fn read(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
         let limit = self.limits.lock().read;
-        self.read_until(buffer, max, limit.and_then(|limit| self.wire.after(limit)))
+        self.read_until(buffer, max, limit.and_then(after))
     }
 
     fn read_now(&self, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
@@ -557,7 +571,7 @@ impl Link for SimulatedLink {
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         let octets: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
         let limit = self.limits.lock().write;
-        let until = limit.and_then(|limit| self.wire.after(limit));
+        let until = limit.and_then(after);
         let mut written = 0;
         let mut state = self.wire.state();
         loop {

@@ -45,7 +45,7 @@ pub(crate) fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
 }
 
 /// Starts a thread with a name.
-pub(super) fn named<T: Send + 'static>(
+pub(crate) fn named<T: Send + 'static>(
     name: impl Into<String>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {

@@ -1,20 +1,21 @@
-//! Threads of lanes within a model, where processor, stack size and reservation mean nothing.
+//! Threads of lanes of a model or a simulation, where processor, stack size and reservation mean nothing.
 
 use std::io;
 
 use oxorb_sys::schedule::Schedule;
 use oxorb_sys::thread::{Purpose, Registry};
-use shuttle::thread;
+
+use crate::sync::{named, thread};
 
 /// Stand-in for `oxorb_sys::thread::Thread`.
 pub(crate) type Thread<T> = thread::JoinHandle<T>;
 
 /// Stand-in for `oxorb_sys::thread::Builder`.
-pub(crate) struct Builder;
+pub(crate) struct Builder(String);
 
 impl Builder {
-    pub(crate) fn new(_: impl Into<String>) -> Self {
-        Builder
+    pub(crate) fn new(name: impl Into<String>) -> Self {
+        Builder(name.into())
     }
 
     pub(crate) fn cpu(self, _: usize) -> Self {
@@ -49,6 +50,6 @@ impl Builder {
         self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<thread::JoinHandle<T>> {
-        Ok(thread::spawn(work))
+        named(self.0, work)
     }
 }

@@ -1,4 +1,4 @@
-//! A reactor of a simulation: asleep until the network changes, something arrives, or the time is over.
+//! A reactor of a model or a simulation: it looks at its links, and between two looks others run.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,12 +9,12 @@ use oxorb_sys::poll::Token;
 use oxorb_sys::sync::Mutex;
 use oxorb_transport::Link;
 
-use super::network::wire;
 use crate::server::{Armed, Reactor, Watch};
+use crate::sync::{touch, wait_for};
 
 /// Links and other reactors by their tokens.
 #[derive(Default, Clone)]
-pub(crate) struct SimulatedReactor(Arc<Mutex<State>>);
+pub(crate) struct StandInReactor(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
@@ -25,10 +25,10 @@ struct State {
 #[derive(Clone)]
 enum Source {
     Link(Arc<dyn Link>),
-    Reactor(SimulatedReactor),
+    Reactor(StandInReactor),
 }
 
-impl SimulatedReactor {
+impl StandInReactor {
     /// Returns the token of a source that is armed and ready. Looks without the lock, as other threads run meanwhile.
     fn first_ready(&self) -> Option<u64> {
         let armed: Vec<_> = {
@@ -67,11 +67,11 @@ impl SimulatedReactor {
     }
 }
 
-impl Reactor for SimulatedReactor {
+impl Reactor for StandInReactor {
     fn add(&self, link: &Arc<dyn Link>, Token(token): Token, armed: Armed) -> io::Result<()> {
         let watched = (Source::Link(Arc::clone(link)), Some(armed));
         self.0.lock().watched.insert(token, watched);
-        wire().touch();
+        touch();
         Ok(())
     }
 
@@ -103,26 +103,15 @@ impl Reactor for SimulatedReactor {
     }
 
     fn wait_one(&self, limit: Duration) -> io::Result<Option<Token>> {
-        let wire = wire();
-        let until = wire.after(limit);
-        loop {
-            let seen = wire.changes();
-            if let Some(report) = self.look() {
-                return Ok(report);
-            }
-            if limit.is_zero() || wire.is_over(until) {
-                return Ok(None);
-            }
-            wire.wait(seen, until);
-        }
+        Ok(wait_for(limit, || self.look()).flatten())
     }
 
     fn wake(&self) {
         self.0.lock().woken = true;
-        wire().touch();
+        touch();
     }
 
-    fn model(&self) -> SimulatedReactor {
+    fn model(&self) -> StandInReactor {
         self.clone()
     }
 
@@ -130,7 +119,7 @@ impl Reactor for SimulatedReactor {
         let armed = (how == Watch::Arm).then_some(Armed::Once);
         let watched = (Source::Reactor(other.model()), armed);
         self.0.lock().watched.insert(token, watched);
-        wire().touch();
+        touch();
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
-use oxorb_object::{Ior, SystemException};
+use oxorb_object::{Ior, PriorityModelPolicy, SystemException};
 
 use self::home::Home;
 pub(crate) use self::nearness::Nearness;
@@ -207,6 +207,15 @@ impl Ref {
             both.realtime.protocols = Some(list);
         }
         Ok(both.find(P::TYPE).as_ref().and_then(P::from_any))
+    }
+
+    /// Returns who decides at which priority requests to the object run, as its server published it (RT-CORBA 1.2, 5.4); `None`
+    /// where it said nothing, or the reference cannot be used.
+    ///
+    /// Reads the reference if that has not happened, and calls nobody.
+    pub fn priority_model(&self) -> Option<PriorityModelPolicy> {
+        let route = self.route().ok()?;
+        route.profiles.iter().find_map(|profile| profile.published.model)
     }
 
     /// The time limit of a call of this thread through this reference.

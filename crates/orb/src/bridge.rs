@@ -37,6 +37,7 @@ mod error;
 mod forwarder;
 mod interfaces;
 mod passing;
+mod poas;
 mod typed;
 
 use std::fmt;
@@ -44,12 +45,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::{
-    ByteOrder, IdAssignment, Interface as _, Ior, Lifespan, ObjectRef, Orb, Poa, Policies, Ref,
+    ByteOrder, IdAssignment, Interface as _, Ior, Lifespan, ObjectRef, Orb, Policies, Ref,
 };
 
 use counts::Counts;
 use forwarder::Forwarder;
 use passing::Passing;
+use poas::Poas;
 
 pub use counts::Statistics;
 pub use error::Error;
@@ -76,7 +78,7 @@ pub(crate) struct Inner {
     pub(crate) orb: Orb,
     /// Sends what came in the byte order that is not this machine's.
     pub(crate) foreign: Orb,
-    named: Poa,
+    named: Poas,
     pub(crate) passing: Passing,
     pub(crate) interfaces: Arc<Interfaces>,
     pub(crate) counts: Counts,
@@ -104,8 +106,8 @@ impl Bridge {
         Ok(Bridge(Arc::new(Inner {
             orb: orb.clone(),
             foreign,
-            named: root.create_poa(POA_NAME, named)?,
-            passing: Passing::new(root.create_poa("bridged", Policies::default())?),
+            named: Poas::new(root, POA_NAME, named)?,
+            passing: Passing::new(Poas::new(root, "bridged", Policies::default())?),
             interfaces: Arc::new(interfaces),
             counts: Counts::default(),
         })))
@@ -158,8 +160,9 @@ impl Bridge {
 
     fn stand_for(&self, name: &str, target: &Ior) -> Result<ObjectRef, Error> {
         let inner = &self.0;
-        let servant = Arc::new(Forwarder::new(inner, target));
-        let object = inner.named.activate_servant_with_id(&name.into(), servant)?;
+        let forwarder = Forwarder::new(inner, target);
+        let poa = inner.named.with(forwarder.priority_model());
+        let object = poa.activate_servant_with_id(&name.into(), Arc::new(forwarder))?;
         let object = ObjectRef::from_ref(object);
         inner.stands_for(&object, target);
         inner.orb.bind(name, &object);

@@ -5,7 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use crate::{
-    ByteOrder, CompletionStatus, Ior, Outcome, Ref, Servant, SystemException, Upcall, minor,
+    ByteOrder, CompletionStatus, Ior, Outcome, PriorityModel, Ref, Servant, SystemException,
+    Upcall, minor,
 };
 use oxorb_cdr::{Encode as _, Relayed};
 use oxorb_core::{Answered, Op, Operation};
@@ -49,6 +50,11 @@ impl Forwarder {
             foreign: Ref::new(&bridge.foreign, target.clone()),
             typed: oxorb_dynamic::servant(typed),
         }
+    }
+
+    /// Returns who decides at which priority the target runs requests.
+    pub(crate) fn priority_model(&self) -> Option<PriorityModel> {
+        Some(self.native.priority_model()?.model)
     }
 
     /// Passes a request on.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::{CompletionStatus, Interface as _, Ior, ObjectRef, Poa, Ref, SystemException, minor};
+use crate::{CompletionStatus, Interface as _, Ior, ObjectRef, Ref, SystemException, minor};
 use oxorb_cdr::{Dynamic, RawProfile, RawReference};
 use oxorb_core::lock::Mutex;
 
@@ -11,11 +11,12 @@ use oxorb_object::TaggedProfile;
 
 use crate::bridge::counts::add;
 use crate::bridge::forwarder::Forwarder;
+use crate::bridge::poas::Poas;
 use crate::bridge::{Inner, MOST_REFERENCES};
 
 /// Objects that stand for references which went through, and what they stand for.
 pub(crate) struct Passing {
-    poa: Poa,
+    poas: Poas,
     known: Mutex<Known>,
 }
 
@@ -28,8 +29,8 @@ struct Known {
 }
 
 impl Passing {
-    pub(crate) fn new(poa: Poa) -> Passing {
-        Passing { poa, known: Mutex::default() }
+    pub(crate) fn new(poas: Poas) -> Passing {
+        Passing { poas, known: Mutex::default() }
     }
 }
 
@@ -80,8 +81,9 @@ impl Inner {
         if known.here.len() >= MOST_REFERENCES {
             return Err(SystemException::imp_limit(minor::imp_limit::BRIDGED, completed));
         }
-        let servant = Arc::new(Forwarder::new(self, ior));
-        let object = self.passing.poa.activate_servant(servant);
+        let forwarder = Forwarder::new(self, ior);
+        let poa = self.passing.poas.with(forwarder.priority_model());
+        let object = poa.activate_servant(Arc::new(forwarder));
         let object = object.map_err(|_| crate::bridge::forwarder::GONE)?;
         let here = as_sent(&object);
         known.here.insert(ior.clone(), here.clone());

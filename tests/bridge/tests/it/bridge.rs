@@ -7,9 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use oxorb::bridge::{Bridge, Interfaces};
-use oxorb::policy::RelativeRoundtripTimeout;
+use oxorb::policy::{Qos, RelativeRoundtripTimeout, RequestQos};
 use oxorb::{
-    Builder, ByteOrder, CharSet, CompletionStatus, Interface, Orb, SystemExceptionKind, Version,
+    Builder, ByteOrder, CharSet, CompletionStatus, Interface, Orb, Policies, Priority,
+    PriorityModel, PriorityModelPolicy, RtPolicies, SystemExceptionKind, Version, current_qos,
     minor,
 };
 use oxorb_bridge_tests::parts::part::FailError;
@@ -72,6 +73,10 @@ impl Part for Counting {
         Ok(self.orb().thread_priority().map_or(-1, |it| it.get()))
     }
 
+    fn importance(&self) -> oxorb::Result<i32> {
+        Ok(current_qos().map_or(-1, |qos| qos.importance))
+    }
+
     fn tell(&self, to: Option<&ListenerRef>, word: &str) -> oxorb::Result<i32> {
         to.map_or(Ok(-1), |to| to.hear(word))
     }
@@ -100,10 +105,18 @@ fn listening(endpoint: &str) -> Builder {
     Orb::builder().listen(endpoint)
 }
 
+/// Serves an object that runs at the priorities of its callers.
 fn serve(builder: Builder) -> (Orb, PartRef) {
     let orb = builder.build().unwrap();
+    let callers =
+        PriorityModelPolicy { model: PriorityModel::ClientPropagated, server_priority: 0 };
+    let policies = Policies {
+        realtime: RtPolicies { priority_model: Some(callers), ..RtPolicies::default() },
+        ..Policies::default()
+    };
+    let poa = orb.root_poa().create_poa("served", policies).unwrap();
     let servant = Counting { orb: Mutex::new(Some(orb.clone())), ..Counting::default() };
-    let part = orb.root_poa().activate(servant).unwrap();
+    let part = poa.activate(servant).unwrap();
     (orb, part)
 }
 
@@ -251,7 +264,23 @@ fn code_sets_that_differ_are_refused_by_name() {
 }
 
 #[test]
-fn priorities_and_time_limits_go_on() {
+fn priorities_and_what_calls_are_worth_go_on() {
+    let _guard = watchdog(LONG);
+    for before in ["uiop://", TCP] {
+        let chain = chain(before, listening(TCP), Orb::builder(), Interfaces::default());
+        for asked in [300, 12] {
+            chain.client.set_thread_priority(Priority::new(asked).unwrap()).unwrap();
+            assert_eq!(chain.part.priority().unwrap(), asked, "{before}");
+        }
+        let said = Qos { importance: 7, ..Qos::default() };
+        assert_eq!(chain.part.with(RequestQos(said)).importance().unwrap(), 7, "{before}");
+        assert_eq!(chain.part.importance().unwrap(), -1, "and of no other call");
+        chain.end();
+    }
+}
+
+#[test]
+fn time_limits_go_on() {
     let _guard = watchdog(LONG);
     let chain = chain("uiop://", listening(TCP), Orb::builder(), Interfaces::default());
     let begun = Instant::now();

@@ -28,6 +28,10 @@ pub(crate) fn main(args: &[String]) -> Result<(), String> {
         broken_runs += u32::from(!names.is_empty());
         let seconds = began.elapsed().as_secs();
         println!("run {run} of {runs}: {} failed ({seconds} s)", names.len());
+        if !names.is_empty() {
+            // What the failed tests wrote is part of it.
+            eprintln!("{log}");
+        }
         for name in names {
             println!("    {name}");
             *failed.entry(name).or_default() += 1;

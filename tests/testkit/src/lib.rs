@@ -10,6 +10,8 @@
 //! | [`realtime`] | privileges for priorities and reservations |
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
+//! | [`rounds()`] | how often a test does the same |
+//! | [`side_by_side()`] | cases that wait, several at a time |
 //! | [`until()`] | waiting for what other threads do |
 //! | [`net`] | free ports |
 //! | [`tap`] | what two processes say to each other |
@@ -31,6 +33,8 @@ pub mod page;
 pub mod peers;
 pub mod process;
 pub mod realtime;
+mod rounds;
+mod side_by_side;
 pub mod syscalls;
 pub mod tap;
 mod until;
@@ -39,5 +43,7 @@ pub mod watchdog;
 pub use callgrind::instructions;
 pub use octets::octets;
 pub use realtime::{overload_is_refused, require_realtime, require_reservations};
+pub use rounds::rounds;
+pub use side_by_side::side_by_side;
 pub use until::until;
 pub use watchdog::{Watchdog, watchdog};

@@ -1,0 +1,37 @@
+//! Cases that wait more than they compute.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Tries all `cases`, `width` of them at a time, in their order.
+///
+/// For cases that know nothing of each other and wait more than they compute: the test takes as long as the waiting of one.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// oxorb_testkit::side_by_side(3, ["refuses", "dies", "hangs"], |peer| {
+///     // ... start a server of that kind, and wait until its client gives it up ...
+///     # let _ = peer;
+/// });
+/// ```
+///
+/// # Panics
+/// If a case does: once all others have ended.
+pub fn side_by_side<C: Send>(
+    width: usize,
+    cases: impl IntoIterator<Item = C, IntoIter: Send>,
+    one: impl Fn(C) + Sync,
+) {
+    let cases = Mutex::new(cases.into_iter());
+    let next = || cases.lock().unwrap_or_else(PoisonError::into_inner).next();
+    thread::scope(|scope| {
+        for _ in 0..width {
+            scope.spawn(|| {
+                while let Some(case) = next() {
+                    one(case);
+                }
+            });
+        }
+    });
+}

@@ -1,9 +1,9 @@
 //! A video stream over datagrams, beside the same stream over TCP.
 //!
 //! ```text
-//! video                      both streams in this process, with a screen that stalls for a second in the middle
-//! video watch                takes streams, and prints references for them
-//! video send REFERENCE       sends a stream for ten seconds, and says how it arrived
+//! video [SECONDS]                  both streams in this process, four seconds each; a screen stalls in the middle, for a quarter of them
+//! video watch                      takes streams, and prints references for them
+//! video send REFERENCE [SECONDS]   sends a stream for ten seconds, and says how it arrived
 //! ```
 
 mod camera;
@@ -22,12 +22,15 @@ const DATAGRAMS: &str = "diop://127.0.0.1:0/max=65507";
 const TCP: &str = "iiop://127.0.0.1:0";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
-    match (arguments.next().as_deref(), arguments.next()) {
-        (None, _) => compare(Duration::from_secs(4)),
-        (Some("watch"), None) => watch(),
-        (Some("send"), Some(reference)) => send(&reference),
-        _ => Err("usage: video [watch | send REFERENCE]".into()),
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        [] => compare(Duration::from_secs(4)),
+        ["watch"] => watch(),
+        ["send", reference] => send(reference, Duration::from_secs(10)),
+        ["send", reference, seconds] => send(reference, Duration::from_secs(seconds.parse()?)),
+        [seconds] => compare(Duration::from_secs(seconds.parse()?)),
+        _ => Err("usage: video [SECONDS | watch | send REFERENCE [SECONDS]]".into()),
     }
 }
 
@@ -60,15 +63,15 @@ fn compare(time: Duration) -> Result<(), Box<dyn Error>> {
             let mut stalled = stalled.lock().unwrap_or_else(PoisonError::into_inner);
             if begin.elapsed() > stall && !*stalled {
                 *stalled = true;
-                thread::sleep(Duration::from_secs(1));
+                thread::sleep(time / 4);
             }
         })?;
         let local: SinkRef = far.root_poa().activate(receiver.sink())?;
         let sink: SinkRef = near.resolve(&local.to_ior())?;
         let sender = Sender::start(&near, &sink, options())?;
         let shown = camera::show(&sender, begin, time)?;
-        // The last ones are on their way.
-        thread::sleep(Duration::from_millis(1200));
+        // The last ones are on their way, or lost.
+        await_for(Duration::from_millis(1200), || ages.read().count == shown.pictures);
         let ages = ages.read();
         let ms = |nanoseconds: u64| nanoseconds as f64 / 1e6;
         println!(
@@ -110,13 +113,15 @@ fn watch() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn send(reference: &str) -> Result<(), Box<dyn Error>> {
+fn send(reference: &str, time: Duration) -> Result<(), Box<dyn Error>> {
     // Reports come back to a port of its own.
     let orb = Orb::builder().listen("diop://:0").listen("iiop://:0").build()?;
     let sink: SinkRef = orb.resolve(reference)?;
     let sender = Sender::start(&orb, &sink, options())?;
-    let shown = camera::show(&sender, Instant::now(), Duration::from_secs(10))?;
+    let shown = camera::show(&sender, Instant::now(), time)?;
+    // The last report tells of all pictures.
     thread::sleep(Duration::from_millis(700));
+    await_for(Duration::from_secs(5), || sender.feedback().is_some());
     println!("{} pictures: {:?}", shown.pictures, sender.statistics());
     match sender.feedback() {
         Some(told) => println!("there: {}", told.reception),
@@ -125,4 +130,12 @@ fn send(reference: &str) -> Result<(), Box<dyn Error>> {
     sender.stop(Duration::from_secs(1));
     orb.shutdown(true)?;
     Ok(())
+}
+
+/// Waits until something is so, for at most so long.
+fn await_for(most: Duration, is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() && begin.elapsed() < most {
+        thread::sleep(Duration::from_millis(10));
+    }
 }

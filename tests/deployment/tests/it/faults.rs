@@ -14,6 +14,7 @@ use oxorb::{Interface as _, Orb};
 use oxorb_deploy::plan::Plan;
 use oxorb_deploy::{Document, Format, Limits};
 use oxorb_testkit::process::{Process, rerun, test_name};
+use oxorb_testkit::side_by_side;
 
 const LONG: Duration = Duration::from_secs(30);
 /// Node, or nodes with their references, of a manager in a process of its own.
@@ -234,59 +235,61 @@ fn nodes_end_the_plan_of_a_killed_execution_manager() {
     assert!(managers.plans.all().is_err(), "nobody says that it runs");
 }
 
-#[test]
-fn a_manager_that_is_killed_during_a_launch_leaves_nothing() {
-    for (test, step) in [
-        // Its processes never call back.
-        ("silent", ""),
-        ("launch", "attribute:hang"),
-        ("launch", "configure:hang"),
-        ("launch", "activate:hang"),
-    ] {
-        for victim in ["execution", "north", "south"] {
-            let plant = Plant::new(test);
-            let mut managers = Managers::new();
-            let launching = managers.launching(plant.plan(step, ""));
-            plant.rises(2);
-            match victim {
-                "execution" => managers.execution.kill(),
-                "north" => managers.north.kill(),
-                _ => managers.south.kill(),
-            }
-            plant.falls(0);
-            let launched = launching.recv_timeout(LONG * 2).unwrap();
-            assert!(launched.is_err(), "{test} {step}, {victim}");
-            if victim != "execution" {
-                let left = managers.plans.all().unwrap();
-                assert!(left.is_empty(), "{test} {step}, {victim}");
-            }
+/// The one whose death is noticed by the end of a lease comes first.
+const VICTIMS: [&str; 3] = ["execution", "north", "south"];
+
+/// Cases at a time: each is of five processes, which wait.
+const WIDTH: usize = 4;
+
+impl Managers {
+    fn kill(&mut self, victim: &str) {
+        match victim {
+            "execution" => self.execution.kill(),
+            "north" => self.north.kill(),
+            _ => self.south.kill(),
         }
     }
 }
 
 #[test]
-fn a_manager_that_is_killed_during_a_stop_leaves_nothing() {
-    for step in ["passivate:hang", "remove:hang"] {
-        for victim in ["execution", "north", "south"] {
-            let plant = Plant::new("stop");
-            let mut managers = Managers::new();
-            let launched = managers.plans.launch(&plant.plan(step, "")).unwrap();
-            plant.rises(2);
-            let plans = managers.plans.clone();
-            let stopping = std::thread::spawn(move || plans.stop(&launched));
-            // The reader ends, and the counter hangs.
-            plant.falls(1);
-            match victim {
-                "execution" => managers.execution.kill(),
-                "north" => managers.north.kill(),
-                _ => managers.south.kill(),
-            }
-            plant.falls(0);
-            let _ = stopping.join().unwrap();
-            if victim != "execution" {
-                let left = managers.plans.all().unwrap();
-                assert!(left.is_empty(), "{step}, {victim}");
-            }
+fn a_manager_that_is_killed_during_a_launch_leaves_nothing() {
+    // Processes of the first never call back.
+    let steps = ["silent", "attribute:hang", "configure:hang", "activate:hang"];
+    let cases = VICTIMS.iter().flat_map(|victim| steps.map(|step| (*victim, step)));
+    side_by_side(WIDTH, cases, |(victim, step)| {
+        let plant = Plant::new(&format!("launch-{step}-{victim}"));
+        let mut managers = Managers::new();
+        let trap = if step == "silent" { "" } else { step };
+        let launching = managers.launching(plant.plan(trap, ""));
+        plant.rises(2);
+        managers.kill(victim);
+        plant.falls(0);
+        let launched = launching.recv_timeout(LONG * 2).unwrap();
+        assert!(launched.is_err(), "{step}, {victim}");
+        if victim != "execution" {
+            assert!(managers.plans.all().unwrap().is_empty(), "{step}, {victim}");
         }
-    }
+    });
+}
+
+#[test]
+fn a_manager_that_is_killed_during_a_stop_leaves_nothing() {
+    let steps = ["passivate:hang", "remove:hang"];
+    let cases = VICTIMS.iter().flat_map(|victim| steps.map(|step| (*victim, step)));
+    side_by_side(WIDTH, cases, |(victim, step)| {
+        let plant = Plant::new(&format!("stop-{step}-{victim}"));
+        let mut managers = Managers::new();
+        let launched = managers.plans.launch(&plant.plan(step, "")).unwrap();
+        plant.rises(2);
+        let plans = managers.plans.clone();
+        let stopping = std::thread::spawn(move || plans.stop(&launched));
+        // The reader ends, and the counter hangs.
+        plant.falls(1);
+        managers.kill(victim);
+        plant.falls(0);
+        let _ = stopping.join().unwrap();
+        if victim != "execution" {
+            assert!(managers.plans.all().unwrap().is_empty(), "{step}, {victim}");
+        }
+    });
 }

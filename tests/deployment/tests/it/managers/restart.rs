@@ -156,7 +156,7 @@ impl Drop for Script {
 fn a_restart_that_takes_longer_than_the_lease_keeps_the_plan() {
     let settings = ExecutionSettings { lease: Duration::from_secs(3), ..policy(1) };
     let scene = Scene::with(&["north", "south"], &node_settings(), settings);
-    let script = Script::new("slow", "c", "sleep 7");
+    let script = Script::new("slow", "c", "sleep 5");
     let launched = scene.plans.launch(&script.plan(chain("slow"))).unwrap();
     let before = launched.manager.status().unwrap();
     kill(process(&before, "c").pid);
@@ -191,7 +191,7 @@ fn pair(label: &str, nodes: [&'static str; 2]) -> oxorb_deploy::plan::Plan {
 #[test]
 fn a_user_of_two_processes_that_were_killed_is_connected_to_both_again() {
     let settings = ExecutionSettings {
-        restart: RestartPolicy::OnFailure { limit: 1, delay: Duration::from_secs(2) },
+        restart: RestartPolicy::OnFailure { limit: 1, delay: Duration::from_secs(1) },
         ..execution_settings()
     };
     let scene = Scene::with(&["north", "east", "south"], &node_settings(), settings);
@@ -213,7 +213,7 @@ fn a_user_of_two_processes_that_were_killed_is_connected_to_both_again() {
 #[test]
 fn a_process_runs_again_though_another_does_not() {
     let settings = ExecutionSettings {
-        restart: RestartPolicy::OnFailure { limit: 1, delay: Duration::from_secs(2) },
+        restart: RestartPolicy::OnFailure { limit: 1, delay: Duration::from_secs(1) },
         ..execution_settings()
     };
     let scene = Scene::with(&["north", "south"], &node_settings(), settings);

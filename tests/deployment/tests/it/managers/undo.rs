@@ -6,7 +6,7 @@ use oxorb::deployment::wire::to_wire;
 use oxorb::deployment::{ExecutionSettings, NodeSettings};
 use oxorb_deploy::plan::Plan;
 use oxorb_testkit::process::alone;
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{side_by_side, watchdog};
 
 use crate::managers::scene::*;
 
@@ -23,15 +23,20 @@ fn children() -> Vec<u32> {
     .collect()
 }
 
-/// Launches a plan that fails in a process of its own, so that no other test has processes there.
+/// Launches a plan that fails, and of which nothing is left.
 #[track_caller]
 fn fails(scene: &Scene, plan: &Plan, name: &str, reasons: &[&str]) {
+    fails_beside_others(scene, plan, name, reasons);
+    assert!(scene.plans.all().unwrap().is_empty(), "nothing is left");
+}
+
+#[track_caller]
+fn fails_beside_others(scene: &Scene, plan: &Plan, name: &str, reasons: &[&str]) {
     let error = scene.plans.launch(plan).unwrap_err();
     assert_eq!(error.name, name, "{error}");
     for reason in reasons {
         assert!(error.reason.contains(reason), "{error}");
     }
-    assert!(scene.plans.all().unwrap().is_empty(), "nothing is left");
 }
 
 fn quick() -> NodeSettings {
@@ -43,8 +48,8 @@ fn quick() -> NodeSettings {
 }
 
 /// A plan whose counter on the second node is trapped.
-fn trapped(trap: &'static str) -> Plan {
-    plan("trapped", &[reader("r", "north"), counter("c", "south").trapped(trap)], &[("r", "c")])
+fn trapped(label: &str, trap: &'static str) -> Plan {
+    plan(label, &[reader("r", "north"), counter("c", "south").trapped(trap)], &[("r", "c")])
 }
 
 #[test]
@@ -56,15 +61,16 @@ fn a_launch_that_fails_anywhere_is_undone_everywhere() {
     let _guard = watchdog(LONG * 4);
     let scene = Scene::with(&["north", "south"], &quick(), execution_settings());
     let place = ["node south", "process c"];
-    for step in ["attribute", "configure", "activate"] {
-        for action in ["refuse", "die", "hang"] {
+    for action in ["refuse", "die", "hang"] {
+        side_by_side(3, ["attribute", "configure", "activate"], |step| {
             let trap: &'static str = format!("{step}:{action}").leak();
-            fails(&scene, &trapped(trap), "c", &place);
-            wait_for_end(&children());
-        }
+            fails_beside_others(&scene, &trapped(step, trap), "c", &place);
+        });
+        assert!(scene.plans.all().unwrap().is_empty(), "nothing is left");
+        wait_for_end(&children());
     }
-    // The name is free, and the nodes work.
-    let good = scene.plans.launch(&trapped("")).unwrap();
+    // The names are free, and the nodes work.
+    let good = scene.plans.launch(&trapped("attribute", "")).unwrap();
     assert!(all_run(&good.manager.status().unwrap()));
     scene.plans.stop(&good).unwrap();
     wait_for_end(&children());
@@ -73,17 +79,17 @@ fn a_launch_that_fails_anywhere_is_undone_everywhere() {
 #[test]
 fn a_stop_that_hangs_or_dies_ends_all_the_same() {
     let scene = Scene::with(&["n"], &quick(), execution_settings());
-    for step in ["passivate", "remove"] {
-        for action in ["refuse", "die", "hang"] {
-            let trap: &'static str = format!("{step}:{action}").leak();
-            let plan = plan("stubborn", &[counter("c", "n").trapped(trap)], &[]);
-            let launched = scene.plans.launch(&plan).unwrap();
-            let pids = pids(&launched.manager.status().unwrap());
-            scene.plans.stop(&launched).unwrap();
-            wait_for_end(&pids);
-            assert!(scene.plans.all().unwrap().is_empty());
-        }
-    }
+    let steps = ["passivate", "remove"];
+    let traps =
+        ["refuse", "die", "hang"].map(|action| steps.map(|step| format!("{step}:{action}")));
+    side_by_side(2, traps.into_iter().flatten(), |trap| {
+        let plan = plan(&trap.clone(), &[counter("c", "n").trapped(trap.leak())], &[]);
+        let launched = scene.plans.launch(&plan).unwrap();
+        let pids = pids(&launched.manager.status().unwrap());
+        scene.plans.stop(&launched).unwrap();
+        wait_for_end(&pids);
+    });
+    assert!(scene.plans.all().unwrap().is_empty());
 }
 
 #[test]
@@ -140,20 +146,22 @@ fn a_launch_that_its_client_leaves_is_undone() {
         ExecutionSettings { client_timeout: Duration::from_secs(2), ..execution_settings() };
     let scene = Scene::with(&["n"], &node_settings(), execution);
     let manager = scene.execution.as_ref().unwrap().reference().clone();
-    let plan = plan("left", &[counter("c", "n")], &[]);
-    let wire = to_wire(&plan).unwrap();
-    for steps in 1..=2 {
-        let prepared = manager.prepare_plan(&wire, None).unwrap().unwrap();
-        if steps > 1 {
+    // One after its first step, one after its second.
+    let plans = ["first", "second"].map(|label| plan(label, &[counter("c", "n")], &[]));
+    for (step, plan) in plans.iter().enumerate() {
+        let prepared = manager.prepare_plan(&to_wire(plan).unwrap(), None).unwrap().unwrap();
+        if step > 0 {
             prepared.start_launch(&[]).unwrap();
         }
-        let end = Instant::now() + LONG;
-        while !scene.plans.all().unwrap().is_empty() {
-            assert!(Instant::now() < end, "{:?}", scene.events.lock().unwrap());
-            std::thread::sleep(Duration::from_millis(10));
-        }
     }
-    // The name is free, and a plan that runs stays.
-    let launched = scene.plans.launch(&plan).unwrap();
-    assert!(all_run(&launched.manager.status().unwrap()));
+    let end = Instant::now() + LONG;
+    while !scene.plans.all().unwrap().is_empty() {
+        assert!(Instant::now() < end, "{:?}", scene.events.lock().unwrap());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The names are free, and plans that run stay.
+    for plan in &plans {
+        let launched = scene.plans.launch(plan).unwrap();
+        assert!(all_run(&launched.manager.status().unwrap()));
+    }
 }

@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{side_by_side, watchdog};
 
 use crate::common::visitor::{Step, Visitor};
 use crate::common::*;
@@ -50,7 +50,7 @@ fn killed_at_every_step_many_times() {
 /// Kills that many clients at that step, some of them at the same time.
 fn killed(step: Step, clients: usize) {
     let _guard = watchdog(3 * LONG);
-    for concurrency in CONCURRENCIES {
+    side_by_side(CONCURRENCIES.len(), CONCURRENCIES, |concurrency| {
         let settings = [("Concurrency", concurrency), ("StallTimeout", "5000")];
         let server = Server::start(&settings);
         let other = client();
@@ -59,21 +59,24 @@ fn killed(step: Step, clients: usize) {
         let (threads, descriptors) = (server.status("Threads"), server.descriptors());
         // Some of them come and go first: what is made once is no growth.
         visit_and_die(&server, step, 3);
-        server.await_threads(threads);
         server.await_descriptors(descriptors);
+        let served = || {
+            for n in 0..50 {
+                assert_eq!(ping(&object, n), Ok(n + 1), "{step:?} at {concurrency}");
+            }
+        };
+        served();
         let memory = server.status("VmRSS");
         visit_and_die(&server, step, clients);
-        for n in 0..50 {
-            assert_eq!(ping(&object, n), Ok(n + 1), "{step:?} at {concurrency}");
-        }
-        // Nothing is left of them: no thread, no descriptor, no message.
+        served();
+        // Nothing is left of them: no thread, of which some wait for more work for five seconds, no descriptor, no message.
         server.await_threads(threads);
         server.await_descriptors(descriptors);
         server.await_memory(memory + GROWTH);
         // And whoever comes next is served.
         let newcomer = client();
         assert_eq!(run_once(&server.object(&newcomer), 1), Ok(2));
-    }
+    });
 }
 
 fn visit_and_die(server: &Server, step: Step, clients: usize) {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use oxorb::{CompletionStatus, Incident, SystemExceptionKind};
 use oxorb_testkit::net::connect_from;
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{until, watchdog};
 
 use crate::common::*;
 
@@ -151,17 +151,20 @@ fn everything_that_one_client_can_do_at_once() {
             while !done.load(Ordering::Relaxed) {
                 assert_eq!(ping(&worker, served), Ok(served + 1));
                 served += 1;
+                // The attack is to have the processors.
+                thread::sleep(Duration::from_millis(1));
             }
             served
         });
         let attackers: Vec<_> = (0..ATTACKERS).map(|_| scope.spawn(attack)).collect();
         let attackers = attackers.into_iter().map(|one| one.join().expect("no panic"));
         let streams: Vec<TcpStream> = attackers.flatten().collect();
-        // Until nothing more comes of it.
+        // Until nothing more comes of it, for a while.
+        until("the attack reaches it", || server.status("VmHWM") - empty > MOST / 4);
         let mut last = 0;
         while last != server.status("VmHWM") {
             last = server.status("VmHWM");
-            thread::sleep(Duration::from_secs(2));
+            thread::sleep(Duration::from_secs(1));
         }
         drop(attacks);
         (streams, healthy.join().expect("everybody else is served"))
@@ -169,7 +172,6 @@ fn everything_that_one_client_can_do_at_once() {
     let peak = server.status("VmHWM");
     println!("{} MiB at most, {} MiB empty, {served} pings", peak >> 10, empty >> 10);
     assert!(peak - empty < MOST, "{peak} KiB, {empty} KiB empty");
-    assert!(peak - empty > MOST / 4, "{peak} KiB: the attack does not reach it");
     assert!(
         count(&worker, Incident::RepliesNotTaken) + count(&worker, Incident::TooManyOctets) > 0
     );

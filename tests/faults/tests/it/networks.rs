@@ -121,7 +121,8 @@ fn a_client_that_is_gone_without_a_word() {
         return;
     };
     routed(&world);
-    for concurrency in ["thread-per-connection", "leader-followers:4"] {
+    // At the same time: a second is the least that the system waits for each of its questions.
+    let servers = ["thread-per-connection", "leader-followers:4"].map(|concurrency| {
         let settings = [("Concurrency", concurrency), ("KeepAlive", "1000")];
         let server = Server::on("server", &settings);
         let orb = client();
@@ -131,18 +132,23 @@ fn a_client_that_is_gone_without_a_word() {
         // The connection, and what the thread waits with that looks after long requests: it stays.
         let open = server.descriptors();
         assert!(open > descriptors, "{open} of {descriptors}");
-        world.swallow("router", CLIENT);
-        world.swallow("router", SERVER);
+        (server, orb, object, threads, open)
+    });
+    world.swallow("router", CLIENT);
+    world.swallow("router", SERVER);
+    for (server, _, _, threads, open) in &servers {
         server.await_descriptors(open - 1);
         // The thread that looks after long requests began with the first connection, and stays.
         server.await_threads(threads + 1);
-        world.release("router", CLIENT);
-        world.release("router", SERVER);
+    }
+    world.release("router", CLIENT);
+    world.release("router", SERVER);
+    for (server, _, object, ..) in &servers {
         // The client slept through it, and learns by its next request that the connection is gone.
-        let lost = run_once(&object, 1).unwrap_err();
+        let lost = run_once(object, 1).unwrap_err();
         assert_eq!(lost.kind, SystemExceptionKind::CommFailure);
         assert_completed(lost, CompletionStatus::Maybe);
-        assert_eq!(run_once(&object, 2), Ok(3), "whoever comes back is served");
+        assert_eq!(run_once(object, 2), Ok(3), "whoever comes back is served");
         assert_eq!(server.journal(), [2]);
     }
 }

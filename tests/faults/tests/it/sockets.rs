@@ -9,12 +9,14 @@ use std::thread;
 
 use oxorb::{ObjectRef, Orb};
 use oxorb_testkit::process::{Process, alone, rerun, test_name};
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{rounds, watchdog};
 
 use crate::common::*;
 
-/// Processes that each test kills.
-const KILLED: usize = 1000;
+/// Processes of each kind that are killed: one that left something would be seen among few.
+fn killed() -> usize {
+    rounds(60, 1000)
+}
 
 /// Processes that run at one time.
 const AT_ONCE: usize = 4;
@@ -88,9 +90,9 @@ fn server(word: &str, path: &Path) -> Server {
 }
 
 #[test]
-fn a_thousand_killed_clients_and_servers_leave_nothing() {
+fn killed_clients_and_servers_leave_nothing() {
     // Descriptors are those of the process.
-    if !alone(a_thousand_killed_clients_and_servers_leave_nothing) {
+    if !alone(killed_clients_and_servers_leave_nothing) {
         return;
     }
     let _guard = watchdog(4 * LONG);
@@ -159,12 +161,12 @@ fn killed_servers(word: &str) {
 
 /// Runs `one` as often as processes are to be killed, in a few threads.
 fn each_killed(one: impl Fn(usize) + Sync) {
-    let begun = AtomicUsize::new(0);
+    let (begun, killed) = (AtomicUsize::new(0), killed());
     let (begun, one) = (&begun, &one);
     thread::scope(|scope| {
         for thread in 0..AT_ONCE {
             scope.spawn(move || {
-                while begun.fetch_add(1, Ordering::Relaxed) < KILLED {
+                while begun.fetch_add(1, Ordering::Relaxed) < killed {
                     one(thread);
                 }
             });

@@ -95,19 +95,23 @@ fn group<'m>(diagnostic: &Diagnostic, map: &'m SourceMap) -> Group<'m> {
             |span: Span| span.file == labels[0].0.file && map.excerpt(span).start == excerpt.start;
         let (mine, rest): (Vec<_>, Vec<_>) =
             labels.iter().cloned().partition(|(span, ..)| here(*span));
-        let annotations = mine.into_iter().map(|(span, label, kind)| {
-            kind.span(range(span, excerpt.start, excerpt.text))
-                .label((!label.is_empty()).then_some(label))
-        });
         if excerpt.text.is_empty() {
             elements.push(Origin::path(excerpt.name).into());
             labels = rest;
             continue;
         }
+        let ranges = mine.iter().map(|(span, ..)| range(*span, excerpt.start, excerpt.text));
+        let shown = lines_of(excerpt.text, ranges);
+        let annotations = mine.into_iter().map(|(span, label, kind)| {
+            let Range { start, end } = range(span, excerpt.start, excerpt.text);
+            kind.span(start - shown.start..end - shown.start)
+                .label((!label.is_empty()).then_some(label))
+        });
+        let lines_before = excerpt.text[..shown.start].matches('\n').count();
         elements.push(
-            Snippet::source(excerpt.text)
+            Snippet::source(&excerpt.text[shown.clone()])
                 .path(excerpt.name)
-                .line_start(excerpt.first_line as usize)
+                .line_start(excerpt.first_line as usize + lines_before)
                 .annotations(annotations.collect::<Vec<_>>())
                 .into(),
         );
@@ -139,4 +143,20 @@ fn include_stack(map: &SourceMap, span: Span) -> Vec<Span> {
 fn range(span: Span, start: u32, text: &str) -> Range<usize> {
     let offset = |at: u32| (at.saturating_sub(start) as usize).min(text.len());
     offset(span.start)..offset(span.end)
+}
+
+/// Octets behind what is spoken of that may still be seen: more than any terminal is wide.
+const BEHIND: usize = 4096;
+
+/// Returns the part of a text with the lines of those ranges. The renderer looks at each character that it is given, once for each
+/// diagnostic.
+fn lines_of(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Range<usize> {
+    let all = ranges.reduce(|all, one| all.start.min(one.start)..all.end.max(one.end));
+    let Range { start, end } = all.unwrap_or(0..text.len());
+    // What is missing at the end is shown behind the last line.
+    let before = text.floor_char_boundary(start.min(text.len().saturating_sub(1)));
+    let first = text[..before].rfind('\n').map_or(0, |at| at + 1);
+    let seen = text.floor_char_boundary(end + BEHIND);
+    let last = text[end..seen].find('\n').map_or(seen, |at| end + at + 1);
+    first..last
 }

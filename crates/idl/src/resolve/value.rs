@@ -177,9 +177,10 @@ impl Resolver<'_> {
             };
             self.report(*span, problem);
         }
-        let (Some((own, span)), Some(inherited)) =
-            (concrete.first(), self.inherited_support(bases))
-        else {
+        let Some((own, span)) = concrete.first() else {
+            return;
+        };
+        let Some(inherited) = self.inherited_support(bases) else {
             return;
         };
         let scopes = (self.scopes.of_def(*own), self.scopes.of_def(inherited));

@@ -157,6 +157,7 @@ fn lines_of(text: &str, ranges: impl Iterator<Item = Range<usize>>) -> Range<usi
     let before = text.floor_char_boundary(start.min(text.len().saturating_sub(1)));
     let first = text[..before].rfind('\n').map_or(0, |at| at + 1);
     let seen = text.floor_char_boundary(end + BEHIND);
+    let end = text.floor_char_boundary(end);
     let last = text[end..seen].find('\n').map_or(seen, |at| end + at + 1);
     first..last
 }

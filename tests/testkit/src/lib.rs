@@ -11,7 +11,7 @@
 //! | [`hostile`] | peers that send what no client should |
 //! | [`watchdog()`] | tests that never hang |
 //! | [`rounds()`] | how often a test does the same |
-//! | [`side_by_side()`] | cases that wait, several at a time |
+//! | [`side_by_side()`], [`at_once()`] | cases that wait, several at a time, or all |
 //! | [`until()`] | waiting for what other threads do |
 //! | [`net`] | free ports |
 //! | [`tap`] | what two processes say to each other |
@@ -44,6 +44,6 @@ pub use callgrind::instructions;
 pub use octets::octets;
 pub use realtime::{overload_is_refused, require_realtime, require_reservations};
 pub use rounds::rounds;
-pub use side_by_side::side_by_side;
+pub use side_by_side::{at_once, side_by_side};
 pub use until::until;
 pub use watchdog::{Watchdog, watchdog};

@@ -35,3 +35,16 @@ pub fn side_by_side<C: Send>(
         }
     });
 }
+
+/// Tries all `cases` at once: [`side_by_side`] of as many as there are.
+///
+/// ```
+/// use std::sync::Barrier;
+///
+/// let met = Barrier::new(3);
+/// oxorb_testkit::at_once(["TCP", "TLS", "memory"], |_| drop(met.wait()));
+/// ```
+pub fn at_once<C: Send>(cases: impl IntoIterator<Item = C>, one: impl Fn(C) + Sync) {
+    let cases: Vec<C> = cases.into_iter().collect();
+    side_by_side(cases.len(), cases, one);
+}

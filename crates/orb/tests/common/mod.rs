@@ -23,6 +23,7 @@ use oxorb::{
 use oxorb_cdr::{ByteOrder, Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::{RequestHeader, TargetAddress};
 
+pub(crate) use oxorb_testkit::at_once;
 pub(crate) use oxorb_testkit::process::alone;
 pub(crate) use oxorb_testkit::until;
 pub(crate) use transport::only_over;

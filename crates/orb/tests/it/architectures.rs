@@ -16,7 +16,7 @@ use oxorb::{
     ThreadPolicy, Threadpool, ThreadpoolError, ThreadpoolId,
 };
 use oxorb_object::minor::{transient::NO_THREAD, transient::REQUESTS_BUFFERED};
-use oxorb_testkit::{until, watchdog};
+use oxorb_testkit::{at_once, until, watchdog};
 
 use crate::common::peer::Peer;
 use crate::common::worker::*;
@@ -279,8 +279,8 @@ fn a_lane_buffers_several_requests_of_one_connection() {
 #[test]
 fn a_connection_has_so_many_requests_under_way_as_it_may() {
     let _guard = watchdog(LONG);
-    for (limit, inside) in [("3", 3), ("1", 1)] {
-        for concurrency in ["thread-per-connection", "leader-followers:6"] {
+    at_once([("3", 3), ("1", 1)], |(limit, inside)| {
+        at_once(["thread-per-connection", "leader-followers:6"], |concurrency| {
             let server = common::transport::listening()
                 .setting("Concurrency", concurrency)
                 .setting("MaxRequestsPerConnection", limit)
@@ -295,8 +295,8 @@ fn a_connection_has_so_many_requests_under_way_as_it_may() {
             worker.open();
             all_end(calls);
             end(&[&client, &server]);
-        }
-    }
+        });
+    });
 }
 
 /// What one thread reads and another serves keeps its connection: its code sets, its cancellations, its end.

@@ -265,13 +265,14 @@ fn callbacks_within_callbacks() {
 fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
     only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
-    for concurrency in [
+    let architectures = [
         Concurrency::ThreadPerConnection,
         Concurrency::LeaderFollowers { threads: 1 },
         Concurrency::LeaderFollowers { threads: 3 },
         Concurrency::Reactive,
         Concurrency::ThreadPerRequest { threads: 64 },
-    ] {
+    ];
+    at_once(architectures, |concurrency| {
         let server = accepting(concurrency, "1");
         let client = hidden_client("1");
         let (object, here, _) = both(&server, &client);
@@ -281,7 +282,7 @@ fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
         assert_eq!(bounced, Ok(10), "{concurrency}");
         assert_eq!(ping(&object, 1), Ok(2), "{concurrency}");
         assert_eq!(server.connection_statistics().open, 1);
-    }
+    });
 }
 
 /// No thread of the server is left that would read the silent client's answer.
@@ -289,13 +290,14 @@ fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
 fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
     only_over!(GIOP, "what is offered are addresses of GIOP");
     let _guard = watchdog(2 * LONG);
-    for (concurrency, callers) in [
+    let cases = [
         (Concurrency::ThreadPerConnection, 1),
         (Concurrency::LeaderFollowers { threads: 3 }, 6),
         (Concurrency::Reactive, 1),
         (Concurrency::Reactive, 3),
         (Concurrency::ThreadPerRequest { threads: 64 }, 3),
-    ] {
+    ];
+    at_once(cases, |(concurrency, callers)| {
         let server = accepting(concurrency, "1");
         let (silent, busy) = (hidden_client("1"), client(ClientConnections::Cached));
         let (object, here, _) = both(&server, &silent);
@@ -307,7 +309,7 @@ fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
             }
         });
         assert_eq!(ping(&object, 1), Ok(2), "{concurrency}");
-    }
+    });
 }
 
 /// Threads that have taken over connections for good leave room for further ones.

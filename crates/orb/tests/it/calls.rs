@@ -36,16 +36,16 @@ impl Servant for Moved {
     }
 }
 
-fn every_combination(test: impl Fn(&Orb, &Orb)) {
-    for concurrency in ARCHITECTURES {
-        for connections in [ClientConnections::Private, ClientConnections::Cached] {
+fn every_combination(test: impl Fn(&Orb, &Orb) + Sync) {
+    at_once(ARCHITECTURES, |concurrency| {
+        at_once([ClientConnections::Private, ClientConnections::Cached], |connections| {
             let server = server(concurrency);
             let client = client(connections);
             test(&server, &client);
             client.shutdown(true).unwrap();
             server.shutdown(true).unwrap();
-        }
-    }
+        });
+    });
 }
 
 #[test]

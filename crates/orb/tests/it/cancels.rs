@@ -11,7 +11,7 @@ use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_giop::ReplyStatus;
 use oxorb_object::components::orb_type;
 use oxorb_object::{IiopProfile, Ior, TaggedComponent, Version};
-use oxorb_testkit::{until, watchdog};
+use oxorb_testkit::{at_once, until, watchdog};
 
 use crate::common::fake::{FakeConnection, Received, played};
 use crate::common::{self, LONG, PINGER, SHORT, assert_raised, client, ping, port, timed_out};
@@ -88,8 +88,8 @@ fn omniorb_and_unknown_orbs_are_told_of_nothing() {
     common::only_over!(IIOP, "foreign ORBs speak versions of GIOP, over TCP");
     let _guard = watchdog(LONG);
     use oxorb::Version as V;
-    for sharing in [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers] {
-        for (version, made_by, expected) in [
+    at_once([ClientConnections::Multiplexed, ClientConnections::LeaderFollowers], |sharing| {
+        let cases = [
             (V::V1_0, None, false),
             (V::V1_1, None, false),
             (V::V1_1, Some(orb_type::OMNIORB), false),
@@ -97,9 +97,10 @@ fn omniorb_and_unknown_orbs_are_told_of_nothing() {
             (V::V1_2, None, false),
             (V::V1_2, Some(orb_type::OMNIORB), false),
             (V::V1_2, Some(orb_type::TAO), true),
-        ] {
+        ];
+        at_once(cases, |(version, made_by, expected)| {
             let told = told(sharing, version, made_by);
             assert_eq!(told, expected, "{version} of {made_by:?}, {sharing:?}");
-        }
-    }
+        });
+    });
 }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -385,15 +385,17 @@ impl Drop for Relay {
 #[test]
 fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() {
     let _guard = watchdog(2 * LONG);
-    for sharing in [ClientConnections::Cached, ClientConnections::Multiplexed] {
+    let weathers = [ClientConnections::Cached, ClientConnections::Multiplexed]
+        .map(|sharing| [7, 8].map(|seed| (sharing, seed)));
+    at_once(weathers.concat(), |(sharing, seed)| {
         let server = listening("diop://127.0.0.1:0");
         let client = client(sharing);
         let (servant, object) = filler(&server, &client);
-        let relay = Relay::to(udp(&object), 7);
+        let relay = Relay::to(udp(&object), seed);
         let there = moved(&object, &client, relay.at);
         let hurried = there.with(RelativeRoundtripTimeout(Duration::from_millis(60)));
         let mut answered = 0;
-        for number in 0..150 {
+        for number in 0..75 {
             // Different sizes, so that an answer to another call would show; some need a verified source.
             let octets = 10 + 40 * (number as usize % 20);
             match fill(&hurried, number, octets) {
@@ -407,15 +409,15 @@ fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() 
             }
             count(&there, 1000 + number).unwrap();
         }
-        assert!(answered > 40, "{answered} of 150 answered");
+        assert!(answered > 20, "{answered} of 75 answered");
         thread::sleep(Duration::from_millis(100));
         let runs = servant.runs();
         let twice: Vec<_> = runs.iter().filter(|(_, times)| **times > 1).collect();
         assert!(twice.is_empty(), "{twice:?} over {sharing:?}");
-        assert!(runs.len() > 220, "{} of 300 run", runs.len());
+        assert!(runs.len() > 110, "{} of 150 run", runs.len());
         drop(relay);
         end([&client, &server]);
-    }
+    });
 }
 
 /// A socket that sends requests and keeps quiet otherwise, as TAO's clients do.
@@ -463,13 +465,16 @@ fn whoever_does_not_show_its_address_gets_no_more_than_it_sent() {
     for id in 0..20 {
         let request = raw_request(&object, &FILL, id, 4000);
         sent += socket.send(&request).unwrap();
+        until("it runs", || servant.runs().len() > id as usize);
+        // Then more may come for the last one only.
+        socket.set_nonblocking(id < 19).unwrap();
         while let Ok(octets) = socket.recv(&mut buffer) {
             came += octets;
             assert!(octets <= request.len(), "{octets} octets for {}", request.len());
         }
         assert!(came <= sent, "{came} octets for {sent}");
     }
-    assert_eq!(servant.runs().len(), 20);
+    assert_ne!(came, 0, "something is answered");
     server.shutdown(true).unwrap();
 }
 
@@ -531,7 +536,7 @@ fn a_flood_of_nonsense_and_of_sources_leaves_the_others_alone() {
     let (_, object) = filler(&server, &client);
     let at = udp(&object);
     assert_eq!(fill(&object, 1, 3000), Ok(3000));
-    let stop = AtomicBool::new(false);
+    let (stop, sources) = (AtomicBool::new(false), AtomicU32::new(0));
     let begun = Instant::now();
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -549,16 +554,16 @@ fn a_flood_of_nonsense_and_of_sources_leaves_the_others_alone() {
                     let _ = socket.send_to(&[], at);
                 }
                 let _ = socket.send_to(&request, at);
+                sources.fetch_add(1, Ordering::Relaxed);
             }
         });
         let mut number = 2;
-        while begun.elapsed() < Duration::from_secs(3) {
+        while number < 50 || sources.load(Ordering::Relaxed) < 3000 {
             let patient = object.with(RelativeRoundtripTimeout(Duration::from_secs(5)));
             assert_eq!(fill(&patient, number, 3000), Ok(3000), "call {number}");
             number += 1;
         }
         stop.store(true, Ordering::SeqCst);
-        assert!(number > 20, "{number} calls");
     });
     end([&client, &server]);
 }

@@ -188,7 +188,7 @@ fn late_over_an_open_connection(object: &ObjectRef) -> SystemException {
 #[test]
 fn a_server_that_never_answers_is_timeout_maybe_and_is_told() {
     let _guard = watchdog(LONG);
-    for sharing in UNSHARED {
+    at_once(UNSHARED, |sharing| {
         let client = client(sharing);
         let late = played(
             |server| {
@@ -203,7 +203,7 @@ fn a_server_that_never_answers_is_timeout_maybe_and_is_told() {
         assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
         assert_eq!(late.minor, minor::timeout::AWAITING_REPLY);
         client.shutdown(true).unwrap();
-    }
+    });
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn until_closed(peer: &mut Peer) -> Vec<u8> {
 #[test]
 fn each_attack_gets_its_answer_and_the_good_are_served() {
     let _guard = watchdog(2 * LONG);
-    for concurrency in EVERY_CONCURRENCY {
+    at_once(EVERY_CONCURRENCY, |concurrency| {
         let server = guarded_server(concurrency);
         let client = client(ClientConnections::Cached);
         let object = pinger(&server, &client);
@@ -96,7 +96,7 @@ fn each_attack_gets_its_answer_and_the_good_are_served() {
         }
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
-    }
+    });
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn octets_behind_the_arguments_are_let_pass_unless_the_orb_is_strict() {
 #[test]
 fn a_message_that_comes_octet_by_octet_stalls_too() {
     let _guard = watchdog(2 * LONG);
-    for concurrency in EVERY_CONCURRENCY {
+    at_once(EVERY_CONCURRENCY, |concurrency| {
         let server = guarded_server(concurrency);
         let client = client(ClientConnections::Private);
         let object = pinger(&server, &client);
@@ -171,7 +171,7 @@ fn a_message_that_comes_octet_by_octet_stalls_too() {
         assert_eq!(ping(&object, 1), Ok(2));
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
-    }
+    });
 }
 
 #[test]
@@ -307,12 +307,13 @@ fn one_connection_too_many_is_told_so_and_the_place_is_free_again() {
 #[test]
 fn a_client_that_never_takes_its_answer_loses_its_connection() {
     let _guard = watchdog(LONG);
-    for concurrency in [
+    let architectures = [
         Concurrency::ThreadPerConnection,
         Concurrency::LeaderFollowers { threads: 1 },
         Concurrency::ThreadPerRequest { threads: 4 },
         Concurrency::WorkerPool { threads: 1, queue: 4 },
-    ] {
+    ];
+    at_once(architectures, |concurrency| {
         let server = guarded_server(concurrency);
         let client = client(ClientConnections::Cached);
         let object = pinger(&server, &client);
@@ -326,7 +327,7 @@ fn a_client_that_never_takes_its_answer_loses_its_connection() {
         }
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
-    }
+    });
 }
 
 #[test]

@@ -58,13 +58,15 @@ fn a_server_that_goes_without_a_word_leaves_nothing_either() {
     if !alone(a_server_that_goes_without_a_word_leaves_nothing_either) {
         return;
     }
-    for sharing in [ClientConnections::Cached, ClientConnections::LeaderFollowers] {
-        let client = client(sharing);
-        let before = sockets();
+    let clients = [ClientConnections::Cached, ClientConnections::LeaderFollowers].map(client);
+    let before = sockets();
+    for client in &clients {
         for _ in 0..SERVERS {
-            call_and_end(&client);
+            call_and_end(client);
         }
-        until("no socket is left", || sockets() <= before);
+    }
+    until("no socket is left", || sockets() <= before);
+    for client in clients {
         client.shutdown(true).unwrap();
     }
 }

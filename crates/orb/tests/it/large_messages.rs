@@ -57,17 +57,16 @@ fn faults() -> u64 {
     rest.split_whitespace().nth(7).unwrap().parse().unwrap()
 }
 
-/// Returns the pages that the threads of this process took for each call with an argument of so many octets.
-fn pages(object: &ObjectRef, argument: &[u8]) -> u64 {
-    const CALLS: u64 = 20;
-    for _ in 0..CALLS {
+/// Returns the pages that the threads of this process took for each of so many calls, after as many others.
+fn pages(object: &ObjectRef, argument: &[u8], calls: u64) -> u64 {
+    for _ in 0..calls {
         echo(object, argument);
     }
     let before = faults();
-    for _ in 0..CALLS {
+    for _ in 0..calls {
         echo(object, argument);
     }
-    (faults() - before) / CALLS
+    (faults() - before) / calls
 }
 
 /// The time that a call may take is set once for its connection, not for each read; and as much of a message leaves at
@@ -115,7 +114,7 @@ fn calls_take_no_pages_once_a_connection_has_carried_one_of_their_size() {
         for octets in [64 << 10, 1 << 20, 4 << 20, 8 << 20] {
             let client = client(ClientConnections::Cached);
             let object = elsewhere(&client, &local);
-            let pages = pages(&object, &vec![7; octets]);
+            let pages = pages(&object, &vec![7; octets], 20);
             let message = octets as u64 / PAGE;
             assert!(pages < message.max(256) / 8, "{endpoint}, {octets} octets: {pages} pages");
             client.shutdown(true).unwrap();
@@ -140,7 +139,7 @@ fn a_connection_keeps_no_more_than_it_may() {
     let client = keeping("65536").build().unwrap();
     let object = elsewhere(&client, &local);
     let octets = 32 << 20;
-    let pages = pages(&object, &vec![7; octets]);
+    let pages = pages(&object, &vec![7; octets], 3);
     assert!(pages > octets as u64 / PAGE / 2, "{pages} pages");
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();

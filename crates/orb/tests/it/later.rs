@@ -386,7 +386,7 @@ fn the_end_of_the_orb_waits_for_answers() {
 #[test]
 fn a_connection_with_something_unanswered_is_not_idle() {
     let _guard = watchdog(LONG);
-    for concurrency in EVERY_CONCURRENCY {
+    at_once(EVERY_CONCURRENCY, |concurrency| {
         let server = common::transport::listening()
             .concurrency(concurrency)
             .configure(|options| options.idle_timeout = Some(Duration::from_millis(50)))
@@ -405,7 +405,7 @@ fn a_connection_with_something_unanswered_is_not_idle() {
         until(|| server.connection_statistics().open == 0);
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
-    }
+    });
 }
 
 #[test]

@@ -299,7 +299,7 @@ fn a_reply_has_a_time_of_its_own() {
 #[test]
 fn a_sync_scope_says_what_a_oneway_waits_for() {
     let _guard = watchdog(LONG);
-    for version in [Version::V1_2, Version::V1_0] {
+    at_once([Version::V1_2, Version::V1_0], |version| {
         let server = server(Concurrency::ThreadPerConnection);
         let client = common::transport::builder().max_giop(version).build().unwrap();
         let servant = Arc::new(Pinger::default());
@@ -330,7 +330,7 @@ fn a_sync_scope_says_what_a_oneway_waits_for() {
         send(&object, &FAIL).unwrap();
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
-    }
+    });
 }
 
 #[test]

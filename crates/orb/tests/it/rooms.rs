@@ -61,12 +61,13 @@ fn a_room_without_a_connection_fails_as_a_call_would() {
     let _waits = UnixStream::connect(&full).unwrap();
     let timeout = SystemExceptionKind::Timeout;
     let short = Duration::from_millis(100);
-    for (place, limit, kind) in [
+    let places = [
         (format!("corbaloc:uiop:{path}|x"), short, timeout),
         (format!("corbaloc:shm:{path}|x"), short, timeout),
         (format!("corbaloc:uiop:{path}-nobody|x"), LONG, SystemExceptionKind::Transient),
-    ] {
-        for sharing in EVERY_SHARING {
+    ];
+    at_once(places, |(place, limit, kind)| {
+        at_once(EVERY_SHARING, |sharing| {
             let client = trusting(sharing);
             let object = client.string_to_object(&place).unwrap();
             let object = object.with(RelativeRoundtripTimeout(limit));
@@ -75,7 +76,7 @@ fn a_room_without_a_connection_fails_as_a_call_would() {
             assert_eq!(called.kind, kind, "{place} {sharing:?}: {called}");
             assert_eq!(room, called, "{place} {sharing:?}");
             client.shutdown(true).unwrap();
-        }
-    }
+        });
+    });
     std::fs::remove_file(&full).unwrap();
 }

@@ -123,10 +123,10 @@ fn large_messages_arrive_whole_and_in_fragments() {
             |_| Ok(()),
             |d| {
                 let length = d.length(None, 1)?;
-                Ok(d.octets(length)?.iter().filter(|&&octet| octet == 7).count())
+                Ok(d.octets(length)? == vec![7; BIG_ANSWER])
             },
         );
-        assert_eq!(big, Ok(BIG_ANSWER), "fragments of {fragments}");
+        assert_eq!(big, Ok(true), "fragments of {fragments}");
         // Arguments that the operation does not read.
         let octets = vec![7; 8 << 20];
         let sent: Result<(), oxorb::SystemException> = object.reference().invoke(
@@ -426,7 +426,7 @@ fn an_abstract_name_needs_no_file() {
 #[test]
 fn a_call_that_takes_too_long_times_out() {
     let _guard = watchdog(LONG);
-    for sharing in EVERY_SHARING {
+    at_once(EVERY_SHARING, |sharing| {
         let (server, client) = (server_at("uiop://"), client(sharing));
         let servant = Arc::new(Pinger::default());
         let local = server.root_poa().activate_servant(servant.clone()).unwrap();
@@ -438,7 +438,7 @@ fn a_call_that_takes_too_long_times_out() {
         drop(gate);
         assert_eq!(ping(&object, 1), Ok(2));
         end([&client, &server]);
-    }
+    });
 }
 
 #[test]

@@ -298,7 +298,7 @@ fn a_message_stream_is_served_in_order() {
     only_over!(CONTEXTS, "what a call is worth travels in a service context");
     const REQUESTS: i64 = 20;
     let _guard = watchdog(LONG);
-    for concurrency in EVERY_CONCURRENCY {
+    at_once(EVERY_CONCURRENCY, |concurrency| {
         for class in [CommunicationClass::MessageStream, CommunicationClass::Message] {
             let server = server(concurrency);
             let client = client(ClientConnections::Cached);
@@ -325,5 +325,5 @@ fn a_message_stream_is_served_in_order() {
             client.shutdown(true).unwrap();
             server.shutdown(true).unwrap();
         }
-    }
+    });
 }

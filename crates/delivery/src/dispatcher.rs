@@ -209,7 +209,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
     }
 
     /// Takes no more events, delivers those that wait, `limit` at most for all, and ends the
-    /// threads. Returns whether all were delivered, or dropped for a cause of their own, and no
+    /// threads. Those of suspended outlets are not waited for. Returns whether all were delivered, or dropped for a cause of their own, and no
     /// thread is left in a sink.
     pub fn shut_down(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
@@ -222,7 +222,7 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         }
         let mut all = true;
         for outlet in &outlets {
-            all &= outlet.is_pulled() || outlet.drain(Cause::Shutdown, left());
+            all &= outlet.is_pulled() || outlet.finish(Cause::Shutdown, left());
         }
         self.stop(&outlets);
         all && self.lanes.iter().all(|lane| lane.wait_ended(until))

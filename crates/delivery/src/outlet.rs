@@ -325,6 +325,17 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.wait_until(limit, |state| state.queue.len() == 0 && state.in_hand == 0)
     }
 
+    /// The same at the end of all, which does not wait for what waits while delivery is stopped.
+    pub(crate) fn finish(&self, cause: Cause, limit: Duration) -> bool {
+        self.lock().refusing.get_or_insert(cause);
+        self.look();
+        let is_empty = |state: &State<E>| state.queue.len() == 0;
+        let ends = self.wait_until(limit, |state| {
+            (is_empty(state) || state.is_suspended()) && state.in_hand == 0
+        });
+        ends && is_empty(&self.lock())
+    }
+
     /// Waits until no delivery is under way, `limit` at most.
     pub(crate) fn quiesce(&self, limit: Duration) -> bool {
         self.wait_until(limit, |state| state.running == 0)

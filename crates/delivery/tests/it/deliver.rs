@@ -427,15 +427,20 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
         assert!(outlet.drain(LONG));
         assert_eq!(outlet.offer(&100, &PLAIN), Offered::Dropped(Cause::Detached));
         assert_eq!(told.try_iter().flatten().count(), 100);
-        // One that cannot be drained is given up when the time is over.
-        let (sink, _told) = Recorder::new();
-        let outlet = dispatcher.connect(sink.clone(), Qos::default()).unwrap();
-        outlet.suspend();
-        outlet.offer(&0, &PLAIN);
-        assert!(!dispatcher.shut_down(Duration::from_millis(5)));
-        assert_eq!(sink.dropped(), [(Cause::Shutdown, 0)]);
+        // One that cannot be drained is given up when the time is over, and at once in the end.
+        let [first, second] = [0, 1].map(|event| {
+            let (sink, _told) = Recorder::new();
+            let outlet = dispatcher.connect(sink.clone(), Qos::default()).unwrap();
+            outlet.suspend();
+            outlet.offer(&event, &PLAIN);
+            (sink, outlet)
+        });
+        assert!(!first.1.drain(Duration::from_millis(5)));
+        assert_eq!(first.0.dropped(), [(Cause::Detached, 0)]);
+        assert!(!dispatcher.shut_down(LONG));
+        assert_eq!(second.0.dropped(), [(Cause::Shutdown, 1)]);
         assert!(matches!(dispatcher.connect_pull(Qos::default()), Err(ConnectError::ShutDown)));
-        assert!(dispatcher.counts().is_balanced() && dispatcher.counts().offered == 102);
+        assert!(dispatcher.counts().is_balanced() && dispatcher.counts().offered == 103);
     }
 }
 

@@ -4,6 +4,7 @@
 
 use oxorb_cdr::{Any, Dynamic, Field, Label, TypeCode};
 use oxorb_notify::etcl::{Constraint, Grammar, Subject};
+use oxorb_testkit::rounds;
 use proptest::prelude::*;
 
 use crate::etcl::common::{Structured, forms};
@@ -368,7 +369,7 @@ fn fitting(ty: &Type, value: &Plain, steps: Vec<Step>, keeps_last: bool) -> Vec<
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(rounds(300, 3000)))]
 
     #[test]
     fn components_are_what_the_model_says(

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use oxorb_notify::etcl::{Constraint, Grammar, Reason};
+use oxorb_testkit::rounds;
 use proptest::prelude::*;
 
 /// Productions, one alternative in a row; what is in capitals stands for other rows, `NAME`, `DIGITS` and the like for one
@@ -259,7 +260,7 @@ fn is_ambiguous(words: &[&str]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(rounds(100, 600)))]
 
     #[test]
     fn sentences_of_the_grammar_are_accepted(choices in prop::collection::vec(any::<usize>(), 0..120)) {

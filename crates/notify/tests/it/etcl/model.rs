@@ -3,6 +3,7 @@
 
 use oxorb_cdr::{Any, ByteOrder};
 use oxorb_notify::etcl::{Constraint, Grammar, Subject};
+use oxorb_testkit::rounds;
 use proptest::prelude::*;
 
 use crate::etcl::common::{Structured, received};
@@ -215,7 +216,7 @@ fn event(properties: &Properties, order: Option<ByteOrder>) -> Structured {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(rounds(200, 2000)))]
 
     #[test]
     fn constraints_are_what_the_model_says(tree in tree(), properties in prop::array::uniform5(property())) {

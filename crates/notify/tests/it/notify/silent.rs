@@ -10,7 +10,7 @@ use oxorb_notify::cos_event_comm::pull_supplier::PullError;
 use oxorb_notify::cos_notify_channel_admin::{ClientType, ProxyPullSupplierRef};
 use oxorb_notify::cos_notify_filter::{FilterRef, MappingFilterRef};
 use oxorb_notify::{Limits, Settings};
-use oxorb_testkit::until;
+use oxorb_testkit::{at_once, until};
 
 use crate::notify::Served;
 use crate::notify::peers::{Heard, PATIENCE};
@@ -149,7 +149,7 @@ fn a_filter_elsewhere_is_asked_once_and_only_where_it_matters() {
 
 #[test]
 fn a_pull_ends_with_the_connection_of_its_consumer() {
-    for hangs_up in [true, false] {
+    at_once([true, false], |hangs_up| {
         let limits = Limits { blocked_pulls: 1, pull_wait: 100 * PATIENCE, ..Limits::default() };
         let served = Served::with(Settings { limits, ..Settings::default() });
         let admin = served.channel.default_consumer_admin().unwrap().unwrap();
@@ -185,5 +185,5 @@ fn a_pull_ends_with_the_connection_of_its_consumer() {
         }
         until("the pull has ended", || !is_full());
         let _ = gone.shutdown(true);
-    }
+    });
 }

@@ -110,12 +110,14 @@ fn scribble(segment: &Segment, what: u8, value: u16) {
 #[cfg(test)]
 #[cfg(not(loom))]
 mod tests {
+    use oxorb_testkit::rounds;
+
     use super::*;
 
     #[test]
     fn scripts_of_all_kinds_run() {
         // A generator of Knuth's; under Miri a part of them.
-        let (mut state, scripts) = (1_u64, if cfg!(miri) { 3 } else { 2000 });
+        let (mut state, scripts) = (1_u64, if cfg!(miri) { 3 } else { rounds(500, 2000) });
         for _ in 0..scripts {
             let mut next = || {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

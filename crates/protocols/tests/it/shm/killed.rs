@@ -11,13 +11,10 @@ use std::time::{Duration, Instant};
 use oxorb_protocols::shm::{MAX_SPIN, Shm};
 use oxorb_sys::poll::{Poller, Token};
 use oxorb_testkit::process::{Process, alone, rerun, test_name};
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{rounds, watchdog};
 use oxorb_transport::{
     Acceptor, Endpoint, Lease, Link, Notation, Part, Properties, Transport, connect,
 };
-
-/// Processes killed in each state, on each side, unless `OXORB_SHM_KILLED` says how many.
-const KILLED: u64 = 40;
 
 /// Time within which a survivor knows, at the outside: a thousand times what it sleeps on a word. No
 /// machine, however loaded, takes that long; what it does take is printed.
@@ -163,9 +160,10 @@ fn whoever_survives_is_told_and_nothing_is_left() {
     if !alone(whoever_survives_is_told_and_nothing_is_left) {
         return;
     }
+    // In each state, on each side.
     let killed = std::env::var("OXORB_SHM_KILLED").ok();
-    let killed = killed.map_or(KILLED, |number| number.parse().unwrap());
-    let _guard = watchdog(OUTSIDE * (30 + killed as u32));
+    let killed = killed.map_or(rounds(8, 40), |number| number.parse().unwrap());
+    let _guard = watchdog(OUTSIDE * (30 + killed));
     // The descriptor that a process has once, for all connections that a thread waits at.
     survive(State::Watches, true, Duration::ZERO);
     let before = (descriptors(), threads());
@@ -173,7 +171,7 @@ fn whoever_survives_is_told_and_nothing_is_left() {
     for state in STATES {
         for victim_serves in [false, true] {
             // Before and after a reader has gone from the word to the socket.
-            let delay = |round| Duration::from_micros(round % 40 * 250);
+            let delay = |round| Duration::from_millis(10) * round / killed;
             let told = (0..killed).map(|round| survive(state, victim_serves, delay(round)));
             let mut told: Vec<u128> = told.map(|time| time.as_micros()).collect();
             told.sort_unstable();

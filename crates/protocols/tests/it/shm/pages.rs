@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use oxorb_conformance::guard;
 use oxorb_protocols::shm::Shm;
 use oxorb_testkit::process::{Process, rerun, test_name};
+use oxorb_testkit::{at_once, rounds};
 use oxorb_transport::{Link, Notation, Pages, Part, Properties, Start, Transport};
 
 /// Octets of a page.
@@ -40,7 +41,7 @@ fn set(link: &dyn Link, pages: Pages) -> std::io::Result<()> {
 fn pages_are_as_they_were_asked_for() {
     let _guard = guard();
     let refused = test_name(refused);
-    for test in [test_name(resident), test_name(give_back), test_name(torn), refused] {
+    at_once([test_name(resident), test_name(give_back), test_name(torn), refused], |test| {
         let run = rerun(test);
         let mut command = Command::new("sh");
         // Without the privilege to lock more than this.
@@ -55,7 +56,7 @@ fn pages_are_as_they_were_asked_for() {
         command.env(CHILD, "1");
         let mut process = Process::spawn(command);
         process.wait_success(LONG);
-    }
+    });
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn torn() {
     for end in [&client, &server] {
         set(&**end, Pages::GivenBack(Duration::from_millis(1))).unwrap();
     }
-    let end = Instant::now() + Duration::from_secs(4);
+    let end = Instant::now() + Duration::from_secs(rounds(1, 4));
     thread::scope(|scope| {
         scope.spawn(|| {
             let mut buffer = Vec::new();

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::peers::{missing, say};
@@ -9,6 +10,9 @@ use crate::peers::{missing, say};
 /// Share of processor time that may be reserved, in microseconds of each second. A lock of this file
 /// excludes the tests of all users, who can all read it, with no file of our own to create.
 const ACCOUNT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+/// Whether a test of this process has found the account used up, and waited for nothing: others need not.
+static USED_UP: AtomicBool = AtomicBool::new(false);
 
 /// Reports whether this process may have SCHED_FIFO threads; [`missing`] if it may not, so that a test that returns then
 /// never passes silently.
@@ -43,7 +47,8 @@ pub fn require_reservations() -> Option<Reservations> {
     let millisecond = ["-d", "-T", "1000000", "-D", "100000000", "-P", "100000000"];
     let reserve = millisecond.into_iter().chain(["0"]);
     let reserve: Vec<_> = reserve.collect();
-    for _ in 0..10 {
+    let tries = if USED_UP.load(Ordering::Relaxed) { 1 } else { 10 };
+    for _ in 0..tries {
         match tried(&reserve) {
             Ok(()) => return Some(Reservations { _lock: lock }),
             // Threads that have ended keep what they reserved until their period is over.
@@ -54,6 +59,7 @@ pub fn require_reservations() -> Option<Reservations> {
             }
         }
     }
+    USED_UP.store(true, Ordering::Relaxed);
     say("not tested: the kernel's account of reserved processor time is used up, or wrong\n");
     None
 }

@@ -7,8 +7,8 @@ use clap::ValueEnum;
 use oxorb_event::Served;
 use oxorb_sys::sync::{Mutex, MutexGuard};
 
-/// Longest time for which peers are told that the server ends.
-const ENDING: Duration = Duration::from_secs(10);
+/// Longest time for which peers are told that the server ends. Half of what containers have before they are killed.
+const ENDING: Duration = Duration::from_secs(5);
 
 /// Answer to a client that calls `destroy` of a channel.
 #[derive(Clone, Copy, Default, PartialEq, Eq, ValueEnum)]

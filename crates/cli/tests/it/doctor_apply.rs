@@ -276,7 +276,7 @@ fn measuring_tells_of_each_priority_and_draws_it() {
     let folder = Folder::new("doctor-measure");
     let plot = folder.0.join("wakeups.svg");
     let output = Command::new(env!("CARGO_BIN_EXE_oxorb"))
-        .args(["doctor", "--measure", "--seconds", "2", "--format", "json"])
+        .args(["doctor", "--measure", "--seconds", "1", "--format", "json"])
         .args(["--priorities", "0,7", "--plot"])
         .arg(&plot)
         .output()

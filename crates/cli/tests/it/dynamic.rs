@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use oxorb::__gen::Op;
 use oxorb::Interface as _;
+use oxorb_testkit::at_once;
 use serde_json::{Value, json};
 
 const IDL: &str = r#"
@@ -642,7 +643,7 @@ fn a_signal_ends_serve_when_running_requests_are_answered() {
     static WITHDRAW: Op = Op::twoway("withdraw");
     let script = "[[operations.withdraw]]\nreturns = 7\ndelay_ms = 1500\n\
                   [operations.base_name]\nreturns = \"there\"\n";
-    for signal in ["-INT", "-TERM"] {
+    at_once(["-INT", "-TERM"], |signal| {
         let mut bank = Bank::with_script(&format!("signal{signal}"), script, &[]);
         let client = oxorb::Orb::builder().build().unwrap();
         let account = client.string_to_object(&bank.reference).unwrap();
@@ -661,5 +662,5 @@ fn a_signal_ends_serve_when_running_requests_are_answered() {
         assert_eq!(withdrawn.wait(), Ok(7), "{signal}");
         assert_eq!(bank.child.wait().unwrap().code(), Some(0), "{signal}");
         client.shutdown(true).unwrap();
-    }
+    });
 }

@@ -545,20 +545,35 @@ fn shells_complete_verbs_options_and_values() {
         Command::new(env!("CARGO_BIN_EXE_oxorb")).args(["completions", "bash"]).output().unwrap();
     let folder = Folder::new("event-completions");
     let script = folder.file("oxorb.bash", std::str::from_utf8(&output.stdout).unwrap());
-    let complete = |words: &[&str]| {
-        let list = words.join(" ");
-        let (last, before) = (words[words.len() - 1], words[words.len() - 2]);
-        let code = format!(
-            "source \"$0\"; COMP_WORDS=({list}); COMP_CWORD={}; _oxorb oxorb '{last}' '{before}'; echo ${{COMPREPLY[@]}}",
-            words.len() - 1
-        );
-        let bash = ["-c", &code, &script];
-        let output = Command::new("bash").args(bash).output().unwrap();
+    // One shell for all lines: each reads the whole script.
+    let complete = |lines: &[Vec<String>]| {
+        let code = lines.iter().map(|words| {
+            let list = words.join(" ");
+            let (last, before) = (&words[words.len() - 1], &words[words.len() - 2]);
+            format!(
+                "COMP_WORDS=({list}); COMP_CWORD={}; _oxorb oxorb '{last}' '{before}'; echo ${{COMPREPLY[@]}}; ",
+                words.len() - 1
+            )
+        });
+        let code = format!("source \"$0\"; {}", code.collect::<String>());
+        let output = Command::new("bash").args(["-c", &code, &script]).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         let found = String::from_utf8(output.stdout).unwrap();
-        found.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let found: Vec<_> = found.lines().map(words).collect();
+        assert_eq!(found.len(), lines.len());
+        found
     };
-    assert_eq!(complete(&["oxorb", "event", "s"]), ["serve", "sub", "stat"]);
+    let line = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let values = complete(&[
+        line(&["oxorb", "event", "s"]),
+        line(&["oxorb", "event", "serve", "--when-full", "drop"]),
+        line(&["oxorb", "event", "sub", "--format", "j"]),
+    ]);
+    assert_eq!(values[0], ["serve", "sub", "stat"]);
+    assert_eq!(values[1], ["drop-oldest", "drop-newest", "drop-least-urgent"]);
+    assert_eq!(values[2], ["json"]);
+    let mut lines = Vec::new();
     for verb in VERBS {
         let help = good(&[verb, &["--help"]].concat());
         let options = help.lines().filter_map(|line| {
@@ -568,13 +583,12 @@ fn shells_complete_verbs_options_and_values() {
             option[at..].split([' ', '=', '[']).next()
         });
         for option in options {
-            let words = [&["oxorb", "event"], verb, &[option]].concat();
-            assert!(complete(&words).iter().any(|one| one == option), "{words:?}");
+            lines.push(line(&[&["oxorb", "event"], verb, &[option]].concat()));
         }
     }
-    let policies = complete(&["oxorb", "event", "serve", "--when-full", "drop"]);
-    assert_eq!(policies, ["drop-oldest", "drop-newest", "drop-least-urgent"]);
-    assert_eq!(complete(&["oxorb", "event", "sub", "--format", "j"]), ["json"]);
+    for (words, found) in lines.iter().zip(complete(&lines)) {
+        assert!(found.contains(words.last().unwrap()), "{words:?}");
+    }
 }
 
 /// Wrong usage is one message with the place and status 2, before anything is connected.

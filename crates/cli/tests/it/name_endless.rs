@@ -8,7 +8,7 @@ use oxorb_naming::cos_naming::{
     Binding, BindingIterator, BindingIteratorRef, BindingList, BindingType, NameComponent,
     NamingContext, NamingContextRef,
 };
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{at_once, watchdog};
 
 /// A context of endless bindings; each that is a context leads to another such one.
 struct Endless {
@@ -138,16 +138,17 @@ fn a_timeout_holds_for_the_whole_command() {
 #[test]
 fn a_tree_without_end_is_cut() {
     let _watchdog = watchdog(std::time::Duration::from_secs(120));
-    for args in [
+    let commands = [
         &["tree", "--limit", "40"][..],
         &["tree", "--depth", "1000000", "--timeout", "1000"],
         &["prune", "--limit", "40"],
-    ] {
+    ];
+    at_once(commands, |args| {
         let output = name(BindingType::Ncontext, "", args);
         assert_eq!(output.status.code(), Some(1));
         let why = String::from_utf8(output.stderr).unwrap();
         assert!(why.contains("stopped after"), "{why}");
-    }
+    });
 }
 
 #[test]

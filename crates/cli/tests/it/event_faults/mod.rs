@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use oxorb_testkit::process::{Process, test_name};
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{at_once, watchdog};
 use serde_json::Value;
 use world::World;
 
@@ -287,23 +287,25 @@ fn a_supplier_at_a_hundred_times_its_rate_costs_others_nothing() {
 #[test]
 fn who_connects_again_is_connected_once() {
     let _guard = watchdog(3 * LONG);
-    let server = Server::start(&["--ping", "0"]);
-    let policy = ["--ping", "0.1", "--timeout", "300", "--reconnect", "0"];
-    let mut consumer = server.consumer(&policy);
-    for pause in [0, 100, 200, 300, 400, 500, 600, 700].map(Duration::from_millis) {
-        signal(&server.process, "-STOP");
-        consumer.0.wait_for_line("\"lost\"", LONG);
-        std::thread::sleep(pause);
-        signal(&server.process, "-CONT");
-        consumer.0.wait_for_line("\"reconnected\"", LONG);
-    }
-    let end = Instant::now() + LONG;
-    while server.consumers().len() != 1 {
-        assert!(Instant::now() < end, "{:?}", server.consumers());
-    }
-    server.push("1", 10, &[]);
-    consumer.wait_for("1", 9);
-    assert_whole(&consumer.got(1), &[10]);
+    at_once([[0, 700], [100, 600], [200, 500], [300, 400]], |pauses| {
+        let server = Server::start(&["--ping", "0"]);
+        let policy = ["--ping", "0.1", "--timeout", "300", "--reconnect", "0"];
+        let mut consumer = server.consumer(&policy);
+        for pause in pauses.map(Duration::from_millis) {
+            signal(&server.process, "-STOP");
+            consumer.0.wait_for_line("\"lost\"", LONG);
+            std::thread::sleep(pause);
+            signal(&server.process, "-CONT");
+            consumer.0.wait_for_line("\"reconnected\"", LONG);
+        }
+        let end = Instant::now() + LONG;
+        while server.consumers().len() != 1 {
+            assert!(Instant::now() < end, "{:?}", server.consumers());
+        }
+        server.push("1", 10, &[]);
+        consumer.wait_for("1", 9);
+        assert_whole(&consumer.got(1), &[10]);
+    });
 }
 
 /// Events that come faster than they are written do not keep a consumer from ending in order.

@@ -434,6 +434,11 @@ pub struct Listen {
     pub backlog: i32,
 }
 
+/// Reports whether the kernel does not know the address's family, as one that was built without IPv6.
+pub fn is_unknown_family(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
+}
+
 /// Listens on `address`; port 0 lets the kernel choose one (see [`local_address`]).
 pub fn listen(address: SocketAddr, how: Listen) -> io::Result<OwnedFd> {
     listen_with(address, how, |_| Ok(()))

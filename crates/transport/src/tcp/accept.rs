@@ -66,17 +66,23 @@ impl TcpAcceptor {
         };
         let named = || place.to_string();
         let candidates = candidates(&place).map_err(|error| failed(named(), error))?;
-        let mut first_failure = None;
+        let mut failure: Option<ListenError> = None;
         for (address, dual_stack) in candidates {
             let how = Listen { reuse_address: place.reuse_address, dual_stack, backlog: BACKLOG };
             match open(address, how).and_then(|socket| Self::new(socket, endpoint)) {
                 Ok(acceptor) => return Ok(acceptor),
-                Err(error) => {
-                    first_failure.get_or_insert_with(|| failed(address.to_string(), error));
+                // The first one counts, unless it is that of a kernel without IPv6, which says nothing of the place.
+                Err(error)
+                    if failure
+                        .as_ref()
+                        .is_none_or(|first| socket::is_unknown_family(&first.error)) =>
+                {
+                    failure = Some(failed(address.to_string(), error));
                 }
+                Err(_) => {}
             }
         }
-        Err(first_failure.unwrap_or_else(|| failed(named(), io::ErrorKind::NotFound.into())))
+        Err(failure.unwrap_or_else(|| failed(named(), io::ErrorKind::NotFound.into())))
     }
 
     fn new(socket: OwnedFd, endpoint: &Endpoint) -> io::Result<Self> {
@@ -120,8 +126,6 @@ impl TcpAcceptor {
         }
     }
 }
-
-impl TcpAcceptor {}
 
 impl Acceptor for TcpAcceptor {
     fn accept(&self) -> io::Result<Box<dyn Link>> {

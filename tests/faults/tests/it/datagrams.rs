@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use oxorb_event::gateway::{Destinations, ReceiverOptions, SenderOptions, UdpReceiver, UdpSender};
 use oxorb_event::rtec_event_comm::{Event, PushConsumer};
 use oxorb_event::{ChannelOptions, EventChannel, Filter, asks_for, publishes};
+use oxorb_testkit::net::has_ipv6;
 use oxorb_testkit::process::{Process, test_name};
 use oxorb_testkit::watchdog;
 
@@ -80,6 +81,9 @@ impl PushConsumer for Numbers {
 #[test]
 fn events_reach_a_channel_by_a_multicast_group_of_ipv6() {
     let _guard = watchdog(2 * LONG);
+    if !has_ipv6() {
+        return;
+    }
     let Some(world) = World::enter(test_name(events_reach_a_channel_by_a_multicast_group_of_ipv6))
     else {
         return;

@@ -444,6 +444,39 @@ fn a_drain_delivers_what_waits_and_takes_no_more() {
     }
 }
 
+/// Stays in each delivery until it is told to go on.
+struct Held {
+    entered: mpsc::Sender<()>,
+    go_on: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Sink<u64> for Held {
+    fn deliver(&self, _: &[u64]) -> Outcome {
+        let _ = self.entered.send(());
+        let _ = self.go_on.lock().unwrap().recv_timeout(LONG);
+        Outcome::Delivered
+    }
+}
+
+#[test]
+fn the_end_waits_for_a_consumer_no_longer_than_it_may() {
+    // Without the first one, where suppliers themselves deliver.
+    for plan in plans().into_iter().skip(1) {
+        let dispatcher = Dispatcher::start(plan).unwrap();
+        let ((entered, inside), (go_on, held)) = (mpsc::channel(), mpsc::channel());
+        let sink = Arc::new(Held { entered, go_on: Mutex::new(held) });
+        let outlet = dispatcher.connect(sink, Qos::default()).unwrap();
+        (0..3).for_each(|event| {
+            outlet.offer(&event, &PLAIN);
+        });
+        inside.recv_timeout(LONG).unwrap();
+        assert!(!dispatcher.shut_down(Duration::from_millis(5)));
+        drop(go_on);
+        assert!(outlet.quiesce(LONG));
+        assert!(dispatcher.counts().is_balanced());
+    }
+}
+
 /// A12.13: among several outlets, the one whose next event is due first, and late events as the
 /// lane says.
 #[test]

@@ -474,6 +474,7 @@ fn whoever_does_not_show_its_address_gets_no_more_than_it_sent() {
         }
         assert!(came <= sent, "{came} octets for {sent}");
     }
+    assert_eq!(servant.runs().len(), 20);
     assert_ne!(came, 0, "something is answered");
     server.shutdown(true).unwrap();
 }

@@ -131,7 +131,7 @@ impl Script {
         let text = format!(
             "#!/bin/sh\ncase \"$*\" in *\"--process {process}\"*)\n\
              if [ -e \"$0.seen\" ]; then {again}; fi; : > \"$0.seen\";; esac\n\
-             exec {} \"$@\"\n",
+             exec '{}' \"$@\"\n",
             env!("CARGO_BIN_EXE_station")
         );
         std::fs::write(&script.0, text).unwrap();

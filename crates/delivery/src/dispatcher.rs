@@ -208,9 +208,9 @@ impl<E: Clone + Send + 'static> Dispatcher<E> {
         self.lanes.iter().all(|lane| lane.is_real_time())
     }
 
-    /// Takes no more events, delivers those that wait, `limit` at most for all, and ends the
-    /// threads. Those of suspended outlets are not waited for. Returns whether all were delivered, or dropped for a cause of their own, and no
-    /// thread is left in a sink.
+    /// Takes no more events, delivers those that wait, `limit` at most for all, and ends the threads. What waits in suspended
+    /// outlets is dropped at once. Returns whether all were delivered, or dropped for a cause of their own, and no thread is left
+    /// in a sink.
     pub fn shut_down(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let left = || until.saturating_duration_since(Instant::now());

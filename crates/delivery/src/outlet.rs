@@ -325,7 +325,8 @@ impl<E: Clone + Send + 'static> Shared<E> {
         self.wait_until(limit, |state| state.queue.len() == 0 && state.in_hand == 0)
     }
 
-    /// The same at the end of all, which does not wait for what waits while delivery is stopped.
+    /// Drains the outlet before its threads end, `limit` at most. Does not wait for the events of a suspended one: nobody will
+    /// take them. Returns whether none is left.
     pub(crate) fn finish(&self, cause: Cause, limit: Duration) -> bool {
         self.lock().refusing.get_or_insert(cause);
         self.look();

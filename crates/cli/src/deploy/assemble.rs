@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Node of an instance, or of all instances of a part; may be repeated
     #[arg(long, value_name = "PART=NODE", value_parser = placed)]
     place: Vec<(String, String)>,
-    /// Form of the plan, if its ending does not tell
+    /// Format of the plan [default: that of its file name extension]
     #[arg(long, value_enum)]
     to: Option<Form>,
 }

@@ -14,10 +14,10 @@ pub(crate) struct Args {
     /// Document to write; - is standard output
     #[arg(value_name = "OUT", value_hint = clap::ValueHint::FilePath)]
     output: PathBuf,
-    /// Form of what is read, if its ending does not tell
+    /// Format of what is read [default: that of its file name extension]
     #[arg(long, value_enum)]
     from: Option<Form>,
-    /// Form of what is written, if its ending does not tell
+    /// Format of what is written [default: that of its file name extension]
     #[arg(long, value_enum)]
     to: Option<Form>,
 }

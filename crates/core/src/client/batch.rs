@@ -1,4 +1,4 @@
-//! Oneways that a thread sends together: those that go over one connection leave by one write.
+//! Batches of oneways: a thread sends many with one write for each connection.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -56,7 +56,7 @@ struct Outer {
     unsent: Vec<Unsent>,
 }
 
-/// Oneway that did not go out, or perhaps not whole.
+/// Failure to send a oneway, of which a part may have left.
 #[derive(Debug)]
 struct Unsent {
     mark: u64,

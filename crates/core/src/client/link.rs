@@ -54,7 +54,7 @@ pub(crate) struct ClientLink {
     pub(super) aliases: Option<Box<Aliases>>,
     /// State of usual calls, once there was one.
     pub(super) settled: Option<Box<Settled>>,
-    /// Oneways of a batch that wait for one write, once there was one; while some do, their thread holds the connection.
+    /// Queue of the oneways of a batch, made with the first batch. While it holds some, their thread holds the connection.
     pub(super) waiting: Option<Box<Waiting>>,
     /// Count among the connections of the cache; ends with the connection.
     _counted: Option<Counted>,

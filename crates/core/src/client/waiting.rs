@@ -1,4 +1,4 @@
-//! Oneways of a [batch](super::batch) that wait in their connection for one write.
+//! Queue of a connection for the oneways of a [batch](super::batch), which leave by one write.
 
 use std::io::IoSlice;
 
@@ -7,10 +7,10 @@ use oxorb_transport::{Link, WriteError};
 /// Most oneways that wait for one write: the first of them waits until the last is encoded.
 const MOST: usize = 32;
 
-/// Octets of them from which on they do not wait.
+/// Octets of waiting oneways from which on they are written at once.
 pub(super) const MOST_OCTETS: usize = 16 << 10;
 
-/// Oneways that wait for one write.
+/// Queue of encoded oneways.
 #[derive(Default)]
 pub(super) struct Waiting {
     pub(super) octets: Vec<u8>,

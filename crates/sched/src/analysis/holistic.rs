@@ -11,6 +11,11 @@
 //! 1998, with the upper bound of interference). In each round a step has the shorter one of both responses, so that the second
 //! analysis never finds more than the first; it is the one that is reported, unless its rounds come to no end.
 //!
+//! A flow need not be released by a clock: a period is the least time between two releases. Where steps of a flow on one
+//! resource all begin within a period of each other, a release that comes late only takes the next run away from the one
+//! before, and the closest runs are the worst ones. Where they do not, a late release may bring steps of two runs together
+//! that the clock would keep apart, and the offsets count for nothing there.
+//!
 //! Where best-case times are declared, a step is known not to begin before those before it can be done at best, so that only
 //! the difference makes jitter. Bursts are of tasks that are no steps.
 //!
@@ -140,7 +145,7 @@ pub fn analyse_flows(resources: &[Resource], flows: &[Flow]) -> Result<Holistic,
     check(resources, flows)?;
     let system = System { said: resources, flows, early: Early::of(resources, flows) };
     let apart = system.settle(None);
-    let phased = system.settle(Some(&system.phases()));
+    let phased = system.settle(Some(system.phases()));
     let response = |settled: &Settled| -> Vec<Option<Nanos>> {
         let last = |flow: &Flow| system.done(settled, *flow.steps.last()?);
         flows.iter().map(last).collect()
@@ -189,7 +194,7 @@ impl System<'_> {
     }
 
     /// Analyses resources until no jitter changes any more.
-    fn settle(&self, phases: Option<&[Vec<Option<Phase>>]>) -> Settled {
+    fn settle(&self, mut phases: Option<Vec<Vec<Option<Phase>>>>) -> Settled {
         let mut resources = self.said.to_vec();
         for rounds in 1.. {
             // The response of a step counts from the moment at which it begins at best.
@@ -197,7 +202,7 @@ impl System<'_> {
                 .iter()
                 .enumerate()
                 .map(|(at, resource)| {
-                    analyse_with(&resource.set, phases.map(|phases| &*phases[at])).verdicts
+                    analyse_with(&resource.set, phases.as_ref().map(|phases| &*phases[at])).verdicts
                 })
                 .collect();
             let mut changed = false;
@@ -212,6 +217,9 @@ impl System<'_> {
                     task.jitter = task.jitter.max(jitter);
                 }
             }
+            if let Some(phases) = &mut phases {
+                changed |= self.forget_overlaps(&resources, phases);
+            }
             if !changed || rounds == MOST_ROUNDS {
                 let known = match changed {
                     true => vec![false; resources.len()],
@@ -221,6 +229,31 @@ impl System<'_> {
             }
         }
         unreachable!("rounds end")
+    }
+
+    /// Takes away the phases of a flow on a resource where its steps can begin further from each other than a period, and
+    /// reports whether there were any. A flow that is released later than a period after its last release then has steps
+    /// of two runs there at a distance that no offset tells.
+    fn forget_overlaps(&self, resources: &[Resource], phases: &mut [Vec<Option<Phase>>]) -> bool {
+        let mut forgotten = false;
+        for flow in self.flows {
+            for (at, resource) in resources.iter().enumerate() {
+                let here = || flow.steps.iter().filter(|step| step.resource == at);
+                let begin = |step: &Step| self.early.begin(*step);
+                let latest =
+                    |step: &Step| begin(step).saturating_add(resource.set.tasks[step.task].jitter);
+                let (Some(first), Some(last)) = (here().map(begin).min(), here().map(latest).max())
+                else {
+                    continue;
+                };
+                for step in here() {
+                    if last - first > resource.set.tasks[step.task].period {
+                        forgotten |= phases[at][step.task].take().is_some();
+                    }
+                }
+            }
+        }
+        forgotten
     }
 
     fn pairs(&self) -> impl Iterator<Item = &[Step]> {

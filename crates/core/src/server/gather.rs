@@ -9,7 +9,8 @@
 //! that sends one event after the other to one consumer or to many, each when the one before has arrived, hardly ever waits.
 //!
 //! While it looks away it lets others run. One that computes takes the processor for as long as the system gives it, some
-//! milliseconds, and by that measure such a wait brought little.
+//! milliseconds, by which the requests come later. By that measure such a wait brought little, and the next one is as far away
+//! as it can be.
 
 use std::time::{Duration, Instant};
 
@@ -19,8 +20,8 @@ use crate::sync::thread;
 /// Reads in a row that must have brought oneways only.
 const STREAK: u32 = 8;
 
-/// Most such reads from a wait that brought little to the next one.
-const LONGEST_STREAK: u32 = 8192;
+/// Most waits that brought little of which it takes note. Each doubles the reads up to the next wait, to 8,192 at most.
+const MOST_WASTED: u32 = 10;
 
 /// The longest time from one of these reads to the next.
 const SOON: Duration = Duration::from_micros(50);
@@ -32,7 +33,11 @@ const WAIT: Duration = Duration::from_micros(50);
 /// each [`WAIT`] that it took.
 const WORTH: u32 = 8;
 
-/// Sizes of the last reads of a connection.
+/// A wait as long as this was taken by a thread that computes, and had better not been begun.
+const TAKEN: Duration = Duration::from_micros(500);
+
+/// Sizes of the last reads of a connection. A read that brings as much as there is room for and those right after it, up to
+/// the first that brings less, count as one.
 #[derive(Default)]
 pub(super) struct Gather {
     /// Requests without answers served since the last read.
@@ -56,7 +61,7 @@ impl Gather {
     #[inline]
     pub(super) fn served(&mut self, answered: bool) {
         self.answered |= answered;
-        self.oneways += 1;
+        self.oneways = self.oneways.saturating_add(1);
     }
 
     /// Notes a read. `filled`: it brought as much as there was room for.
@@ -80,16 +85,20 @@ impl Gather {
     #[cold]
     fn note(&mut self) -> bool {
         let now = clock::now();
+        if self.filled {
+            self.last = Some(now);
+            return false;
+        }
         let soon = |last: Instant| now.saturating_duration_since(last) <= SOON;
-        let follows = self.filled || self.last.is_some_and(soon);
-        let wasted =
-            !self.filled && self.waited.is_some_and(|away| self.oneways < self.worth(away));
-        self.wasted = match (self.waited, wasted) {
-            (Some(_), true) => self.wasted.saturating_add(1),
-            (Some(_), false) => 0,
-            (None, _) => self.wasted,
+        let follows = self.last.is_some_and(soon);
+        let wasted = self.waited.is_some_and(|away| self.oneways < self.worth(away));
+        self.wasted = match self.waited {
+            Some(away) if wasted && away >= TAKEN => MOST_WASTED,
+            Some(_) if wasted => (self.wasted + 1).min(MOST_WASTED),
+            Some(_) => 0,
+            None => self.wasted,
         };
-        let wanted = STREAK << self.wasted.min((LONGEST_STREAK / STREAK).ilog2());
+        let wanted = STREAK << self.wasted;
         match follows && !wasted {
             true if self.streak < wanted => {
                 self.streak += 1;
@@ -101,7 +110,7 @@ impl Gather {
         self.oneways = 0;
         self.last = Some(now);
         self.waited = None;
-        if !self.filled && self.streak >= wanted {
+        if self.streak >= wanted {
             // The client, or who serves other connections, may have no other processor.
             while clock::since(now) < WAIT {
                 thread::yield_now();
@@ -156,7 +165,7 @@ mod tests {
             assert!(read(&mut gather, false, 1 + WORTH));
             away(&mut gather, 1);
         }
-        assert!(!read(&mut gather, true, 1), "there is more");
+        assert!(!read(&mut gather, true, WORTH), "there is more");
         assert!(read(&mut gather, false, 1));
         gather.served(false);
         gather.served(true);
@@ -177,10 +186,26 @@ mod tests {
         }
     }
 
+    /// Events to so many consumers that one read does not take them all.
+    #[test]
+    fn a_wait_before_two_reads_is_worth_what_both_bring_beyond_what_two_bring_anyhow() {
+        for (brought, wasted) in [(64 + 36, 1), (64 + 43, 1), (64 + 44, 0)] {
+            let mut gather = Gather::default();
+            let both = |gather: &mut Gather, brought: u32| {
+                assert!(!read(gather, true, 64));
+                read(gather, false, brought - 64)
+            };
+            while !both(&mut gather, 100) {}
+            away(&mut gather, 1);
+            both(&mut gather, brought);
+            assert_eq!(gather.wasted, wasted, "{brought}");
+        }
+    }
+
     #[test]
     fn a_wait_in_which_others_kept_the_processor_has_to_bring_as_much_more() {
         for (waits, brought, wasted) in
-            [(1, 9, 0), (2, 16, 1), (2, 17, 0), (80, 100, 1), (80, 641, 0)]
+            [(1, 9, 0), (2, 16, 1), (2, 17, 0), (80, 100, MOST_WASTED), (80, 641, 0)]
         {
             let mut gather = Gather::default();
             wait(&mut gather, 1);
@@ -193,15 +218,23 @@ mod tests {
     #[test]
     fn a_wait_that_brings_little_is_not_repeated() {
         let mut gather = Gather::default();
-        let waits =
-            |gather: &mut Gather| (0..4 * STREAK).filter(|_| read(gather, false, 1)).count();
-        assert_eq!(waits(&mut gather), 2, "after {STREAK} reads, and twice as many");
-        let many = (0..4 * LONGEST_STREAK).filter(|_| read(&mut gather, false, 1));
-        assert!(many.count() < 16, "one wait in {LONGEST_STREAK} reads at last");
+        let waits = |gather: &mut Gather, reads: u32| {
+            let waits = (0..reads).filter(|_| {
+                let waits = read(gather, false, 1);
+                if waits {
+                    away(gather, 1);
+                }
+                waits
+            });
+            waits.count()
+        };
+        assert_eq!(waits(&mut gather, 4 * STREAK), 2, "after {STREAK} reads, and twice as many");
+        let longest = STREAK << MOST_WASTED;
+        assert!(waits(&mut gather, 4 * longest) < 16, "one wait in {longest} reads at last");
         // An answered request in between does not make the thread forget it.
         gather.served(true);
         gather.before_read();
-        assert_eq!(waits(&mut gather), 0);
+        assert_eq!(waits(&mut gather, 4 * STREAK), 0);
         // One wait that is worth it, and the next comes as soon as the first did.
         wait(&mut gather, 1);
         assert!(read(&mut gather, false, 1 + WORTH));

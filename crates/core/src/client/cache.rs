@@ -132,6 +132,8 @@ fn purge(peers: &[Weak<Peer>]) -> bool {
 /// Drops connections that their servers have closed, and closes those that idle for `limit`, until none is left to watch.
 fn watch(cache: &Weak<Cache>, limit: Option<Duration>) {
     let pause = limit.map_or(LOOK, |limit| (limit / 4).clamp(Duration::from_millis(5), LOOK));
+    // Kept, so that no look allocates.
+    let mut peers = Vec::new();
     while let Some(cache) = cache.upgrade() {
         let mut state = cache.lock();
         let has_open = |peer: &Weak<Peer>| peer.upgrade().is_some_and(|peer| peer.has_open());
@@ -141,7 +143,7 @@ fn watch(cache: &Weak<Cache>, limit: Option<Duration>) {
             return;
         }
         let (state, _) = cache.changed.wait_timeout(state, pause);
-        let peers = state.peers.clone();
+        peers.clone_from(&state.peers);
         drop(state);
         let now = clock::now();
         for peer in peers.iter().filter_map(Weak::upgrade) {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use shuttle::thread;
 
 use super::*;
-use crate::server::look;
+use crate::server::{Look, look};
 
 /// The first request waits until the others were served, which came over its connection while it ran.
 #[test]
@@ -25,7 +25,7 @@ fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
             gate.until_reached();
             let others = [2, 3].map(|number| (number, run_async(&object, number)));
             while server.ran(2) + server.ran(3) < 2 {
-                look(&server.orb, None);
+                look(&server.orb, None, &mut Look::default());
                 thread::yield_now();
             }
             gate.open.store(true, Ordering::SeqCst);
@@ -49,7 +49,7 @@ fn whoever_takes_over_and_whoever_answers_never_both_have_the_connection() {
         let watching = server.orb.clone();
         let watcher = thread::spawn(move || {
             for _ in 0..6 {
-                look(&watching, None);
+                look(&watching, None, &mut Look::default());
                 thread::yield_now();
             }
         });

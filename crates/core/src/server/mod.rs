@@ -87,6 +87,8 @@ pub(crate) use queue::Queue;
 pub use rate_groups::RateGroup;
 #[cfg(all(test, any(feature = "model", feature = "simulation")))]
 pub(crate) use reactor::{Armed, Reactor, Watch};
+#[cfg(all(test, feature = "model"))]
+pub(crate) use registry::Look;
 pub(crate) use registry::Registry;
 pub use serving_context::request_is_cancelled;
 pub(crate) use serving_context::{afford, encodes, pool as pool_of_request, values_of_request};

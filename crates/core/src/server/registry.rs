@@ -52,9 +52,9 @@ struct Entry {
     _place: Option<Place>,
 }
 
-/// Findings of [`Registry::long_running`].
+/// Findings of [`Registry::long_running`]. Who looks again and again keeps them, so that no look allocates.
 #[derive(Default)]
-pub(super) struct Look {
+pub(crate) struct Look {
     /// Connections whose thread has been in one request for two looks.
     pub(super) long: Vec<LongRunning>,
     /// Whether other connections run a request.
@@ -277,8 +277,10 @@ impl Registry {
 
     /// The connections whose thread has been in the same request for two looks: who they are, and that request. Notes
     /// whom to ask for next time.
-    pub(super) fn long_running(&self, lane: Option<&Arc<Lane>>) -> Look {
-        let mut look = Look { stream: true, ..Look::default() };
+    pub(super) fn long_running(&self, lane: Option<&Arc<Lane>>, look: &mut Look) {
+        let mut long = std::mem::take(&mut look.long);
+        long.clear();
+        *look = Look { long, stream: true, ..Look::default() };
         for (id, entry) in &self.lock().links {
             let status = &entry.status;
             if !status.is_watched_by(lane) {
@@ -299,7 +301,6 @@ impl Registry {
                 None => {}
             }
         }
-        look
     }
 
     /// A request that was to be answered later was: if the connection is idle, then from now on. Whether it has ended

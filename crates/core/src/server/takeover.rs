@@ -28,7 +28,7 @@ use super::host::Host;
 use super::lane::Lane;
 use super::per_connection::leave;
 use super::reactor::{self, Armed, Reactor};
-use super::registry::LongRunning;
+use super::registry::{LongRunning, Look};
 use crate::ReactorChoice;
 use crate::clock;
 use crate::sync::atomic::{AtomicBool, Ordering};
@@ -117,10 +117,10 @@ impl Takeover {
             return;
         };
         let is_over = || orb.is_closing() || lane.is_some_and(|lane| lane.is_over(orb));
-        let mut seldom = SELDOM;
+        let (mut seldom, mut found) = (SELDOM, Look::default());
         while !is_over() {
             let began = clock::now();
-            let next = look(orb, lane);
+            let next = look(orb, lane, &mut found);
             seldom = match next {
                 Next::Stream => RARELY.min(seldom * 2),
                 _ => SELDOM,
@@ -130,7 +130,9 @@ impl Takeover {
                 Next::Seldom | Next::Stream => seldom.max(clock::since(began) * REST),
                 Next::Silence => {
                     self.sleeps.store(true, Ordering::SeqCst);
-                    let busy = is_over() || orb.registry().long_running(lane).busy;
+                    orb.registry().long_running(lane, &mut found);
+                    let busy = is_over() || found.busy;
+                    found.long.clear();
                     let ends = lane.is_some_and(|lane| lane.is_stopping());
                     match (busy, ends) {
                         (true, _) => OFTEN,
@@ -174,11 +176,11 @@ pub(crate) enum Next {
 
 /// Looks once, at the connections of a lane that has a watching thread of its own or at all others. Returns the time of the
 /// next look.
-pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>) -> Next {
-    let found = orb.registry().long_running(lane);
+pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) -> Next {
+    orb.registry().long_running(lane, found);
     let takeover = lane.map_or_else(|| orb.takeover(), |lane| &lane.takeover);
     let often = found.running || found.shared || !found.long.is_empty();
-    for one in found.long {
+    for one in found.long.drain(..) {
         let waits = one.status.behind.lock().is_some();
         let in_order = one.status.session.lock().in_order;
         if in_order || !one.status.may_go_beside(orb.options()) {

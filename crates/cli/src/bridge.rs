@@ -24,7 +24,7 @@ written anew.
 Examples:
   oxorb bridge --listen uiop:///run/names NameService=corbaloc::10.0.0.7/NameService
   oxorb bridge --listen iiop://:2809 --idl bank.idl Account=corbaloc:uiop:/run/bank\\|Account
-  oxorb bridge --listen shm:///run/radar Radar=file:radar.ior -ORBBudget 'client * requests=1000'")]
+  oxorb bridge --listen shm:///run/radar Radar=file:radar.ior -ORBBudget 'clients requests=1000'")]
 pub(crate) struct Args {
     /// References to stand for, each with a name: IOR:, corbaloc:, corbaname: or file:
     #[arg(required = true, value_name = "NAME=REF", value_parser = target)]

@@ -30,6 +30,7 @@ pub mod hostile;
 pub mod net;
 mod octets;
 pub mod page;
+pub mod patience;
 pub mod peers;
 pub mod process;
 pub mod realtime;

@@ -8,6 +8,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::patience::is_over;
+
 /// A child process, killed when dropped. Its output is collected as it comes.
 #[derive(Debug)]
 pub struct Process {
@@ -77,9 +79,10 @@ impl Process {
     /// If none comes within `limit`, or the process ends first: shows all it wrote.
     #[track_caller]
     pub fn wait_for_any(&mut self, patterns: &[&str], limit: Duration) -> String {
-        let end = Instant::now() + limit;
+        let (began, end) = (Instant::now(), Instant::now() + limit);
         loop {
-            match self.lines.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            let left = end.saturating_duration_since(Instant::now());
+            match self.lines.recv_timeout(left.max(Duration::from_millis(10))) {
                 Ok(line) => {
                     self.seen.push(line);
                     let text = &self.seen[self.seen.len() - 1].text;
@@ -87,6 +90,7 @@ impl Process {
                         return text.clone();
                     }
                 }
+                Err(RecvTimeoutError::Timeout) if !is_over(began, limit) => {}
                 Err(RecvTimeoutError::Timeout) => {
                     self.fail(format_args!("wrote none of {patterns:?} within {limit:?}"))
                 }
@@ -103,7 +107,7 @@ impl Process {
     /// If it does not within `limit`: shows all it wrote.
     #[track_caller]
     pub fn wait(&mut self, limit: Duration) -> ExitStatus {
-        let end = Instant::now() + limit;
+        let began = Instant::now();
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) => {
@@ -111,7 +115,7 @@ impl Process {
                     self.drain(Duration::from_millis(500));
                     return status;
                 }
-                Ok(None) if Instant::now() >= end => {
+                Ok(None) if is_over(began, limit) => {
                     self.fail(format_args!("still runs after {limit:?}"))
                 }
                 Ok(None) => thread::sleep(Duration::from_millis(2)),

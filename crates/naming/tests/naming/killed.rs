@@ -10,6 +10,7 @@ use oxorb::{Interface as _, Orb};
 use oxorb_naming::cos_naming::NamingContextExtRef;
 use oxorb_naming::{NameService, Store};
 use oxorb_testkit::process::{Process, rerun};
+use oxorb_testkit::until;
 
 use super::{Folder, address, listed, n};
 
@@ -57,12 +58,15 @@ fn acknowledged_bindings_are_there_after_a_kill() {
         random ^= random >> 7;
         random ^= random << 17;
         let moment = Duration::from_micros(20_000 + random % 200_000);
+        let all = |known: &[BTreeSet<String>]| known.iter().map(BTreeSet::len).sum::<usize>();
+        let before = all(&known);
         let acknowledged = Mutex::new(&mut known);
         std::thread::scope(|scope| {
             for client in 0..3 {
                 let (url, acknowledged) = (&url, &acknowledged);
                 scope.spawn(move || work(url, client, rounds, acknowledged));
             }
+            until("changes are acknowledged", || all(&acknowledged.lock().unwrap()) >= before + 8);
             std::thread::sleep(moment);
             server.kill();
         });

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use oxorb::{Any, Interface as _, Orb};
 use oxorb_event::delivery::Cause;
@@ -26,7 +26,7 @@ use oxorb_notify::cos_notify_comm::{
 use oxorb_notify::{Limits, NotifyService, Settings, Store};
 use oxorb_testkit::net::free_port;
 use oxorb_testkit::process::{Process, rerun, test_name};
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{until, watchdog};
 
 /// For what must happen: no machine, however loaded, takes that long.
 const LONG: Duration = Duration::from_secs(60);
@@ -241,14 +241,6 @@ fn noted(path: &Path) -> Vec<u64> {
     let octets = fs::read(path).unwrap_or_default();
     let numbers = octets.chunks_exact(8);
     numbers.map(|eight| u64::from_le_bytes(eight.try_into().unwrap())).collect()
-}
-
-fn until(what: &str, mut done: impl FnMut() -> bool) {
-    let end = Instant::now() + LONG;
-    while !done() {
-        assert!(Instant::now() < end, "not within {LONG:?}: {what}");
-        thread::sleep(Duration::from_millis(2));
-    }
 }
 
 #[track_caller]

@@ -71,7 +71,8 @@ impl Server {
     /// Starts a supplier of numbers.
     fn supplier(&self, source: &str, args: &[&str]) -> Process {
         let numbers = ["pub", "--type", "17", "--number", "--source", source];
-        let at = ["--at", self.url.as_str()];
+        // A machine that does much else is no fault that these tests are about.
+        let at = ["--at", self.url.as_str(), "--timeout", "60000"];
         Process::spawn(oxorb(&[&numbers[..], args, &at].concat()))
     }
 

@@ -91,6 +91,9 @@ fn give_back() {
         return;
     }
     let ends = ends("@");
+    exchange(&ends, 1 << 20);
+    let used = told("Rss");
+    assert!(used > 1 << 20, "{used}");
     let rest = Pages::GivenBack(Duration::from_millis(20));
     set(&*ends.0, rest).unwrap();
     set(&*ends.1, rest).unwrap();
@@ -98,8 +101,6 @@ fn give_back() {
     assert_eq!(again.kind(), ErrorKind::InvalidInput, "{again}");
     for _ in 0..5 {
         exchange(&ends, 1 << 20);
-        let used = told("Rss");
-        assert!(used > 1 << 20, "{used}");
         // The header of each end is left.
         await_that(|| told("Rss") <= 2 * PAGE);
     }

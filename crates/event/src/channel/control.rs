@@ -27,7 +27,7 @@ impl Rounds {
         self: &Arc<Self>,
         thread: &str,
         period: Duration,
-        round: impl Fn() -> bool + Send + 'static,
+        mut round: impl FnMut() -> bool + Send + 'static,
     ) -> io::Result<()> {
         if self.runs.swap(true, Ordering::AcqRel) {
             return Ok(());

@@ -479,8 +479,13 @@ impl Core {
     }
 
     pub(super) fn supplier_proxies(&self) -> Vec<Arc<SupplierProxy>> {
-        let members = self.lock();
-        members.suppliers.values().filter_map(Weak::upgrade).collect()
+        let mut proxies = Vec::new();
+        self.list_suppliers(&mut proxies);
+        proxies
+    }
+
+    fn list_suppliers(&self, proxies: &mut Vec<Arc<SupplierProxy>>) {
+        proxies.extend(self.lock().suppliers.values().filter_map(Weak::upgrade));
     }
 
     /// Returns whom the events of a supplier concern.
@@ -513,7 +518,11 @@ impl Core {
     pub(super) fn watch_silence(self: &Arc<Self>) {
         if let Some(idle) = self.options.supplier_idle {
             let weak = Arc::downgrade(self);
-            let look = move || weak.upgrade().map(|core| core.release_silent(idle)).is_some();
+            // Kept, so that no look allocates.
+            let mut looked_at = Vec::new();
+            let look = move || {
+                weak.upgrade().map(|core| core.release_silent(idle, &mut looked_at)).is_some()
+            };
             let period = (idle / 4).max(LEAST_LOOK);
             self.begun("event-silence", self.silences.begin("event-silence", period, look));
         }
@@ -526,23 +535,32 @@ impl Core {
         }
         let grace = self.options.keep_unused;
         let weak = Arc::downgrade(self);
-        let look = move || weak.upgrade().map(|core| core.release_unused(grace)).is_some();
+        // Kept, so that no look allocates.
+        let (mut consumers, mut suppliers) = (Vec::new(), Vec::new());
+        let look = move || {
+            let look = |core: Arc<Core>| core.release_unused(grace, &mut consumers, &mut suppliers);
+            weak.upgrade().map(look).is_some()
+        };
         let period = (grace / 4).clamp(LEAST_LOOK, Duration::from_secs(5));
         self.begun("event-unused", self.leavings.begin("event-unused", period, look));
     }
 
-    fn release_unused(&self, grace: Duration) {
+    fn release_unused(
+        &self,
+        grace: Duration,
+        consumers: &mut Vec<Arc<ConsumerProxy>>,
+        suppliers: &mut Vec<Arc<SupplierProxy>>,
+    ) {
         let now = Instant::now();
-        let consumers: Vec<_> = self.lock().consumers.values().cloned().collect();
-        consumers.iter().for_each(|proxy| proxy.release_unused(grace, now));
-        let suppliers = self.supplier_proxies();
-        suppliers.iter().for_each(|proxy| proxy.release_unused(grace, now));
+        consumers.extend(self.lock().consumers.values().cloned());
+        consumers.drain(..).for_each(|proxy| proxy.release_unused(grace, now));
+        self.list_suppliers(suppliers);
+        suppliers.drain(..).for_each(|proxy| proxy.release_unused(grace, now));
     }
 
-    fn release_silent(&self, idle: Duration) {
-        for proxy in self.supplier_proxies() {
-            proxy.release_silent(idle);
-        }
+    fn release_silent(&self, idle: Duration, suppliers: &mut Vec<Arc<SupplierProxy>>) {
+        self.list_suppliers(suppliers);
+        suppliers.drain(..).for_each(|proxy| proxy.release_silent(idle));
     }
 
     /// Asks each peer once, one after the other: a round takes `control.timeout` for each that does not answer.

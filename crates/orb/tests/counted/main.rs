@@ -17,6 +17,7 @@ mod probes;
 mod realtime_client;
 #[cfg(debug_assertions)]
 mod steady_path;
+mod watchers;
 
 use oxorb_testkit::alloc::CountingAllocator;
 

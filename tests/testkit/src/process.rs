@@ -79,9 +79,9 @@ impl Process {
     /// If none comes within `limit`, or the process ends first: shows all it wrote.
     #[track_caller]
     pub fn wait_for_any(&mut self, patterns: &[&str], limit: Duration) -> String {
-        let (began, end) = (Instant::now(), Instant::now() + limit);
+        let began = Instant::now();
         loop {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = limit.saturating_sub(began.elapsed());
             match self.lines.recv_timeout(left.max(Duration::from_millis(10))) {
                 Ok(line) => {
                     self.seen.push(line);

@@ -9,8 +9,8 @@ use crate::patience::is_over;
 
 /// Ends the process, loudly, unless the guard is dropped within `limit`.
 ///
-/// For tests that could block for ever when what they test is broken. Take a limit that no machine reaches when all is well;
-/// on one that runs many processes at once it is [longer](crate::patience).
+/// Tests that could block for ever when what they test is broken have one. Take a limit that no machine reaches when all is
+/// well; on one that runs many processes at once it is [longer](crate::patience).
 ///
 /// ```
 /// let _guard = oxorb_testkit::watchdog(std::time::Duration::from_secs(60));

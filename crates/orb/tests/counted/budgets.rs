@@ -151,11 +151,6 @@ impl Bench {
         self.server.connection_statistics().count(incident)
     }
 
-    /// Waits for what happens after a reply.
-    fn until(&self, what: impl Fn(&Bench) -> bool) {
-        until("it happens", || what(self));
-    }
-
     fn end(self) {
         self.client.shutdown(true).unwrap();
         self.server.shutdown(true).unwrap();
@@ -194,7 +189,7 @@ fn a_burst_passes_and_then_so_many_requests_in_a_second() {
     let most = 3 + began.elapsed().as_millis() as u64 / 200 + 1;
     assert!((3..=most).contains(&served), "{served} of {most}");
     // Whoever waits is served again.
-    bench.until(|bench| call(&bench.object, &QUICK).is_ok());
+    until("the client may call again", || call(&bench.object, &QUICK).is_ok());
     let used = bench.server.budgets();
     let [client] = &used[..] else { panic!("{used:?}") };
     assert_eq!(client.served, served + 1);
@@ -351,9 +346,9 @@ fn a_servant_that_never_returns_spends_its_budget_and_delays_nobody() {
     );
     let object = bench.object.clone();
     let spinning = thread::spawn(move || call(&object, &SPIN));
-    bench.until(|bench| bench.radar.spins.load(Ordering::SeqCst));
+    until("the servant spins", || bench.radar.spins.load(Ordering::SeqCst));
     // Whether it ends or not: what it uses is charged, and others of its kind are refused.
-    bench.until(|bench| bench.server.budgets().iter().any(|used| used.spent));
+    until("its budget is spent", || bench.server.budgets().iter().any(|used| used.spent));
     let refused = call(&bench.object, &SPIN).unwrap_err();
     assert_eq!(refused.minor, minor::transient::OPERATION_TIME);
     for _ in 0..10 {
@@ -362,7 +357,7 @@ fn a_servant_that_never_returns_spends_its_budget_and_delays_nobody() {
     let used = bench.server.budgets();
     let spin = |used: &oxorb::BudgetUse| used.of == BudgetOf::Operation("test::Radar::spin".into());
     let before = used.into_iter().find(spin).unwrap().processor_time;
-    bench.until(|bench| {
+    until("more is charged", || {
         let used = bench.server.budgets();
         used.into_iter().find(spin).unwrap().processor_time > before
     });
@@ -380,7 +375,7 @@ fn an_overrun_that_has_ended_is_told_as_well() {
     for _ in 0..5 {
         call(&bench.object, &BURN).unwrap();
     }
-    bench.until(|bench| bench.overruns.lock().unwrap().len() == 5);
+    until("each overrun is told", || bench.overruns.lock().unwrap().len() == 5);
     assert_eq!(bench.server.budgets()[0].overruns, 5);
     bench.end();
 }
@@ -429,7 +424,7 @@ fn a_lane_beyond_its_budget_has_reserved_time_alone() {
     bench.radar.burns.store(4, Ordering::SeqCst);
     let is_reserved = |scheduling| matches!(scheduling, oxorb::ThreadScheduling::Reserved(_));
     // A machine that stands still between two requests gives the budget back meanwhile.
-    bench.until(|bench| {
+    until("the lane has reserved time alone", || {
         call(&bench.object, &BURN).unwrap();
         let threads = bench.server.threads();
         let reserved = threads.iter().filter(|it| is_reserved(it.actual.scheduling)).count() == 1;
@@ -440,7 +435,7 @@ fn a_lane_beyond_its_budget_has_reserved_time_alone() {
     assert_eq!(used[0].refused, 0, "{used:?}");
     // Whatever is within its budget ends that.
     call(&bench.object, &QUICK).unwrap();
-    bench.until(|bench| call(&bench.object, &LONE).is_ok());
+    until("the lane is free", || call(&bench.object, &LONE).is_ok());
     bench.end();
 }
 

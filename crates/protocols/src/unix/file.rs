@@ -242,6 +242,15 @@ pub(crate) fn temporary_name() -> String {
     format!("{TEMPORARY}{}-{random:016x}", std::process::id())
 }
 
+/// Reports whether a name is one of [`temporary_name`]: others that begin alike somebody has chosen.
+fn is_temporary(name: &str) -> bool {
+    let Some((process, random)) = name.strip_prefix(TEMPORARY).and_then(|it| it.split_once('-'))
+    else {
+        return false;
+    };
+    process.parse::<u32>().is_ok() && random.len() == 16 && u64::from_str_radix(random, 16).is_ok()
+}
+
 /// Entries of a directory that are looked at.
 const MAX_SWEPT: usize = 10_000;
 
@@ -256,7 +265,7 @@ fn sweep(directory: &Path) {
     let own = unix::own_credentials().uid;
     for entry in entries.take(MAX_SWEPT).flatten() {
         let named = entry.file_name();
-        let ours = named.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
+        let ours = named.to_str().is_some_and(is_temporary)
             && entry.metadata().is_ok_and(|it| it.file_type().is_socket() && it.uid() == own);
         if ours {
             // A socket in use stays.
@@ -386,6 +395,18 @@ mod tests {
             assert_eq!(got.len(), 1);
             unix::connect(Name::Path(&path)).unwrap();
         }
+    }
+
+    #[test]
+    fn files_whose_names_somebody_chose_stay() {
+        let directory = Directory::new("chosen");
+        let temporary = directory.file(&temporary_name());
+        let chosen = ["oxorb-naming", "oxorb-17", "oxorb-radar-0123456789abcdef", "oxorb-17-0123"]
+            .map(|name| directory.file(name));
+        chosen.iter().chain([&temporary]).for_each(|path| drop(UnixListener::bind(path).unwrap()));
+        sweep(&directory.0);
+        assert!(!temporary.exists());
+        chosen.iter().for_each(|path| assert!(path.exists(), "{}", path.display()));
     }
 
     #[test]

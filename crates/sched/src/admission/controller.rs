@@ -226,7 +226,7 @@ impl Controller {
     pub fn admit(&mut self, wanted: Wanted) -> Result<Answer, Unacceptable> {
         self.check(&wanted)?;
         if wanted.shares {
-            return Ok(self.share(wanted, None));
+            return Ok(self.share(wanted, None).unwrap_or_else(Answer::Refused));
         }
         match self.guarantee(wanted.clone()) {
             Ok(response) => Ok(Answer::Guaranteed { response }),
@@ -234,50 +234,35 @@ impl Controller {
         }
     }
 
-    /// Admits all of a schedule with their guarantees, or none of them: with [`LateComers::Share`] all of them to shares.
+    /// Admits all of a schedule as they want, or none of them: with [`LateComers::Share`] all of them to shares, where something
+    /// is left for each.
     ///
     /// # Errors
     /// [`Unacceptable`] for the first that is; nobody is admitted.
     pub fn admit_all(&mut self, all: Vec<Wanted>) -> Result<Vec<Answer>, Unacceptable> {
         let before = self.clone();
-        let mut answers = Vec::with_capacity(all.len());
-        for wanted in &all {
-            let answer = self.check(wanted).map(|()| match wanted.shares {
-                true => Ok(self.share(wanted.clone(), None)),
-                false => {
-                    self.guarantee(wanted.clone()).map(|response| Answer::Guaranteed { response })
-                }
-            });
-            match answer {
-                Ok(Ok(answer)) => answers.push(answer),
-                Ok(Err(late)) => {
-                    *self = before;
-                    for wanted in &all {
-                        self.check(wanted)?;
-                    }
-                    let turn_away = |wanted| self.turn_away(wanted, late.clone());
-                    let _: Vec<Answer> = all.iter().cloned().map(turn_away).collect();
-                    return Ok(all.iter().map(|wanted| self.answer(wanted, &late)).collect());
-                }
-                Err(error) => {
-                    *self = before;
-                    return Err(error);
-                }
-            }
-        }
-        // Those that came later may have made earlier responses longer.
-        let responses = |name: &str| {
-            let members = self.members.iter();
-            let mut named = members.filter(|(wanted, _)| wanted.name == name);
-            named.next().map(|(_, response)| *response)
+        let as_wanted = |own: &mut Controller, wanted: Wanted| match wanted.shares {
+            true => own.share(wanted, None),
+            false => own.guarantee(wanted).map(|response| Answer::Guaranteed { response }),
         };
-        for (answer, wanted) in answers.iter_mut().zip(&all) {
-            if let (Answer::Guaranteed { response }, Some(now)) = (answer, responses(&wanted.name))
-            {
-                *response = now;
-            }
+        let mut answered = self.admit_each(&all, as_wanted);
+        if let Ok(Err(late)) = &answered
+            && self.late_comers == LateComers::Share
+        {
+            let late = late.clone();
+            *self = before.clone();
+            answered = self.admit_each(&all, |own, wanted| {
+                let late = (!wanted.shares).then(|| late.clone());
+                own.share(wanted, late)
+            });
         }
-        Ok(answers)
+        if !matches!(answered, Ok(Ok(_))) {
+            *self = before;
+        }
+        Ok(match answered? {
+            Ok(answers) => self.as_of_now(answers, &all),
+            Err(late) => vec![Answer::Refused(late); all.len()],
+        })
     }
 
     /// Lets somebody go; false: nobody of this name is admitted. The others keep what they have, with more left for shares.
@@ -444,30 +429,59 @@ impl Controller {
     fn turn_away(&mut self, wanted: Wanted, late: Late) -> Answer {
         match self.late_comers {
             LateComers::Refuse => Answer::Refused(late),
-            LateComers::Share => self.share(wanted, Some(late)),
+            LateComers::Share => self.share(wanted, Some(late)).unwrap_or_else(Answer::Refused),
         }
     }
 
-    /// Returns what one of a schedule was answered that has no guarantee.
-    fn answer(&self, wanted: &Wanted, late: &Late) -> Answer {
-        match self.late_comers {
-            LateComers::Refuse => Answer::Refused(late.clone()),
-            LateComers::Share => Answer::BestEffort {
-                share: self.share_of_each(self.sharers.len()),
-                late: (!wanted.shares).then(|| late.clone()),
-            },
+    /// Admits one after the other until one is late, those that want a share behind the others: shares are of what is left.
+    fn admit_each(
+        &mut self,
+        all: &[Wanted],
+        admit: impl Fn(&mut Controller, Wanted) -> Result<Answer, Late>,
+    ) -> Result<Result<Vec<Answer>, Late>, Unacceptable> {
+        let mut places: Vec<usize> = (0..all.len()).collect();
+        places.sort_by_key(|place| all[*place].shares);
+        let mut answers = Vec::with_capacity(all.len());
+        for place in places {
+            self.check(&all[place])?;
+            match admit(self, all[place].clone()) {
+                Ok(answer) => answers.push((place, answer)),
+                Err(late) => return Ok(Err(late)),
+            }
         }
+        answers.sort_by_key(|(place, _)| *place);
+        Ok(Ok(answers.into_iter().map(|(_, answer)| answer).collect()))
     }
 
-    fn share(&mut self, wanted: Wanted, late: Option<Late>) -> Answer {
+    /// Brings answers up to date: those that came later made responses longer and shares smaller.
+    fn as_of_now(&self, mut answers: Vec<Answer>, all: &[Wanted]) -> Vec<Answer> {
+        let current = self.share_of_each(self.sharers.len());
+        let response_of = |name: &str| {
+            let mut members = self.members.iter();
+            members.find(|(wanted, _)| wanted.name == name).map(|(_, response)| *response)
+        };
+        for (answer, wanted) in answers.iter_mut().zip(all) {
+            match answer {
+                Answer::Guaranteed { response } => {
+                    *response = response_of(&wanted.name).unwrap_or(*response);
+                }
+                Answer::BestEffort { share, .. } => *share = current,
+                Answer::Refused(_) => {}
+            }
+        }
+        answers
+    }
+
+    /// Adds somebody to those that share, if something is left. `late`: why it has no guarantee that it wanted.
+    fn share(&mut self, wanted: Wanted, late: Option<Late>) -> Result<Answer, Late> {
         let share = self.share_of_each(self.sharers.len() + 1);
         if share.time == 0 {
             let who = wanted.name.clone();
             let because = format!("{who} is not admitted: nothing is left that could be shared");
-            return Answer::Refused(late.unwrap_or(Late { who, short: None, because }));
+            return Err(late.unwrap_or(Late { who, short: None, because }));
         }
         self.sharers.push(wanted);
-        Answer::BestEffort { share, late }
+        Ok(Answer::BestEffort { share, late })
     }
 
     /// Returns the share of each of so many.

@@ -191,6 +191,42 @@ proptest! {
         }
     }
 
+    /// All of a schedule have what they were answered, or none is admitted: whether late comers share or not.
+    #[test]
+    fn a_schedule_has_what_it_was_answered(
+        there in prop::collection::vec(step(), 0..4),
+        steps in prop::collection::vec((step(), any::<bool>()), 1..8),
+        share in any::<bool>(),
+    ) {
+        let late_comers = if share { LateComers::Share } else { LateComers::Refuse };
+        let mut controller = Controller::new(late_comers);
+        for wanted in there.iter().enumerate().filter_map(|(number, step)| wanted(number, step)) {
+            controller.admit(Wanted { name: format!("there {}", wanted.name), ..wanted }).unwrap();
+        }
+        let before = controller.members();
+        let all: Vec<Wanted> = steps
+            .iter()
+            .enumerate()
+            .filter_map(|(number, (step, shares))| {
+                Some(Wanted { shares: *shares, ..wanted(number, step)? })
+            })
+            .collect();
+        let answers = controller.admit_all(all.clone()).unwrap();
+        let members = controller.members();
+        for (wanted, answer) in all.iter().zip(answers) {
+            let has = members.iter().find(|member| member.wanted == *wanted).map(|it| it.has);
+            match answer {
+                Answer::Guaranteed { response } => prop_assert_eq!(has, Some(Has::Guarantee { response })),
+                Answer::BestEffort { share, late } => {
+                    prop_assert_eq!(has, Some(Has::Share(share)));
+                    prop_assert!(share.time > 0);
+                    prop_assert!(late.is_none() || late_comers == LateComers::Share && !wanted.shares);
+                }
+                Answer::Refused(_) => prop_assert_eq!(&members, &before),
+            }
+        }
+    }
+
     /// However many share: together they have what guarantees leave, and each as much as the other.
     #[test]
     fn shares_are_equal_and_never_more_than_there_is(
@@ -233,6 +269,28 @@ proptest! {
             // All that is left is shared, down to a nanosecond each: nothing, where a later guarantee took the rest.
             prop_assert!(left - all < period + sharers * 1_000_000_000);
         }
+    }
+}
+
+#[test]
+fn a_schedule_for_which_nothing_is_left_is_refused_as_a_whole() {
+    let whole = |name: &str| Wanted {
+        name: name.into(),
+        worst_case: 10,
+        period: 10,
+        deadline: 10,
+        priority: 0,
+        shares: false,
+    };
+    let mut controller = Controller::new(LateComers::Share);
+    controller.admit(whole("all")).unwrap();
+    let shares = Wanted { shares: true, ..whole("share") };
+    for late in
+        [vec![whole("late"), whole("later")], vec![whole("late"), shares.clone()], vec![shares]]
+    {
+        let answers = controller.admit_all(late).unwrap();
+        assert!(answers.iter().all(|it| matches!(it, Answer::Refused(_))), "{answers:?}");
+        assert_eq!(controller.members().len(), 1);
     }
 }
 

@@ -101,8 +101,14 @@ pub(crate) struct AdmissionDesk {
 
 struct State {
     controller: Controller,
-    /// Owners of budgets that were given here.
-    admitted: Vec<BudgetOf>,
+    admitted: Vec<Admitted>,
+}
+
+/// Owner of a budget that was given here.
+struct Admitted {
+    of: BudgetOf,
+    /// Budget that the owner had before and has again afterwards.
+    before: Option<Budget>,
 }
 
 impl AdmissionDesk {
@@ -136,16 +142,19 @@ impl AdmissionDesk {
         };
         let answers = answers.map_err(AdmissionError::Unacceptable)?;
         let known = state.admitted.len();
-        for (request, answer) in requests.into_iter().zip(&answers) {
+        let rules = ledger.rules();
+        for (AdmissionRequest { of, .. }, answer) in requests.into_iter().zip(&answers) {
             if !matches!(answer, Answer::Refused(_)) {
-                state.admitted.push(request.of);
+                let before =
+                    rules.iter().find(|(owner, _)| *owner == of).map(|(_, budget)| *budget);
+                state.admitted.push(Admitted { of, before });
             }
         }
         if self.enforce(&state, ledger, threads) {
             return Ok(answers);
         }
-        for of in state.admitted.split_off(known) {
-            ledger.remove(&of);
+        for admitted in state.admitted.split_off(known) {
+            admitted.give_back(ledger, threads);
         }
         state.controller = before;
         self.enforce(&state, ledger, threads);
@@ -163,8 +172,9 @@ impl AdmissionDesk {
         if !state.controller.release(&of.to_string()) {
             return false;
         }
-        state.admitted.retain(|admitted| admitted != of);
-        ledger.remove(of);
+        if let Some(at) = state.admitted.iter().position(|admitted| admitted.of == *of) {
+            state.admitted.remove(at).give_back(ledger, threads);
+        }
         self.enforce(&state, ledger, threads);
         true
     }
@@ -179,7 +189,7 @@ impl AdmissionDesk {
     fn enforce(&self, state: &State, ledger: &std::sync::Arc<Ledger>, threads: &Threads) -> bool {
         let members = state.controller.members();
         let known = ledger.rules();
-        state.admitted.iter().all(|of| {
+        state.admitted.iter().all(|Admitted { of, .. }| {
             let name = of.to_string();
             let Some(member) = members.iter().find(|member| member.wanted.name == name) else {
                 return true;
@@ -200,6 +210,16 @@ impl AdmissionDesk {
             Has::Share(share) => Budget::default().time(time(share.time), time(share.period)),
         };
         budget.beyond(self.plan.beyond)
+    }
+}
+
+impl Admitted {
+    fn give_back(self, ledger: &std::sync::Arc<Ledger>, threads: &Threads) {
+        match self.before {
+            // Never refused: the owner has a budget now.
+            Some(before) => drop(ledger.set(self.of, before, threads)),
+            None => drop(ledger.remove(&self.of)),
+        }
     }
 }
 

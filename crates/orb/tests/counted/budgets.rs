@@ -497,6 +497,22 @@ fn who_is_admitted_has_a_budget_and_who_goes_has_none() {
     server.shutdown(true).unwrap();
 }
 
+#[test]
+fn a_budget_given_by_hand_holds_again_after_a_release() {
+    let server =
+        common::transport::listening().setting("Admission", "late=refuse").build().unwrap();
+    let of = BudgetOf::Client("10.0.0.1".into());
+    let by_hand = Budget::default().requests(7, 3);
+    assert!(server.set_budget(of.clone(), by_hand));
+    let ms = Duration::from_millis;
+    let request = AdmissionRequest::new(of.clone(), ms(2), ms(50));
+    assert!(matches!(server.admit(request), Ok(Answer::Guaranteed { .. })));
+    assert_eq!(server.budget_rules()[0].1.longest, Some(ms(2)));
+    assert!(server.release(&of));
+    assert_eq!(server.budget_rules(), [(of, by_hand)]);
+    server.shutdown(true).unwrap();
+}
+
 /// What is left is shared equally, and more is left when somebody goes.
 #[test]
 fn late_comers_have_equal_shares_as_their_budgets() {

@@ -8,6 +8,8 @@ mod completions;
 mod deploy;
 mod doctor;
 mod event;
+#[cfg(test)]
+mod examples;
 mod explain;
 mod idl;
 mod ifr;

@@ -90,7 +90,8 @@ pub enum GatewayState {
 /// events come from, in a thread of its own. Events that are pushed while it does are not passed on. When a channel is lost,
 /// it tries again after each [`period`](IiopOptions::period).
 ///
-/// Events of a source keep their order. An event is copied once, for its `ttl`.
+/// Events of a source keep their order where the ORBs of the gateway and of both channels do ([`in_order`](crate::in_order)). An
+/// event is copied once, for its `ttl`.
 pub struct IiopGateway {
     inner: Arc<Inner>,
     thread: Option<JoinHandle<()>>,

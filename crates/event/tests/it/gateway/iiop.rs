@@ -6,7 +6,7 @@ use std::time::Duration;
 use oxorb::{Interface as _, Orb};
 use oxorb_event::gateway::{GatewayError, GatewayState, IiopGateway, IiopOptions};
 use oxorb_event::rtec_event_channel_admin::{ConsumerQos, EventChannelRef, Observer, SupplierQos};
-use oxorb_event::{ChannelOptions, EventChannel, Filter, Limits, Served, publishes};
+use oxorb_event::{ChannelOptions, EventChannel, Filter, Limits, Served, in_order, publishes};
 
 use super::{Record, event, until};
 
@@ -23,7 +23,8 @@ impl Host {
     }
 
     fn with(port: u16, options: ChannelOptions) -> Host {
-        let orb = Orb::builder().listen(&format!("iiop://127.0.0.1:{port}")).build().unwrap();
+        let builder = in_order(Orb::builder());
+        let orb = builder.listen(&format!("iiop://127.0.0.1:{port}")).build().unwrap();
         let channel = EventChannel::new(options);
         let served = channel.serve(&orb, "EventService").unwrap();
         Host { orb, channel, served }
@@ -58,7 +59,7 @@ fn gateway(orb: &Orb, from: &Host, to: &Host, options: IiopOptions) -> IiopGatew
 }
 
 fn gateway_orb() -> Orb {
-    Orb::builder().listen("iiop://127.0.0.1:0").build().unwrap()
+    in_order(Orb::builder()).listen("iiop://127.0.0.1:0").build().unwrap()
 }
 
 /// Pushes until the gateway passes something on: it connects in its own time.

@@ -100,6 +100,11 @@ fn burn(time: Duration) {
     }
 }
 
+/// A client that waits as long as the test does: a demoted thread has what other processes leave.
+fn patient_client() -> Orb {
+    common::transport::builder().round_trip_timeout(10 * LONG).build().unwrap()
+}
+
 /// A server with budgets, a client, and an object between them.
 struct Bench {
     server: Orb,
@@ -128,7 +133,7 @@ impl Bench {
             })
             .build()
             .unwrap();
-        let client = common::transport::builder().build().unwrap();
+        let client = patient_client();
         let radar = Arc::new(Radar::default());
         radar.burns.store(20, Ordering::SeqCst);
         let poa = server.root_poa().create_poa("sensors", Policies::default()).unwrap();
@@ -468,7 +473,7 @@ fn who_is_admitted_has_a_budget_and_who_goes_has_none() {
         .setting("Admission", "late=refuse beyond=refuse")
         .build()
         .unwrap();
-    let client = common::transport::builder().build().unwrap();
+    let client = patient_client();
     let radar = Arc::new(Radar::default());
     radar.burns.store(20, Ordering::SeqCst);
     let local = server.root_poa().activate_servant(Arc::clone(&radar) as _);

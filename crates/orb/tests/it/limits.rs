@@ -595,8 +595,9 @@ fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_bac
     }
     let _guard = watchdog(2 * LONG);
     const MIB: usize = 1 << 20;
-    let server =
-        server_with(Concurrency::ThreadPerConnection, &[("MaxReplyOctetsPerClient", "100000000")]);
+    // Nobody is given up before the last one was answered, however long that takes.
+    let settings = [("MaxReplyOctetsPerClient", "100000000"), ("StallTimeout", "600000")];
+    let server = server_with(Concurrency::ThreadPerConnection, &settings);
     let near = client(ClientConnections::Private);
     let object = pinger(&server, &near);
     let before = resident();
@@ -692,7 +693,8 @@ fn values_of_requests_that_are_answered_later_count_until_then() {
 #[test]
 fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
     let _guard = watchdog(2 * LONG);
-    let settings = [("MaxReplyOctetsPerClient", "100000000")];
+    // A machine that stands still refuses nobody.
+    let settings = [("MaxReplyOctetsPerClient", "100000000"), ("ReplyWait", "600000")];
     let server = server_with(Concurrency::ThreadPerConnection, &settings);
     let client = client(ClientConnections::Cached);
     let object = pinger(&server, &client);

@@ -72,7 +72,8 @@ impl Server {
     fn supplier(&self, source: &str, args: &[&str]) -> Process {
         let numbers = ["pub", "--type", "17", "--number", "--source", source];
         // A machine that does much else is no fault that these tests are about.
-        let at = ["--at", self.url.as_str(), "--timeout", "60000"];
+        // The last call waits until all events before it were served.
+        let at = ["--at", self.url.as_str(), "--timeout", "600000"];
         Process::spawn(oxorb(&[&numbers[..], args, &at].concat()))
     }
 

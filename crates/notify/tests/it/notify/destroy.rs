@@ -16,6 +16,11 @@ use crate::notify::peers::{Heard, PATIENCE, peer};
 
 const PEERS: usize = 100;
 
+/// A service that waits for its peers as long as a test takes: the end waits for some calls' time in all.
+fn patient() -> Served {
+    Served::with(Settings { call_timeout: Duration::from_secs(60), ..Settings::default() })
+}
+
 /// Connects consumers and suppliers to the default admins.
 fn connect(served: &Served) -> Vec<Receiver<Heard>> {
     let consumers = (0..PEERS).map(|_| {
@@ -38,7 +43,7 @@ fn told(heard: &[Receiver<Heard>]) -> usize {
 
 #[test]
 fn a_channel_tells_its_peers_first() {
-    let served = Served::new();
+    let served = patient();
     let heard = connect(&served);
     served.events().destroy().unwrap();
     assert_eq!(told(&heard), 2 * PEERS);
@@ -46,7 +51,7 @@ fn a_channel_tells_its_peers_first() {
 
 #[test]
 fn an_admin_tells_its_peers_first() {
-    let served = Served::new();
+    let served = patient();
     let heard = connect(&served);
     let and = InterFilterGroupOperator::AndOp;
     let (other, _) = served.channel.new_for_consumers(and).unwrap();
@@ -62,7 +67,7 @@ fn an_admin_tells_its_peers_first() {
 
 #[test]
 fn the_factory_tells_the_peers_of_all_channels_first() {
-    let served = Served::new();
+    let served = patient();
     let heard = connect(&served);
     let factory: notify_ext::EventChannelFactoryRef =
         served.client.resolve(&served.service.factory().to_ior()).unwrap();

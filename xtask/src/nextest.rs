@@ -20,10 +20,15 @@ pub(crate) fn build() -> Result<(), String> {
 
 /// Returns the command that runs the tests of the gate, each once.
 pub(crate) fn run(more: &[String]) -> Command {
+    run_by("gate", more)
+}
+
+/// The same with the limits of time that another profile has.
+pub(crate) fn run_by(profile: &str, more: &[String]) -> Command {
     let mut command = Command::new("cargo");
     command
         .args(["nextest", "run", "--workspace", "--locked"])
-        .args(["--profile", "gate", "--retries", "0", "--color", "never"])
+        .args(["--profile", profile, "--retries", "0", "--color", "never"])
         .args(more)
         .current_dir(workspace::folder())
         .env_remove("CARGO_MANIFEST_DIR")

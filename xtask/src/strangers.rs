@@ -101,7 +101,7 @@ impl Row {
         let not_tested = folder.not_tested()?;
         let began = Instant::now();
         let all: Vec<String> = setting.more.iter().chain(filter).cloned().collect();
-        let mut run = setting.around(&nextest::run(&all));
+        let mut run = setting.around(&nextest::run_by("full", &all));
         let output = run
             .env("OXORB_NOT_TESTED", &not_tested)
             .output()

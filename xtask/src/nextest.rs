@@ -23,7 +23,7 @@ pub(crate) fn run(more: &[String]) -> Command {
     run_by("gate", more)
 }
 
-/// The same with the limits of time that another profile has.
+/// Returns the command that runs them with the limits of time of a profile.
 pub(crate) fn run_by(profile: &str, more: &[String]) -> Command {
     let mut command = Command::new("cargo");
     command

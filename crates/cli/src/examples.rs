@@ -73,6 +73,10 @@ impl Checked {
             return;
         }
         let Some(words) = shlex::split(line) else {
+            // Sentences have apostrophes.
+            if line.starts_with("oxorb ") {
+                self.wrong.push(format!("{of}: {line}\na quotation does not end"));
+            }
             return;
         };
         for command in words.split(|word| matches!(word.as_str(), "|" | "&&" | "&")) {

@@ -407,6 +407,7 @@ fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() 
                 }
                 Err(late) => {
                     assert_eq!(late.kind, SystemExceptionKind::Timeout, "{late}");
+                    assert_ne!(late.completed, CompletionStatus::Yes, "{late}");
                     // Where the machine stood still meanwhile.
                     if late.completed == CompletionStatus::No {
                         unsent.push(number);

@@ -71,8 +71,7 @@ impl Server {
     /// Starts a supplier of numbers.
     fn supplier(&self, source: &str, args: &[&str]) -> Process {
         let numbers = ["pub", "--type", "17", "--number", "--source", source];
-        // A machine that does much else is no fault that these tests are about.
-        // The last call waits until all events before it were served.
+        // The last call waits until all events before it were served, however busy the machine is.
         let at = ["--at", self.url.as_str(), "--timeout", "600000"];
         Process::spawn(oxorb(&[&numbers[..], args, &at].concat()))
     }

@@ -373,8 +373,9 @@ impl Watch {
         about: impl FnOnce() -> String,
         detail: impl FnOnce() -> String,
     ) {
-        if self.counts[incident as usize].load(Ordering::Relaxed) == 0 {
-            self.note(incident, about, detail);
+        let count = &self.counts[incident as usize];
+        if count.compare_exchange(0, 1, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.tell(incident, about, detail);
         }
     }
 
@@ -387,6 +388,15 @@ impl Watch {
         detail: impl FnOnce() -> String,
     ) {
         self.counts[incident as usize].fetch_add(1, Ordering::Relaxed);
+        self.tell(incident, peer, detail);
+    }
+
+    fn tell(
+        &self,
+        incident: Incident,
+        peer: impl FnOnce() -> String,
+        detail: impl FnOnce() -> String,
+    ) {
         let observer = self.observer.get();
         if observer.is_none() && !self.log.wants(incident.level()) {
             return;
@@ -403,6 +413,8 @@ type Observer = dyn Fn(&ConnectionEvent) + Send + Sync;
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
 
     #[test]
@@ -410,5 +422,23 @@ mod tests {
         for (at, incident) in Incident::ALL.into_iter().enumerate() {
             assert_eq!(incident as usize, at);
         }
+    }
+
+    #[test]
+    fn what_is_told_once_is_told_once_however_many_notice_it() {
+        let told = Arc::new(AtomicU64::new(0));
+        let watch = Watch::new(Log::new(LogLevel::Off, None));
+        let counter = Arc::clone(&told);
+        assert!(watch.observe(Box::new(move |_| {
+            counter.fetch_add(1, Ordering::Relaxed);
+        })));
+        let incident = Incident::BudgetNotEnforced;
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| watch.note_once(incident, String::new, String::new));
+            }
+        });
+        assert_eq!(told.load(Ordering::Relaxed), 1);
+        assert_eq!(watch.statistics(0, 0).count(incident), 1);
     }
 }

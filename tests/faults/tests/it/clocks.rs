@@ -4,10 +4,10 @@
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use oxorb::{CompletionStatus, SystemExceptionKind};
+use oxorb::{CompletionStatus, SystemException, SystemExceptionKind, minor};
 use oxorb_testkit::peers::missing;
 use oxorb_testkit::process::{Process, rerun, test_name};
-use oxorb_testkit::watchdog;
+use oxorb_testkit::{until, watchdog};
 
 use crate::common::*;
 
@@ -82,4 +82,17 @@ fn stepped() {
         assert_completed(late, CompletionStatus::Maybe);
     }
     assert!(begun.elapsed() < LONG, "limits are those of the monotonic clock");
+    // A bucket that went by the time of day would be full after a step forward, and empty for an hour after one back.
+    let server = Server::start(&[("Budget", "clients requests=1 burst=3")]);
+    let object = server.object(&orb);
+    let refused = |answer: Result<i64, SystemException>| match answer {
+        Ok(_) => false,
+        Err(exception) => {
+            assert_eq!(exception.minor, minor::transient::CLIENT_RATE, "{exception}");
+            true
+        }
+    };
+    for beyond in [true, false, true, false] {
+        until("a call meets the budget as it should", || refused(ping(&object, 1)) == beyond);
+    }
 }

@@ -185,21 +185,33 @@ pub(crate) fn in_the_background(
     thread::spawn(move || call(&object, op))
 }
 
-/// A `where` with these contexts as any ORB might send it, and the reply's message.
-pub(crate) fn exchange(stream: &mut Peer, key: &[u8], contexts: &[ServiceContext<'_>]) -> Vec<u8> {
+/// A request with these contexts as any ORB might send it.
+pub(crate) fn request(id: u32, op: &Op, key: &[u8], contexts: &[ServiceContext<'_>]) -> Vec<u8> {
     let mut e = Encoder::new(Vec::new(), other_order(), wire().dialect());
     let header = RequestHeader {
-        id: 7,
-        response: WHERE.response,
+        id,
+        response: op.response,
         key: TargetAddress::Key(key),
-        operation: "where",
+        operation: op.name,
         contexts,
         terms: None,
         alias: None,
     };
     let begun = wire().begin_request(&mut e, &header);
     wire().finish(&mut e, begun).unwrap();
-    stream.write_all(&e.finish().to_vec()).unwrap();
+    e.finish().to_vec()
+}
+
+/// A LocateRequest as any ORB might send it.
+pub(crate) fn locate_request(id: u32, key: &[u8]) -> Vec<u8> {
+    let mut e = Encoder::new(Vec::new(), other_order(), wire().dialect());
+    wire().locate_request(&mut e, id, TargetAddress::Key(key)).unwrap();
+    e.finish().to_vec()
+}
+
+/// Sends a `where` with these contexts, and returns the reply's message.
+pub(crate) fn exchange(stream: &mut Peer, key: &[u8], contexts: &[ServiceContext<'_>]) -> Vec<u8> {
+    stream.write_all(&request(7, &WHERE, key, contexts)).unwrap();
     stream.message()
 }
 

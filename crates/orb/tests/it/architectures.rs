@@ -2,6 +2,7 @@
 //! wait (A5, A5.3 to A5.6, A5.12, A16.2, A16.5).
 
 use std::collections::HashSet;
+use std::io::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
@@ -15,10 +16,11 @@ use oxorb::{
     ReactorChoice, RequestBuffering, RtPolicies, Serving, SystemException, SystemExceptionKind,
     ThreadPolicy, Threadpool, ThreadpoolError, ThreadpoolId,
 };
+use oxorb_giop::{Message, MessageType, ReplyStatus};
 use oxorb_object::minor::{transient::NO_THREAD, transient::REQUESTS_BUFFERED};
 use oxorb_testkit::{at_once, until, watchdog};
 
-use crate::common::peer::Peer;
+use crate::common::peer::{self, Peer};
 use crate::common::worker::*;
 use crate::common::{self, LONG, alone, assert_raised, elsewhere};
 
@@ -304,11 +306,16 @@ fn a_connection_has_so_many_requests_under_way_as_it_may() {
 fn requests_of_other_threads_are_answered_before_their_connection_ends() {
     let _guard = watchdog(LONG);
     for concurrency in ["thread-per-request:8", "worker-pool:2:8"] {
-        let (server, client) = (server_of(concurrency), multiplexing());
+        let (server, client) = (server_of(concurrency), client());
         let (worker, object) = worker_at(&server, &client);
-        let calls: Vec<_> = (0..6).map(|_| in_the_background(&object, &WAIT)).collect();
-        worker.until_waiting(if concurrency.starts_with("worker") { 2 } else { 6 });
-        thread::sleep(Duration::from_millis(20));
+        let key = common::object_key(&object);
+        let mut stream = Peer::connect(&common::address(&object));
+        for id in 1..=6 {
+            stream.write_all(&request(id, &WAIT, &key, &[])).unwrap();
+        }
+        // Whoever reads answers this itself: the six are read by then.
+        stream.write_all(&locate_request(7, &key)).unwrap();
+        assert_eq!(kind_of(&stream.message()), MessageType::LOCATE_REPLY);
         let ending = {
             let server = server.clone();
             thread::spawn(move || server.shutdown(true))
@@ -316,10 +323,24 @@ fn requests_of_other_threads_are_answered_before_their_connection_ends() {
         thread::sleep(Duration::from_millis(50));
         assert!(!ending.is_finished(), "requests are still running");
         worker.open();
-        all_end(calls);
+        let answered: HashSet<u32> = (0..6).map(|_| answered(&stream.message())).collect();
+        assert_eq!(answered, (1..=6).collect());
+        assert_eq!(kind_of(&stream.message()), MessageType::CLOSE_CONNECTION);
         ending.join().unwrap().unwrap();
         end(&[&client]);
     }
+}
+
+fn kind_of(message: &[u8]) -> MessageType {
+    peer::frame(message).header.kind
+}
+
+/// The request that a reply without an exception answers.
+fn answered(message: &[u8]) -> u32 {
+    let frame = peer::frame(message);
+    let Ok(Message::Reply(reply)) = frame.message() else { panic!("{:?}", frame.header) };
+    assert_eq!(reply.status, ReplyStatus::NO_EXCEPTION);
+    reply.id
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod ifr;
 mod input;
 mod ior;
 mod listening;
+mod man;
 mod name;
 mod node;
 mod own;
@@ -85,6 +86,8 @@ enum Command {
     Explain(explain::Args),
     /// Print the tab completion of a shell
     Completions(completions::Args),
+    /// Print or write the manual pages
+    Man(man::Args),
     #[command(flatten)]
     DemoPart(oxorb_demo::Part),
 }
@@ -110,5 +113,6 @@ fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     })
 }

@@ -5,6 +5,8 @@ use std::process::{Command, Output, Stdio};
 
 use oxorb::Interface as _;
 
+use crate::common::Folder;
+
 const ACCOUNT: &str = "corbaloc:iiop:1.2@127.0.0.1:1,iiop:1.2@[::1]:1/Account";
 
 fn oxorb(args: &[&str]) -> Output {
@@ -487,6 +489,21 @@ fn explain_knows_the_minor_codes() {
     let many = bad(&["explain", "INV"]);
     assert_eq!(many.matches(" or ").count(), 2, "{many}");
     assert!(bad(&["explain", "TRANSIENT", "x"]).contains("is no minor code"));
+}
+
+#[test]
+fn each_command_has_a_manual_page() {
+    let page = good(&["man"]);
+    assert!(page.contains(".TH oxorb 1") && page.contains("oxorb\\-call(1)"), "{page}");
+    let folder = Folder::new("man");
+    let pages = folder.path("share/man1");
+    assert_eq!(good(&["man", "--to", &pages]), "");
+    for name in ["oxorb.1", "oxorb-call.1", "oxorb-event-pub.1"] {
+        let page = std::fs::read_to_string(format!("{pages}/{name}")).unwrap();
+        assert!(page.contains(".SH OPTIONS") || page.contains(".SH SUBCOMMANDS"), "{page}");
+    }
+    let file = folder.file("file", "");
+    assert!(bad(&["man", "--to", &file]).contains(&file));
 }
 
 #[test]

@@ -10,9 +10,6 @@ use oxorb_sched::{Task, TaskSet};
 use super::report::Admission;
 use crate::Result;
 
-/// Every so many admissions the whole set is analysed from the beginning.
-const WHOLE_EVERY: usize = 20;
-
 /// Admits so many operations of pseudo-random times, more than fit.
 pub(super) fn measure(operations: usize) -> Result<Admission> {
     let mut controller = Controller::new(LateComers::Refuse);
@@ -24,7 +21,7 @@ pub(super) fn measure(operations: usize) -> Result<Admission> {
         random % most
     };
     let (mut times, mut whole_times) = (Vec::new(), Vec::new());
-    let (mut guaranteed, mut refused, mut compared, mut equal) = (0, 0, 0, 0);
+    let mut equal = 0;
     let mut there: Vec<Wanted> = Vec::new();
     for number in 0..operations {
         let period = (1 + next(200)) * 5 * MILLISECOND;
@@ -42,28 +39,19 @@ pub(super) fn measure(operations: usize) -> Result<Admission> {
         let answer = controller.admit(wanted.clone())?;
         times.push(began.elapsed().as_nanos() as u64);
         let admitted = matches!(answer, Answer::Guaranteed { .. });
-        if number % WHOLE_EVERY == 0 || !admitted && compared < operations / 2 {
-            let mut with = there.clone();
-            with.push(wanted.clone());
-            let began = Instant::now();
-            let feasible = whole(&with);
-            whole_times.push(began.elapsed().as_nanos() as u64);
-            compared += 1;
-            equal += usize::from(feasible == admitted);
-        }
-        match admitted {
-            true => {
-                guaranteed += 1;
-                there.push(wanted);
-            }
-            false => refused += 1,
+        there.push(wanted);
+        let began = Instant::now();
+        let feasible = whole(&there);
+        whole_times.push(began.elapsed().as_nanos() as u64);
+        equal += usize::from(feasible == admitted);
+        if !admitted {
+            there.pop();
         }
     }
     Ok(Admission {
         operations,
-        guaranteed,
-        refused,
-        compared,
+        guaranteed: there.len(),
+        refused: operations - there.len(),
         equal,
         p50_ns: part(&mut times, 0.5),
         p99_ns: part(&mut times, 0.99),

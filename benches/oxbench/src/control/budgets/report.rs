@@ -26,8 +26,7 @@ pub(super) struct Admission {
     pub(super) operations: usize,
     pub(super) guaranteed: usize,
     pub(super) refused: usize,
-    /// Verdicts that were held against an analysis from the beginning, and those that were the same.
-    pub(super) compared: usize,
+    /// Verdicts that an analysis from the beginning gave, too.
     pub(super) equal: usize,
     /// Time of one admission.
     pub(super) p50_ns: u64,
@@ -164,7 +163,7 @@ fn in_time<'c>(clients: impl Iterator<Item = &'c Client>) -> f64 {
 }
 
 pub(super) fn verdicts(report: &Report) -> Verdicts {
-    let equal = |it: &Admission| Ratio::exactly(it.equal as f64 / it.compared.max(1) as f64);
+    let equal = |it: &Admission| Ratio::exactly(it.equal as f64 / it.operations.max(1) as f64);
     let video = report.late("video", "refuse").map(|late| Ratio::exactly(late.in_time()));
     let shared = report.late("video", "share");
     let quotes = report.late("quotes", "share").map(|late| Ratio::exactly(late.evenness()));
@@ -264,7 +263,7 @@ impl fmt::Display for Admission {
             self.utilization_ppb as f64 / 1e7,
             self.refused,
             self.equal,
-            self.compared,
+            self.operations,
             us(self.p50_ns),
             us(self.p99_ns),
             us(self.max_ns),

@@ -5,6 +5,7 @@
 //! (paper 0, 2.2: a video server prefers the first, a stock quote service the second).
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::analysis::{Outcome, Verdict, analyse_one};
@@ -103,8 +104,8 @@ pub enum Unacceptable {
         /// Name of the time.
         what: &'static str,
     },
-    /// The number of members is the largest allowed.
-    #[error("{0} are admitted, which is the most")]
+    /// More would be members than may be.
+    #[error("at most {0} may be admitted at a time")]
     TooMany(usize),
 }
 
@@ -164,9 +165,12 @@ pub struct Controller {
     guaranteed: Utilization,
     /// Period of shares.
     period: Nanos,
-    /// Members with a guarantee, the most urgent first. Equals have the same level.
+    /// Threads that go before all members, and then those with a guarantee, the most urgent first. Equals have the same
+    /// level.
     set: TaskSet,
-    /// Members with a guarantee, in that order.
+    /// Number of the threads that go before all members.
+    ahead: usize,
+    /// Members with a guarantee, in the order of their tasks.
     members: Vec<(Wanted, Nanos)>,
     /// Members with a share.
     sharers: Vec<Wanted>,
@@ -188,6 +192,7 @@ impl Controller {
             guaranteed: WHOLE,
             period: 100 * crate::time::MILLISECOND,
             set: TaskSet::fixed_priority([]),
+            ahead: 0,
             members: Vec::new(),
             sharers: Vec::new(),
         }
@@ -212,6 +217,17 @@ impl Controller {
     pub fn period(self, period: Nanos) -> Controller {
         let period = period.clamp(crate::time::MICROSECOND, 3600 * crate::time::SECOND);
         Controller { period, ..self }
+    }
+
+    /// Counts on a thread that goes before all who are admitted and is none of them, such as one that watches budgets: all
+    /// wait for it, and it leaves less to share. Before anybody is admitted.
+    #[must_use]
+    pub fn behind(mut self, thread: Task) -> Controller {
+        debug_assert!(self.members.is_empty());
+        self.set.tasks.push(thread);
+        self.ahead += 1;
+        self.number();
+        self
     }
 
     /// Returns what becomes of late comers.
@@ -240,13 +256,13 @@ impl Controller {
     /// # Errors
     /// [`Unacceptable`] for the first that is; nobody is admitted.
     pub fn admit_all(&mut self, all: Vec<Wanted>) -> Result<Vec<Answer>, Unacceptable> {
+        self.check_all(&all)?;
         let before = self.clone();
-        let as_wanted = |own: &mut Controller, wanted: Wanted| match wanted.shares {
+        let mut answered = self.admit_each(&all, |own, wanted| match wanted.shares {
             true => own.share(wanted, None),
             false => own.guarantee(wanted).map(|response| Answer::Guaranteed { response }),
-        };
-        let mut answered = self.admit_each(&all, as_wanted);
-        if let Ok(Err(late)) = &answered
+        });
+        if let Err(late) = &answered
             && self.late_comers == LateComers::Share
         {
             let late = late.clone();
@@ -256,12 +272,12 @@ impl Controller {
                 own.share(wanted, late)
             });
         }
-        if !matches!(answered, Ok(Ok(_))) {
-            *self = before;
-        }
-        Ok(match answered? {
+        Ok(match answered {
             Ok(answers) => self.as_of_now(answers, &all),
-            Err(late) => vec![Answer::Refused(late); all.len()],
+            Err(late) => {
+                *self = before;
+                vec![Answer::Refused(late); all.len()]
+            }
         })
     }
 
@@ -276,14 +292,14 @@ impl Controller {
             return false;
         };
         self.members.remove(at);
-        let level = self.set.tasks.remove(at).level;
+        let level = self.set.tasks.remove(self.ahead + at).level;
         self.number();
         // Whoever is no more urgent has to wait for less.
-        for place in 0..self.set.tasks.len() {
+        for place in self.ahead..self.set.tasks.len() {
             if self.set.tasks[place].level >= level
                 && let Some(response) = self.judge(place).response
             {
-                self.members[place].1 = response;
+                self.members[place - self.ahead].1 = response;
             }
         }
         true
@@ -303,10 +319,11 @@ impl Controller {
 
     /// Returns what guarantees take of the processor.
     pub fn utilization(&self) -> Utilization {
-        Utilization::of(&self.set.tasks)
+        Utilization::of(&self.set.tasks[self.ahead..])
     }
 
-    /// Returns those with guarantees as a set to be analysed or simulated, the most urgent first.
+    /// Returns those with guarantees as a set to be analysed or simulated, the most urgent first, behind the threads that go
+    /// before all of them.
     pub fn tasks(&self) -> &TaskSet {
         &self.set
     }
@@ -334,6 +351,21 @@ impl Controller {
         }
     }
 
+    /// Looks at a whole schedule before the first of it is admitted: a mistake is one, however late those before it are.
+    fn check_all(&self, all: &[Wanted]) -> Result<(), Unacceptable> {
+        let mut names = HashSet::with_capacity(all.len());
+        for wanted in all {
+            self.check(wanted)?;
+            if !names.insert(wanted.name.as_str()) {
+                return Err(Unacceptable::Duplicate(wanted.name.clone()));
+            }
+        }
+        match self.members.len() + self.sharers.len() + all.len() > MOST {
+            true => Err(Unacceptable::TooMany(MOST)),
+            false => Ok(()),
+        }
+    }
+
     /// Adds somebody to those with guarantees, if all of them then keep theirs. Returns its response.
     fn guarantee(&mut self, wanted: Wanted) -> Result<Nanos, Late> {
         let mut task = Task::periodic(wanted.name.clone(), wanted.worst_case, wanted.period);
@@ -345,13 +377,13 @@ impl Controller {
         let own = key(&wanted);
         let at = self.members.partition_point(|(it, _)| key(it) <= own);
         let name = wanted.name.clone();
-        self.set.tasks.insert(at, task);
+        self.set.tasks.insert(self.ahead + at, task);
         self.members.insert(at, (wanted, 0));
         self.number();
         match self.settle(at, &name) {
             Ok(response) => Ok(response),
             Err(late) => {
-                self.set.tasks.remove(at);
+                self.set.tasks.remove(self.ahead + at);
                 self.members.remove(at);
                 self.number();
                 Err(late)
@@ -373,11 +405,12 @@ impl Controller {
                 ),
             });
         }
-        let level = self.set.tasks[at].level;
+        let own = self.ahead + at;
+        let level = self.set.tasks[own].level;
         let mut responses = Vec::new();
         // The one who asks first: it is refused most often.
-        let others = (0..self.set.tasks.len()).filter(|place| *place != at);
-        for place in std::iter::once(at).chain(others) {
+        let others = (self.ahead..self.set.tasks.len()).filter(|place| *place != own);
+        for place in std::iter::once(own).chain(others) {
             if self.set.tasks[place].level < level {
                 continue;
             }
@@ -395,7 +428,7 @@ impl Controller {
             }
         }
         for (place, response) in responses {
-            self.members[place].1 = response;
+            self.members[place - self.ahead].1 = response;
         }
         Ok(self.members[at].1)
     }
@@ -410,14 +443,16 @@ impl Controller {
 
     /// Numbers the tasks after one came or went: each its place, equals the level of the first.
     fn number(&mut self) {
-        let urgency = self.urgency;
+        let (urgency, ahead) = (self.urgency, self.ahead);
         let equal = |one: &Wanted, other: &Wanted| match urgency {
             Urgency::Deadline => one.deadline == other.deadline,
             Urgency::Priority => one.priority == other.priority,
         };
         let mut level = 0;
         for place in 0..self.set.tasks.len() {
-            if place > 0 && !equal(&self.members[place].0, &self.members[place - 1].0) {
+            if place <= ahead
+                || !equal(&self.members[place - ahead].0, &self.members[place - ahead - 1].0)
+            {
                 level = place as u32;
             }
             let task = &mut self.set.tasks[place];
@@ -438,19 +473,15 @@ impl Controller {
         &mut self,
         all: &[Wanted],
         admit: impl Fn(&mut Controller, Wanted) -> Result<Answer, Late>,
-    ) -> Result<Result<Vec<Answer>, Late>, Unacceptable> {
+    ) -> Result<Vec<Answer>, Late> {
         let mut places: Vec<usize> = (0..all.len()).collect();
         places.sort_by_key(|place| all[*place].shares);
         let mut answers = Vec::with_capacity(all.len());
         for place in places {
-            self.check(&all[place])?;
-            match admit(self, all[place].clone()) {
-                Ok(answer) => answers.push((place, answer)),
-                Err(late) => return Ok(Err(late)),
-            }
+            answers.push((place, admit(self, all[place].clone())?));
         }
         answers.sort_by_key(|(place, _)| *place);
-        Ok(Ok(answers.into_iter().map(|(_, answer)| answer).collect()))
+        Ok(answers.into_iter().map(|(_, answer)| answer).collect())
     }
 
     /// Brings answers up to date: those that came later made responses longer and shares smaller.
@@ -487,8 +518,8 @@ impl Controller {
     /// Returns the share of each of so many.
     fn share_of_each(&self, sharers: usize) -> Share {
         // What guarantees take is rounded up, so that the sum never exceeds the processor.
-        let taken = self.utilization().0.saturating_add(1).min(WHOLE.0);
-        let taken = if self.members.is_empty() { 0 } else { taken };
+        let taken = Utilization::of(&self.set.tasks).0.saturating_add(1).min(WHOLE.0);
+        let taken = if self.set.tasks.is_empty() { 0 } else { taken };
         let left = u128::from(WHOLE.0 - taken) * u128::from(self.period) / u128::from(WHOLE.0);
         let time = left / u128::from(sharers.max(1) as u64);
         Share { time: time as Nanos, period: self.period }

@@ -1,6 +1,6 @@
 //! Admission to a server that runs: against a whole analysis, and against a processor that is played through.
 
-use oxorb_sched::admission::{Answer, Controller, Has, LateComers, Urgency, Wanted};
+use oxorb_sched::admission::{Answer, Controller, Has, LateComers, Unacceptable, Urgency, Wanted};
 use oxorb_sched::analysis::analyse;
 use oxorb_sched::{Task, TaskSet};
 use proptest::prelude::*;
@@ -84,13 +84,14 @@ fn played(own: &Wanted, first: &[&Wanted]) -> Option<u64> {
     None
 }
 
-/// Whether all keep their deadlines, from the beginning.
-fn all_in_time(urgency: Urgency, all: &[Wanted]) -> bool {
+/// Whether all keep their deadlines, from the beginning, behind a thread that goes `ahead` of them.
+fn all_in_time(urgency: Urgency, ahead: Option<&Wanted>, all: &[Wanted]) -> bool {
     all.iter().enumerate().all(|(at, own)| {
         let others = all.iter().enumerate().filter(|(place, _)| *place != at);
         let first: Vec<&Wanted> = others
             .map(|(_, other)| other)
             .filter(|other| goes_first(urgency, other, own))
+            .chain(ahead)
             .collect();
         let load: f64 =
             first.iter().chain([&own]).map(|it| it.worst_case as f64 / it.period as f64).sum();
@@ -106,9 +107,18 @@ proptest! {
     fn guarantees_are_given_exactly_where_all_stay_in_time(
         steps in prop::collection::vec(step(), 1..14),
         by_priority in any::<bool>(),
+        ahead in prop::option::of((1..3u64, 0..PERIODS.len())),
     ) {
         let urgency = if by_priority { Urgency::Priority } else { Urgency::Deadline };
         let mut controller = Controller::new(LateComers::Refuse).urgency(urgency);
+        let ahead = ahead.map(|(wcet, period)| Wanted {
+            name: "ahead".into(),
+            ..wanted(0, &Step::Admit { wcet, period, deadline: 4, priority: 0 }).unwrap()
+        });
+        if let Some(it) = &ahead {
+            let thread = Task::periodic(it.name.clone(), it.worst_case, it.period);
+            controller = controller.behind(thread);
+        }
         let mut there: Vec<Wanted> = Vec::new();
         for (number, step) in steps.iter().enumerate() {
             let Some(wanted) = wanted(number, step) else {
@@ -123,7 +133,7 @@ proptest! {
             let mut with = there.clone();
             with.push(wanted.clone());
             let answer = controller.admit(wanted).unwrap();
-            let in_time = all_in_time(urgency, &with);
+            let in_time = all_in_time(urgency, ahead.as_ref(), &with);
             match &answer {
                 Answer::Guaranteed { response } => {
                     prop_assert!(in_time, "{with:?}");
@@ -144,7 +154,7 @@ proptest! {
         for member in members {
             let own = &member.wanted;
             let others = there.iter().filter(|it| it.name != own.name);
-            let first = others.filter(|it| goes_first(urgency, it, own));
+            let first = others.filter(|it| goes_first(urgency, it, own)).chain(&ahead);
             let task = |it: &Wanted| {
                 let mut task = Task::periodic(it.name.clone(), it.worst_case, it.period);
                 task.deadline = it.deadline;
@@ -291,6 +301,33 @@ fn a_schedule_for_which_nothing_is_left_is_refused_as_a_whole() {
         let answers = controller.admit_all(late).unwrap();
         assert!(answers.iter().all(|it| matches!(it, Answer::Refused(_))), "{answers:?}");
         assert_eq!(controller.members().len(), 1);
+    }
+}
+
+/// However late those before it are; and two of a name are one too many.
+#[test]
+fn a_mistake_in_a_schedule_is_told_before_anything_of_it_is_late() {
+    let wanted = |name: &str, worst_case| Wanted {
+        name: name.into(),
+        worst_case,
+        period: 10,
+        deadline: 10,
+        priority: 0,
+        shares: false,
+    };
+    for policy in [LateComers::Refuse, LateComers::Share] {
+        let mut controller = Controller::new(policy);
+        controller.admit(wanted("there", 8)).unwrap();
+        for mistake in [wanted("", 0), wanted("there", 1), wanted("late", 1)] {
+            let name = mistake.name.clone();
+            let told = controller.admit_all(vec![wanted("late", 8), mistake]).unwrap_err();
+            match told {
+                Unacceptable::Duplicate(of) => assert_eq!(of, name),
+                Unacceptable::Time { what, .. } => assert_eq!(what, "worst-case time"),
+                other => panic!("{other}"),
+            }
+            assert_eq!(controller.members().len(), 1);
+        }
     }
 }
 

@@ -52,6 +52,7 @@ impl Shared {
         let watch = Arc::new(watch);
         let threads = Threads::new(&scheduling);
         let admission = options.realtime.admission;
+        let watched = threads.are_real_time().then_some(options.realtime.budget_quantum);
         let rules = options.realtime.budgets.as_deref();
         let budgets = rules.or(admission.map(|_| &[][..])).map(|rules| {
             let RealTime { budget_quantum, overrun_hooks, .. } = &options.realtime;
@@ -60,7 +61,7 @@ impl Shared {
         Shared {
             policies: OrbPolicies::new(&options),
             budgets,
-            admission: admission.map(AdmissionDesk::new),
+            admission: admission.map(|plan| AdmissionDesk::new(plan, watched)),
             watch,
             threads,
             enforcer: plan.map(|plan| Arc::new(Enforcer::new(plan, &scheduling))),

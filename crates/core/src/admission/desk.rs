@@ -112,11 +112,10 @@ struct Admitted {
 }
 
 impl AdmissionDesk {
-    pub(crate) fn new(plan: AdmissionPlan) -> AdmissionDesk {
-        AdmissionDesk {
-            plan,
-            state: Mutex::new(State { controller: plan.controller(), admitted: Vec::new() }),
-        }
+    /// `watched`: how often the thread that watches budgets goes before all that are admitted; `None`: it does not.
+    pub(crate) fn new(plan: AdmissionPlan, watched: Option<Duration>) -> AdmissionDesk {
+        let controller = plan.controller(watched);
+        AdmissionDesk { plan, state: Mutex::new(State { controller, admitted: Vec::new() }) }
     }
 
     pub(crate) fn plan(&self) -> AdmissionPlan {

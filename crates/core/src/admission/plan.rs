@@ -4,9 +4,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use oxorb_cdr::Printable;
-use oxorb_sched::Utilization;
 use oxorb_sched::admission::{Controller, LateComers, Urgency};
 use oxorb_sched::time;
+use oxorb_sched::{Task, Utilization};
 
 use crate::budget::{BeyondBudget, BudgetError};
 
@@ -35,6 +35,10 @@ pub struct AdmissionPlan {
     pub guaranteed: Utilization,
     /// Period of shares. Default 100 ms.
     pub period: Duration,
+    /// Longest processor time of one look of the thread that watches budgets: where threads have real-time priorities it goes
+    /// before all that are admitted, once in each [`RealTime::budget_quantum`](crate::RealTime::budget_quantum). Default 50 us;
+    /// it grows with the number of threads that serve.
+    pub look: Duration,
 }
 
 impl Default for AdmissionPlan {
@@ -45,6 +49,7 @@ impl Default for AdmissionPlan {
             beyond: BeyondBudget::default(),
             guaranteed: WHOLE,
             period: Duration::from_millis(100),
+            look: Duration::from_micros(50),
         }
     }
 }
@@ -52,12 +57,25 @@ impl Default for AdmissionPlan {
 const WHOLE: Utilization = Utilization(1_000_000_000);
 
 impl AdmissionPlan {
-    pub(crate) fn controller(&self) -> Controller {
-        Controller::new(self.late_comers)
+    /// Returns a controller without members. `watched`: how often the watching thread goes before all of them.
+    pub(crate) fn controller(&self, watched: Option<Duration>) -> Controller {
+        let controller = Controller::new(self.late_comers)
             .urgency(self.urgency)
             .guarantee_at_most(self.guaranteed)
-            .period(u64::try_from(self.period.as_nanos()).unwrap_or(u64::MAX))
+            .period(nanoseconds(self.period));
+        match watched.filter(|_| !self.look.is_zero()) {
+            None => controller,
+            Some(quantum) => {
+                // It sleeps for a quantum behind each look.
+                let (look, period) = (nanoseconds(self.look), nanoseconds(self.look + quantum));
+                controller.behind(Task::periodic("oxorb-budgets", look, period))
+            }
+        }
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl FromStr for AdmissionPlan {
@@ -70,7 +88,7 @@ impl FromStr for AdmissionPlan {
                 let word = Printable(word);
                 BudgetError(format!(
                     "expected late=refuse or share, urgency=deadline or priority, beyond=refuse, demote or throttle, \
-                     guarantee=N% (from 0 to 100) or period=TIME (up to an hour) instead of `{word}`"
+                     guarantee=N% (from 0 to 100), period=TIME (up to an hour) or look=TIME (up to a second) instead of `{word}`"
                 ))
             };
             match word.split_once('=').ok_or_else(wrong)? {
@@ -93,6 +111,10 @@ impl FromStr for AdmissionPlan {
                         return Err(wrong());
                     }
                 }
+                ("look", look) => {
+                    let nanos = time::parse(look).ok().filter(|nanos| *nanos <= time::SECOND);
+                    plan.look = Duration::from_nanos(nanos.ok_or_else(wrong)?);
+                }
                 _ => return Err(wrong()),
             }
         }
@@ -102,15 +124,40 @@ impl FromStr for AdmissionPlan {
 
 #[cfg(test)]
 mod tests {
+    use oxorb_sched::admission::{Answer, Wanted};
+
     use super::*;
 
     #[test]
+    fn guarantees_count_on_the_thread_that_watches() {
+        let plan = AdmissionPlan::default();
+        let wanted = || Wanted {
+            name: "operation A::b".into(),
+            worst_case: 2 * time::MILLISECOND,
+            period: 10 * time::MILLISECOND,
+            deadline: 10 * time::MILLISECOND,
+            priority: 0,
+            shares: false,
+        };
+        let response = |watched| match plan.controller(watched).admit(wanted()) {
+            Ok(Answer::Guaranteed { response }) => response,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(response(None), 2_000_000);
+        // Two looks of 50 us.
+        assert_eq!(response(Some(Duration::from_millis(1))), 2_100_000);
+    }
+
+    #[test]
     fn what_is_wrong_with_a_plan_is_told() {
-        let text = "late=share urgency=priority beyond=throttle guarantee=80% period=20ms";
+        let text = "late=share urgency=priority beyond=throttle guarantee=80% period=20ms look=9us";
         let plan: AdmissionPlan = text.parse().unwrap();
         assert_eq!(plan.guaranteed, Utilization(800_000_000));
         assert_eq!(plan.period, Duration::from_millis(20));
-        for wrong in ["late", "late=never", "guarantee=101%", "period=0ms", "period=3601s", "x=1"] {
+        assert_eq!(plan.look, Duration::from_micros(9));
+        for wrong in
+            ["late", "late=never", "guarantee=101%", "period=0ms", "period=3601s", "look=2s", "x=1"]
+        {
             let error = wrong.parse::<AdmissionPlan>().unwrap_err().to_string();
             assert!(error.contains(wrong), "{error}");
         }

@@ -10,6 +10,7 @@ use oxorb::{
     ClientConnections, Interface as _, Orb, Policies, Priority, PriorityModel, PriorityModelPolicy,
     RtPolicies, Threadpool, ThreadpoolLane,
 };
+use oxorb_sched::Task;
 use oxorb_sched::admission::{Answer, Controller, LateComers, Wanted};
 use oxorb_sys::schedule::{self, Class, Schedule};
 
@@ -81,22 +82,17 @@ pub(super) fn measure(calls: usize) -> Result<Option<Proof>> {
 /// Returns the longest response of an urgent call, beside the thread that watches budgets and is more urgent. `None`: it has
 /// none.
 fn bound(worst_case: u64, watcher: u64, urgent: Duration) -> Result<Option<u64>> {
-    let mut controller = Controller::new(LateComers::Refuse);
-    let wanted = |name: &str, worst_case: u64, period: Duration| Wanted {
-        name: name.into(),
+    let watching = Task::periodic("the watching thread", watcher.max(1), QUANTUM.as_nanos() as u64);
+    let wanted = Wanted {
+        name: "urgent".into(),
         worst_case: worst_case.max(1),
-        period: period.as_nanos() as u64,
-        deadline: period.as_nanos() as u64,
+        period: urgent.as_nanos() as u64,
+        deadline: urgent.as_nanos() as u64,
         priority: 0,
         shares: false,
     };
-    // The analysis goes by deadlines: whoever is more urgent has the shorter one.
-    let watching = Wanted {
-        period: QUANTUM.as_nanos() as u64,
-        ..wanted("the watching thread", watcher, urgent / 2)
-    };
-    controller.admit(watching)?;
-    Ok(match controller.admit(wanted("urgent", worst_case, urgent))? {
+    let mut controller = Controller::new(LateComers::Refuse).behind(watching);
+    Ok(match controller.admit(wanted)? {
         Answer::Guaranteed { response } => Some(response),
         Answer::BestEffort { .. } | Answer::Refused(_) => None,
     })

@@ -174,7 +174,7 @@ pub(super) const ALL: &[Setting] = &[
     Setting {
         name: "Admission",
         value: "HOW",
-        help: "Admits operations, objects, POAs and clients while the ORB runs, and serves that as OxorbAdmission: late=refuse or share (what becomes of those who come too late), urgency=deadline or priority (who goes first), beyond=refuse, demote or throttle (their budgets), guarantee=N% (most that guarantees take), period=TIME (of shares). Default: none is asked.",
+        help: "Admits operations, objects, POAs and clients while the ORB runs, and serves that as OxorbAdmission: late=refuse or share (what becomes of those who come too late), urgency=deadline or priority (who goes first), beyond=refuse, demote or throttle (their budgets), guarantee=N% (most that guarantees take), period=TIME (of shares), look=TIME (longest look of the thread that watches budgets, which counts where threads have real-time priorities). Default: none is asked.",
         apply: |options, text| {
             let plan = text.parse().map_err(|error: BudgetError| error.to_string())?;
             options.realtime.admission = Some(plan);

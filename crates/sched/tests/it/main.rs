@@ -5,6 +5,7 @@ mod agreement;
 mod analyses;
 mod controller;
 mod extremes;
+mod peers;
 mod properties;
 mod queues;
 mod schedules;

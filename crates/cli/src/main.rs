@@ -18,6 +18,7 @@ mod ior;
 mod listening;
 mod man;
 mod name;
+mod new;
 mod node;
 mod own;
 mod ping;
@@ -45,6 +46,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Demo(oxorb_demo::Args),
+    /// Make a project: IDL, a server and a client
+    New(new::Args),
     /// Check IDL files, or turn them into Rust
     #[command(subcommand)]
     Idl(idl::Command),
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
     oxorb_terminal::main(|args| match Cli::parse_from(args).command {
         Command::Demo(args) => oxorb_demo::run(&args),
         Command::DemoPart(part) => part.run(),
+        Command::New(args) => new::run(args),
         Command::Idl(command) => idl::run(command),
         Command::Ifr(command) => ifr::run(command),
         Command::Ior(command) => ior::run(command),

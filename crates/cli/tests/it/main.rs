@@ -23,6 +23,7 @@ mod log_lines;
 mod name;
 mod name_endless;
 mod name_protocols;
+mod new;
 mod priority;
 mod roles;
 mod sched;

@@ -1,0 +1,147 @@
+//! `oxorb new`: a project that builds at once, from an example of the repository.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{ValueEnum, ValueHint};
+use oxorb_terminal::output::{Done, because, print};
+
+/// Arguments of `oxorb new`.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:\n  \
+    oxorb new hello\n  \
+    oxorb new plant --template lanes\n  \
+    oxorb new radar --oxorb ../oxorb")]
+pub(crate) struct Args {
+    /// Folder of the project, which is made; its name is that of the package
+    #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
+    folder: PathBuf,
+    /// What the project begins with
+    #[arg(long, value_enum, default_value_t)]
+    template: Template,
+    /// Checkout of OxORB that it is built with; otherwise the one that this command was built from,
+    /// or the published version where that is gone
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    oxorb: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+enum Template {
+    /// A server of one object, and a client
+    #[default]
+    Hello,
+    /// A server with two lanes of different priorities, and a client that times urgent calls
+    Lanes,
+}
+
+/// An example of the repository, as a template.
+struct Files {
+    /// Package of the example, and the beginning of its programs' names.
+    package: &'static str,
+    programs: &'static str,
+    texts: &'static [(&'static str, &'static str)],
+}
+
+/// Files of an example, by their paths in it.
+macro_rules! files {
+    ($name:literal: $($path:literal),*) => {
+        Files {
+            package: concat!("oxorb-example-", $name),
+            programs: concat!($name, "-"),
+            texts: &[$(($path, include_str!(concat!("../../../examples/", $name, "/", $path)))),*],
+        }
+    };
+}
+
+impl Template {
+    fn files(self) -> Files {
+        match self {
+            Template::Hello => files!(
+                "hello": "build.rs", "idl/hello.idl", "src/bin/client.rs", "src/bin/server.rs", "README.md"
+            ),
+            Template::Lanes => files!(
+                "lanes": "build.rs", "idl/plant.idl", "src/bin/client.rs", "src/bin/server.rs", "README.md"
+            ),
+        }
+    }
+}
+
+/// Makes the project.
+pub(crate) fn run(args: Args) -> Done {
+    let folder = &args.folder;
+    let name = package_name(folder)?;
+    let is_taken = fs::read_dir(folder).is_ok_and(|mut files| files.next().is_some());
+    if is_taken || folder.is_file() {
+        return Err(because(format!("{} is there already", folder.display())));
+    }
+    let checkout = checkout(args.oxorb)?;
+    let Files { package, programs, texts } = args.template.files();
+    write(folder, "Cargo.toml", &manifest(&name, checkout.as_deref()))?;
+    write(folder, ".gitignore", "/target\n")?;
+    for (path, text) in texts {
+        let text = text.replace(&format!(" -p {package}"), "");
+        write(folder, path, &text.replace(&format!("--bin {programs}"), "--bin "))?;
+    }
+    print(format!(
+        "{} is made. Its README says how to run it:\n  cd {} && cargo run --bin server\n",
+        name,
+        folder.display()
+    ))
+}
+
+/// Returns the folder's name, if a package may have it.
+fn package_name(folder: &Path) -> Result<String, oxorb_terminal::output::Failed> {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_fine = name.starts_with(|first: char| first.is_ascii_alphabetic())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    match is_fine {
+        true => Ok(name),
+        false => Err(because(format!(
+            "`{name}` cannot be the name of a package: a letter, and then letters, digits, - and _"
+        ))),
+    }
+}
+
+/// Returns the checkout to build with; `None`: the published version.
+fn checkout(asked: Option<PathBuf>) -> Result<Option<PathBuf>, oxorb_terminal::output::Failed> {
+    const OWN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let is_one = |folder: &Path| folder.join("crates/orb/Cargo.toml").is_file();
+    let Some(asked) = asked else {
+        let own = fs::canonicalize(OWN).ok();
+        return Ok(own.filter(|folder| is_one(folder)));
+    };
+    let found = fs::canonicalize(&asked).ok().filter(|folder| is_one(folder));
+    match found {
+        Some(folder) => Ok(Some(folder)),
+        None => Err(because(format!(
+            "{} is no checkout of OxORB: there is no crates/orb/Cargo.toml in it",
+            asked.display()
+        ))),
+    }
+}
+
+fn manifest(name: &str, checkout: Option<&Path>) -> String {
+    let from = |member: &str| match checkout {
+        None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
+        Some(folder) => {
+            let path = folder.join("crates").join(member).display().to_string();
+            format!("{{ path = {path:?} }}")
+        }
+    };
+    format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+         [dependencies]\noxorb = {}\n\n\
+         [build-dependencies]\noxorb-idlgen = {}\n\n\
+         # It is of no workspace that lies around it.\n[workspace]\n",
+        from("orb"),
+        from("idlgen")
+    )
+}
+
+fn write(folder: &Path, path: &str, text: &str) -> Done {
+    let path = folder.join(path);
+    let parent = path.parent().unwrap_or(folder);
+    fs::create_dir_all(parent)
+        .and_then(|()| fs::write(&path, text))
+        .map_err(|error| because(format!("cannot write {}: {error}", path.display())))
+}

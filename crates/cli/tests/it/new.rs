@@ -1,0 +1,48 @@
+//! `oxorb new`. That what it makes builds and runs is seen by `.ci/full demo`.
+
+use std::fs;
+use std::process::{Command, Output};
+
+use crate::common::{Folder, text};
+
+fn new(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_oxorb")).arg("new").args(args).output().unwrap()
+}
+
+#[test]
+fn a_project_is_an_example_with_a_name_of_its_own() {
+    let folder = Folder::new("new");
+    for (template, interface) in [("hello", "idl/hello.idl"), ("lanes", "idl/plant.idl")] {
+        let project = folder.path(&format!("my-{template}"));
+        let made = new(&[&project, "--template", template]);
+        assert!(made.status.success(), "{}", text(&made.stderr));
+        let read = |path: &str| fs::read_to_string(format!("{project}/{path}")).unwrap();
+        let manifest = read("Cargo.toml");
+        assert!(manifest.contains(&format!("name = \"my-{template}\"")), "{manifest}");
+        // Of this checkout, which is there.
+        assert!(manifest.contains("crates/orb\""), "{manifest}");
+        assert!(read(interface).contains("interface"));
+        assert!(read("build.rs").contains(interface) && read("src/bin/client.rs").contains("main"));
+        let readme = read("README.md");
+        assert!(readme.contains("--bin server"), "{readme}");
+        assert!(!readme.contains("oxorb-example"), "{readme}");
+        let again = new(&[&project]);
+        assert_eq!(again.status.code(), Some(1));
+        assert!(text(&again.stderr).contains("is there already"), "{again:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_made_is_told() {
+    let folder = Folder::new("new-wrong");
+    let refused = |args: &[&str], why: &str| {
+        let output = new(args);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(text(&output.stderr).contains(why), "{output:?}");
+    };
+    refused(&[&folder.path("7up")], "`7up` cannot be the name of a package");
+    refused(&["."], "cannot be the name of a package");
+    refused(&[&folder.file("file", "")], "is there already");
+    refused(&[&folder.path("it"), "--oxorb", &folder.path("")], "is no checkout of OxORB");
+    assert!(!fs::exists(folder.path("it")).unwrap());
+}

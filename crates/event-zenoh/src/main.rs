@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
     each other by --connect or --scout. A router passes events on between others.\n\nExample, on two hosts:\n  \
     oxorb-federate --port 2811 --mode router --listen tcp/0.0.0.0:7447\n  \
     oxorb-federate --port 2811 --connect tcp/north:7447\n  \
-    oxorb event pub corbaloc::localhost:2811/EventService ..."
+    oxorb event pub --at corbaloc::localhost:2811/EventService --type 17 0.75"
 )]
 struct Args {
     /// Address that the channel listens at

@@ -1,5 +1,5 @@
 //! Follows requests through a distributed system: a pair of interceptors that carry [W3C trace context] in a service
-//! context and make spans with OpenTelemetry (CHECKLIST B: portable interceptors, for tracing).
+//! context and make spans with OpenTelemetry.
 //!
 //! ```
 //! use oxorb_otel::{ClientTracing, ServerTracing};

@@ -39,7 +39,7 @@ pub const PERSONALITIES: [Personality; 4] = [
     },
     Personality {
         name: "tao",
-        purpose: "the defaults of TAO: direct priority mapping, ISO 8859-1, shared connections, no time-outs",
+        purpose: "the defaults of TAO: direct priority mapping, ISO 8859-1, shared connections, no time-out of calls",
         text: include_str!("../../personalities/tao.toml"),
     },
 ];

@@ -53,7 +53,7 @@ pub(super) fn directive(options: &mut Options, line: &str) -> Result<(), String>
         }
     }
     if NEEDED.contains(&name) {
-        return Err(format!("there is no {name}"));
+        return Err(tao::no_factory(name));
     }
     if !FACTORIES.contains(&name) {
         let line = format!("`{verb} {name}` is ignored: OxORB loads no components");

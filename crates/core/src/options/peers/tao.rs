@@ -105,8 +105,8 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     ignored("ParallelConnectDelay", "addresses of a reference are tried in parallel"),
     ignored(
         "UseSharedProfile",
-        "each address is published in a profile of its own, and both forms \
-             are understood",
+        "addresses with the same port share a profile, and both forms are \
+             understood",
     ),
     ignored("PreferIPV6Interfaces", "addresses are tried in the order of the reference"),
     refused(
@@ -143,6 +143,14 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     )),
 ];
 
+/// What to say instead of a protocol's factory.
+pub(super) fn no_factory(name: &str) -> String {
+    format!(
+        "there is no {name}: an endpoint chooses the protocol (-ORBListenEndpoints iiops://HOST:PORT, uiop:///PATH, \
+         diop://HOST:PORT, miop://GROUP or shm://)"
+    )
+}
+
 /// Options of `Resource_Factory`, `Advanced_Resource_Factory`, `Server_Strategy_Factory`,
 /// `Client_Strategy_Factory` and `RT_ORB_Loader`.
 pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
@@ -168,9 +176,9 @@ pub(super) const SERVICE_CONFIGURATOR: &[PeerOption] = &[
         "ProtocolFactory",
         |value| match value {
             "IIOP_Factory" => Ok(()),
-            other => Err(format!("there is IIOP alone, and no {other}")),
+            other => Err(no_factory(other)),
         },
-        "IIOP_Factory only",
+        "IIOP_Factory; other protocols are chosen by endpoints",
     ),
     ignored("ZeroCopyWrite", "large sequences are written from where they lie"),
     same("NativeCharCodeset", "NativeCharCodeSet"),

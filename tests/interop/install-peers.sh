@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.."
 jars=target/interop/jars
 idl=target/interop/idl
 
-packages="g++ pkg-config libomniorb4-dev omniidl omniorb omniorb-nameserver tshark default-jdk-headless maven
+packages="g++ pkg-config libomniorb4-dev omniidl omniorb omniorb-idl omniorb-nameserver tshark default-jdk-headless maven
     qemu-user-static gcc-s390x-linux-gnu libc6-dev-s390x-cross"
 missing=""
 for package in $packages; do

@@ -59,6 +59,19 @@ pub fn is_there(program: &str) -> bool {
     }
 }
 
+/// Whether omniORB's compiler, its own IDL files and a C++ compiler are there; [`missing`] if one is not.
+pub fn omniidl_is_there() -> bool {
+    const IDL: &str = "/usr/share/idl/omniORB/orb.idl";
+    if !is_there("omniidl") || !is_there("g++") {
+        return false;
+    }
+    let has_idl = Path::new(IDL).is_file();
+    if !has_idl {
+        missing("omniORB's IDL files", &format!("there is no {IDL} (apt install omniorb-idl)"));
+    }
+    has_idl
+}
+
 /// JacORB, where `install-peers.sh` puts it, as a class path; [`missing`] if it is not there.
 pub fn jacorb() -> Option<String> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2)?;

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use oxorb::{Interface as _, Orb};
 use oxorb_event::{ChannelOptions, EventChannel};
-use oxorb_testkit::peers::is_there;
+use oxorb_testkit::peers::omniidl_is_there;
 
 const IDL: [&str; 5] =
     ["TimeBase", "RtecBase", "RtecDefaultEventData", "RtecEventComm", "RtecEventChannelAdmin"];
 
 #[test]
 fn omniorb_supplies_and_consumes() {
-    if !is_there("omniidl") || !is_there("g++") {
+    if !omniidl_is_there() {
         return;
     }
     let folder = std::env::temp_dir().join(format!("oxorb-event-{}", std::process::id()));

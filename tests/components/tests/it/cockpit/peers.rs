@@ -4,13 +4,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use oxorb::Interface as _;
-use oxorb_testkit::peers::is_there;
+use oxorb_testkit::peers::omniidl_is_there;
 
 use crate::cockpit::scene::Scene;
 
 #[test]
 fn omniorb_navigates_connects_and_subscribes() {
-    if !is_there("omniidl") || !is_there("g++") {
+    if !omniidl_is_there() {
         return;
     }
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,6 +1,7 @@
 use crate::prelude::*;
 use core::mem;
 
+use crate::copies;
 use crate::fixed::put_alike;
 use crate::gather::{Encoded, Gathered};
 use crate::interpreted::FixedPart;
@@ -203,7 +204,7 @@ impl<'a> Encoder<'a> {
     /// Writes octets without a count, always as a copy.
     #[inline]
     pub fn copy_octets(&mut self, v: &[u8]) {
-        self.claim(v.len()).copy_from_slice(v);
+        copies::copy(self.claim(v.len()), v);
     }
 
     /// Writes booleans without a count.

@@ -1,5 +1,6 @@
 //! A message of which a part lies elsewhere: in memory that the transport lends.
 
+use crate::copies;
 use crate::prelude::*;
 use core::cell::{Cell, OnceCell};
 use core::fmt;
@@ -73,9 +74,9 @@ impl Gap {
             if let Some(lease) = self.lease.take() {
                 let (before, behind) = rest.split_at(self.at);
                 whole.reserve_exact(rest.len() + lease.len());
-                whole.extend_from_slice(before);
+                copies::append(&mut whole, before);
                 lease.append_to(0, lease.len(), &mut whole);
-                whole.extend_from_slice(behind);
+                copies::append(&mut whole, behind);
             }
             whole
         })
@@ -95,13 +96,13 @@ impl Gap {
             return whole.clone();
         }
         let Some(lease) = self.lease.take() else {
-            return rest.to_vec();
+            return copies::to_vec(rest);
         };
         let (before, behind) = rest.split_at(self.at);
         let mut whole = Vec::with_capacity(rest.len() + lease.len());
-        whole.extend_from_slice(before);
+        copies::append(&mut whole, before);
         lease.append_to(0, lease.len(), &mut whole);
-        whole.extend_from_slice(behind);
+        copies::append(&mut whole, behind);
         self.lease.set(Some(lease));
         whole
     }

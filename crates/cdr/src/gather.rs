@@ -1,3 +1,4 @@
+use crate::copies;
 use crate::prelude::*;
 #[cfg(feature = "std")]
 use std::io::IoSlice;
@@ -175,7 +176,7 @@ impl<'a> Encoded<'a> {
     /// A copy of the whole message. Allocates.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(self.len());
-        self.each_piece(|piece| octets.extend_from_slice(piece));
+        self.each_piece(|piece| copies::append(&mut octets, piece));
         octets
     }
 }

@@ -41,6 +41,7 @@ mod bits;
 mod budget;
 mod byte_order;
 mod codec;
+pub mod copies;
 mod decimal;
 mod decoder;
 mod dialect;

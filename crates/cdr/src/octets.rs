@@ -5,7 +5,7 @@ use core::fmt;
 
 use oxorb_lend::{Lease, Room, SealedRoom};
 
-use crate::{Decode, Decoder, Encode, Encoder, Result};
+use crate::{Decode, Decoder, Encode, Encoder, Result, copies};
 
 /// A `sequence<octet>` wherever it lies: in the caller's memory, in a buffer of its own, or in memory that the transport
 /// lends. Parameters that the IDL marks `@in_place` are passed so.
@@ -72,9 +72,9 @@ impl<'a> Octets<'a> {
     pub fn copy_to(&self, at: usize, octets: &mut [u8]) {
         match self {
             Self::Leased(lease) => lease.copy_to(at, octets),
-            Self::Borrowed(from) => octets.copy_from_slice(&from[at..][..octets.len()]),
-            Self::Owned(from) => octets.copy_from_slice(&from[at..][..octets.len()]),
-            Self::Placed(from) => octets.copy_from_slice(&from[at..][..octets.len()]),
+            Self::Borrowed(from) => copies::copy(octets, &from[at..][..octets.len()]),
+            Self::Owned(from) => copies::copy(octets, &from[at..][..octets.len()]),
+            Self::Placed(from) => copies::copy(octets, &from[at..][..octets.len()]),
         }
     }
 
@@ -99,9 +99,9 @@ impl<'a> Octets<'a> {
     /// Appends all octets to a buffer.
     pub fn append_to(&self, buffer: &mut Vec<u8>) {
         match self {
-            Self::Borrowed(octets) => buffer.extend_from_slice(octets),
-            Self::Owned(octets) => buffer.extend_from_slice(octets),
-            Self::Placed(octets) => buffer.extend_from_slice(octets),
+            Self::Borrowed(octets) => copies::append(buffer, octets),
+            Self::Owned(octets) => copies::append(buffer, octets),
+            Self::Placed(octets) => copies::append(buffer, octets),
             Self::Leased(lease) => lease.append_to(0, lease.len(), buffer),
         }
     }
@@ -110,7 +110,7 @@ impl<'a> Octets<'a> {
     pub fn into_vec(self) -> Vec<u8> {
         match self {
             Self::Owned(octets) => octets,
-            Self::Borrowed(octets) => octets.to_vec(),
+            Self::Borrowed(octets) => copies::to_vec(octets),
             Self::Leased(lease) => lease.to_vec(),
             Self::Placed(room) => room.into_vec(),
         }
@@ -131,7 +131,7 @@ impl<'a> Octets<'a> {
     pub fn into_owned(self) -> Octets<'static> {
         match self {
             Self::Owned(octets) => Octets::Owned(octets),
-            Self::Borrowed(octets) => Octets::Owned(octets.to_vec()),
+            Self::Borrowed(octets) => Octets::Owned(copies::to_vec(octets)),
             Self::Leased(lease) => Octets::Leased(lease),
             Self::Placed(room) => Octets::Placed(room),
         }

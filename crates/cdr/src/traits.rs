@@ -1,5 +1,5 @@
 use crate::prelude::*;
-use crate::{Decoder, Encoder, LongDouble, Result, array};
+use crate::{Decoder, Encoder, LongDouble, Result, array, copies};
 
 /// A type that can be written as CDR. Generated code implements it for every IDL type.
 ///
@@ -298,7 +298,7 @@ macro_rules! block {
 }
 
 block! {
-    u8: octet, octets, |read: &[u8]| Ok(read.to_vec());
+    u8: octet, octets, |read: &[u8]| Ok(copies::to_vec(read));
     bool: boolean, booleans, owned;
     i16: short, shorts, owned;
     u16: ushort, ushorts, owned;
@@ -310,8 +310,11 @@ block! {
     f64: double, doubles, owned;
 }
 
-fn owned<T: Clone>(read: alloc::borrow::Cow<'_, [T]>) -> Result<Vec<T>> {
-    Ok(read.into_owned())
+fn owned<T: Copy>(read: alloc::borrow::Cow<'_, [T]>) -> Result<Vec<T>> {
+    Ok(match read {
+        alloc::borrow::Cow::Borrowed(read) => copies::to_vec(read),
+        alloc::borrow::Cow::Owned(read) => read,
+    })
 }
 
 /// IDL `char`; a `wchar` is written with [`Encoder::wchar`].

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use alloc::sync::Arc;
 
-use oxorb_cdr::{Decoder, Dialect, Encoder, Gap};
+use oxorb_cdr::{Decoder, Dialect, Encoder, Gap, copies};
 use oxorb_object::{ServiceContext, ServiceContexts};
 
 use crate::order::ulong_from;
@@ -186,7 +186,7 @@ impl<'a> Frame<'a> {
     /// were taken, the copy lacks them.
     pub fn to_whole(&self) -> Vec<u8> {
         match self.gap {
-            None => self.bytes.to_vec(),
+            None => copies::to_vec(self.bytes),
             Some(gap) => gap.to_whole(self.bytes),
         }
     }

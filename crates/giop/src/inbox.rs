@@ -5,7 +5,7 @@ use core::fmt;
 
 use alloc::sync::Arc;
 
-use oxorb_cdr::Gap;
+use oxorb_cdr::{Gap, copies};
 
 use crate::{
     CancelRequest, Frame, FrameContext, Header, Limits, MessageType, Messaging, Side, Violation,
@@ -18,12 +18,14 @@ pub use other::Reading;
 
 use other::Other;
 use partial::Partials;
+pub use placed::Taken;
 
 mod cancels;
 mod copied;
 mod gap;
 mod other;
 mod partial;
+mod placed;
 mod usual;
 
 /// The receiving half of a connection: octets in, whole messages out, fragments joined.
@@ -69,6 +71,8 @@ pub struct Inbox {
     copied: Copied,
     /// Octets as they arrived.
     buffer: Vec<u8>,
+    /// Octets at the front of `buffer` that belong to no message: what comes is then copied fast.
+    front: usize,
     /// The first octet of `buffer` that belongs to no message already dropped.
     start: usize,
     announced: Announced,
@@ -94,6 +98,7 @@ impl Inbox {
             borrows: true,
             copied: Copied::default(),
             buffer: Vec::new(),
+            front: 0,
             start: 0,
             announced: Announced::Nothing,
             awaited: 0,
@@ -104,11 +109,15 @@ impl Inbox {
         }
     }
 
-    /// Returns this inbox, before anything arrived, with memory to read into for as long as messages fit. It then
-    /// [borrows](Self::borrows) nothing: copying what was lent together would take other memory.
+    /// Returns this inbox, before anything arrived, with memory to read into for as long as messages fit, but for
+    /// [`MARGIN`](Self::MARGIN) octets. It then [borrows](Self::borrows) nothing: copying what was lent together would take
+    /// other memory.
     pub fn reading_into(self, mut buffer: Vec<u8>) -> Self {
         buffer.clear();
-        Self { habit: buffer.capacity().max(READ_AHEAD), buffer, borrows: false, ..self }
+        let mut inbox = Self { buffer, front: 0, start: 0, borrows: false, ..self };
+        inbox.habit = inbox.usable().max(READ_AHEAD);
+        inbox.place(inbox.usable());
+        inbox
     }
 
     /// Returns this inbox, empty, for messages of `wire`. Allocates only for another protocol than GIOP.
@@ -149,11 +158,13 @@ impl Inbox {
     /// copy. Never offers more than 256 KiB.
     #[inline]
     pub fn room(&mut self) -> (&mut Vec<u8>, usize) {
-        let capacity = self.buffer.capacity();
+        let usable = self.usable();
         // Between two messages of usual size: all the buffer has.
-        if self.buffer.is_empty() && self.awaited == 0 && capacity >= self.habit.max(SMALLEST_OFFER)
+        if self.buffer.len() == self.front
+            && self.awaited == 0
+            && usable >= self.habit.max(SMALLEST_OFFER)
         {
-            return (&mut self.buffer, capacity.min(AT_ONCE));
+            return (&mut self.buffer, usable.min(AT_ONCE));
         }
         self.room_any()
     }
@@ -163,19 +174,23 @@ impl Inbox {
     fn room_any(&mut self) -> (&mut Vec<u8>, usize) {
         self.compact();
         let have = self.buffer.len() - self.start;
+        // What the buffer has to have beyond an offer, for the first message to begin where it should.
+        let beyond = Self::MARGIN - self.front;
         let offer = if self.awaited > READ_AHEAD.max(have) {
             // As much again as has arrived, or 1 MiB: what is only announced must not cost memory.
             let offer = (self.awaited - have).min(STEP.max(have));
-            if self.buffer.capacity() - self.buffer.len() < offer {
-                self.buffer.reserve_exact(offer + SLACK);
+            if self.buffer.capacity() - self.buffer.len() < offer + beyond {
+                self.buffer.reserve_exact(offer + beyond + SLACK);
             }
             offer
         } else {
-            let capacity = self.buffer.capacity().max(self.habit).saturating_sub(self.buffer.len());
-            let offer = if capacity < SMALLEST_OFFER { READ_AHEAD } else { capacity };
-            self.buffer.reserve_exact(offer);
+            let held = self.buffer.len() - self.front;
+            let spare = self.usable().max(self.habit).saturating_sub(held);
+            let offer = if spare < SMALLEST_OFFER { READ_AHEAD } else { spare };
+            self.buffer.reserve_exact(offer + beyond);
             offer
         };
+        self.place(offer);
         (&mut self.buffer, offer.min(AT_ONCE))
     }
 
@@ -371,32 +386,49 @@ impl Inbox {
         }
     }
 
-    /// Moves the announced message out; [`Frame::parse`] looks at it again. Copies nothing when the message alone fills
-    /// the buffer, as large ones do, or came in fragments.
+    /// Moves the announced message out; [`Frame::parse`] looks at it again. Moves octets to the front of its memory, or copies
+    /// them, unless they are there: [`take_placed`](Self::take_placed) does not.
     ///
     /// # Panics
     /// When the last [`poll`](Self::poll) announced none, or it was taken before.
     pub fn take(&mut self) -> Vec<u8> {
+        let (mut message, front) = self.take_placed().into_buffer();
+        message.drain(..front);
+        message
+    }
+
+    /// Moves the announced message out, where it lies in its memory. Copies nothing when the message alone fills the buffer,
+    /// as large ones do, or came in fragments.
+    ///
+    /// # Panics
+    /// When the last [`poll`](Self::poll) announced none, or it was taken before.
+    pub fn take_placed(&mut self) -> Taken {
         match core::mem::replace(&mut self.announced, Announced::Nothing) {
-            Announced::InBuffer(header)
-                if self.start == 0 && self.buffer.len() == header.total() =>
-            {
+            Announced::InBuffer(header) if self.holds_only(header) => {
                 self.remember_capacity();
                 self.cancels.clear();
                 // No more of it is waited for; nobody may poll before the next read.
                 self.awaited = 0;
                 self.copied.next();
-                core::mem::take(&mut self.buffer)
+                self.start = 0;
+                let front = core::mem::take(&mut self.front);
+                Taken::new(core::mem::take(&mut self.buffer), front)
             }
             Announced::InBuffer(header) => {
-                let message = self.buffer[self.start..self.start + header.total()].to_vec();
+                let message = &self.buffer[self.start..self.start + header.total()];
+                let message = copies::to_vec(message);
                 self.consume(header.total());
-                message
+                message.into()
             }
-            Announced::Joined(_) => core::mem::take(&mut self.joined),
-            Announced::Lent(header) => self.take_lent(header),
+            Announced::Joined(_) => core::mem::take(&mut self.joined).into(),
+            Announced::Lent(header) => self.take_lent(header).into(),
             Announced::Nothing => no_message(),
         }
+    }
+
+    /// Whether a message alone fills the buffer.
+    fn holds_only(&self, header: Header) -> bool {
+        self.start == self.front && self.buffer.len() == self.front + header.total()
     }
 
     /// Moves the announced message to `to`, which announces nothing else, and continues with what follows: for two threads,
@@ -406,7 +438,7 @@ impl Inbox {
     /// # Panics
     /// When the last [`poll`](Self::poll) announced none, or it was taken before.
     pub fn split_to(&mut self, to: &mut Self) {
-        to.start = 0;
+        to.empty();
         to.awaited = 0;
         to.partials = Partials::default();
         to.cancels.clear();
@@ -417,25 +449,22 @@ impl Inbox {
             Some(other) => other.split_to(&mut to.other),
         }
         match to.announced {
-            Announced::InBuffer(header)
-                if self.start == 0 && self.buffer.len() == header.total() =>
-            {
+            Announced::InBuffer(header) if self.holds_only(header) => {
                 self.remember_capacity();
-                to.buffer.clear();
                 core::mem::swap(&mut self.buffer, &mut to.buffer);
+                core::mem::swap(&mut self.front, &mut to.front);
+                core::mem::swap(&mut self.start, &mut to.start);
                 self.awaited = 0;
                 self.copied.next();
                 self.cancels.clear();
             }
             Announced::InBuffer(header) => {
                 let message = &self.buffer[self.start..self.start + header.total()];
-                to.buffer.clear();
-                to.buffer.extend_from_slice(message);
+                copies::append(&mut to.buffer, message);
                 self.consume(header.total());
             }
             Announced::Lent(header) => self.split_lent(header, to),
             Announced::Joined(_) => {
-                to.buffer.clear();
                 to.joined.clear();
                 core::mem::swap(&mut self.joined, &mut to.joined);
             }
@@ -492,14 +521,20 @@ impl Inbox {
     /// Capacity of the buffers that stay between messages.
     #[inline]
     pub fn spare(&self) -> usize {
-        self.buffer.capacity() + self.joined.capacity() + self.memory_of_gap()
+        self.usable() + self.joined.capacity() + self.memory_of_gap()
+    }
+
+    /// Octets of the buffer that messages may take.
+    #[inline]
+    fn usable(&self) -> usize {
+        self.buffer.capacity().saturating_sub(Self::MARGIN)
     }
 
     /// Gives memory back that is spare, and keeps up to so many octets, as well as what has arrived.
     pub fn shrink_to(&mut self, octets: usize) {
         self.compact();
-        self.buffer.shrink_to(octets);
-        self.joined.shrink_to(octets.saturating_sub(self.buffer.capacity()));
+        self.shrink_buffer_to(octets);
+        self.joined.shrink_to(octets.saturating_sub(self.usable()));
         if !self.has_gap {
             self.gap = None;
         }
@@ -537,7 +572,7 @@ impl Inbox {
     /// The buffer is about to be given away: the next one is to be as large.
     fn remember_capacity(&mut self) {
         let most = self.limits.kept_capacity.max(READ_AHEAD);
-        self.habit = self.buffer.capacity().clamp(READ_AHEAD, most);
+        self.habit = self.usable().clamp(READ_AHEAD, most);
     }
 
     /// Moves past a whole message.
@@ -547,29 +582,47 @@ impl Inbox {
         self.awaited = 0;
         self.copied.next();
         if self.start == self.buffer.len() {
-            self.buffer.clear();
-            self.start = 0;
+            self.empty();
             self.cancels.clear();
-            if self.buffer.capacity() > self.limits.kept_capacity {
-                self.shrink();
+            if self.usable() > self.limits.kept_capacity {
+                self.shrink_buffer_to(self.limits.kept_capacity);
             }
         }
     }
 
+    /// Drops all octets.
+    #[inline]
+    fn empty(&mut self) {
+        self.buffer.truncate(self.front);
+        self.start = self.front;
+    }
+
+    /// Gives memory back but for so many octets of messages, and for what is there.
     #[cold]
-    fn shrink(&mut self) {
-        self.buffer.shrink_to(self.limits.kept_capacity);
+    fn shrink_buffer_to(&mut self, octets: usize) {
+        if self.buffer.len() == self.front {
+            self.buffer.clear();
+            (self.front, self.start) = (0, 0);
+        }
+        let margin = if octets > 0 { Self::MARGIN } else { 0 };
+        self.buffer.shrink_to(octets.saturating_add(margin));
+        self.place(self.usable().saturating_sub(self.buffer.len()));
     }
 
     /// Moves what is left to the front of the buffer, unless an announced message is still looked at there.
     fn compact(&mut self) {
-        let looked_at = matches!(self.announced, Announced::InBuffer(_) | Announced::Lent(_));
-        if self.start != 0 && !looked_at {
-            self.buffer.copy_within(self.start.., 0);
-            self.buffer.truncate(self.buffer.len() - self.start);
-            self.cancels.shift(self.start);
-            self.start = 0;
+        let gone = self.start - self.front;
+        if gone != 0 && !self.is_looked_at() {
+            self.buffer.copy_within(self.start.., self.front);
+            self.buffer.truncate(self.buffer.len() - gone);
+            self.cancels.shift(gone);
+            self.start = self.front;
         }
+    }
+
+    /// Whether an announced message lies in the buffer.
+    fn is_looked_at(&self) -> bool {
+        matches!(self.announced, Announced::InBuffer(_) | Announced::Lent(_))
     }
 }
 

@@ -63,7 +63,7 @@ pub use forms::{BareRequest, ReplyForm};
 pub use fragments::{Fragments, Piece};
 pub use frame::{Frame, Message};
 pub use header::{Begun, Header, finish, finish_at};
-pub use inbox::{Inbox, Reading};
+pub use inbox::{Inbox, Reading, Taken};
 pub use limits::{Limits, setting};
 pub use locate::{
     LocateReply, LocateRequest, LocateStatus, begin_locate_reply, locate_reply, locate_request,

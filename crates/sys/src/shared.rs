@@ -434,6 +434,26 @@ mod tests {
         }
     }
 
+    /// Copies to places at distances from the octets, counted within a page, for which there are two ways to do it.
+    #[test]
+    fn many_octets_are_copied_at_any_distance() {
+        const PAGE: usize = 4096;
+        let memory = Shared::private(8 * HEADER).unwrap();
+        let words = memory.data().as_ptr().addr();
+        let octets: Vec<u8> = (0..2 * PAGE).map(|at| (at % 251) as u8).collect();
+        let mut room = vec![0; 4 * PAGE];
+        for distance in if cfg!(miri) { 16..17 } else { 0..40 } {
+            for length in [long::LONG, long::LONG + 63, 2 * PAGE - 1] {
+                let octets = &octets[..length];
+                let at = (octets.as_ptr().addr() + distance).wrapping_sub(words) % PAGE;
+                copy_in(memory.data(), at, octets);
+                let place = (words + at + distance).wrapping_sub(room.as_ptr().addr()) % PAGE;
+                copy_to(memory.data(), at, &mut room[place..place + length]);
+                assert!(room[place..place + length] == *octets, "{distance} {length}");
+            }
+        }
+    }
+
     #[test]
     #[should_panic(expected = "out of range")]
     fn nothing_is_read_behind_the_words() {

@@ -2,7 +2,7 @@
 
 use super::Decoder;
 use crate::prelude::*;
-use crate::{Decode, Result};
+use crate::{Decode, Result, copies};
 
 impl<'de> Decoder<'de> {
     /// Reads a sequence of any length into a vector of earlier elements, which `read` replaces one by one. Allocates for
@@ -43,7 +43,7 @@ impl<'de> Decoder<'de> {
         self.charge(n, 1)?;
         let read = self.octets(n)?;
         octets.clear();
-        octets.extend_from_slice(read);
+        copies::append(octets, read);
         Ok(())
     }
 }

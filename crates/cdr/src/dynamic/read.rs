@@ -1,7 +1,9 @@
 use super::skip::{Walk, number_size, read_label, skip_exception_id};
 use super::{Dynamic, DynamicError, Field, RawReference, Selected};
 use crate::prelude::*;
-use crate::{Any, Decode, Decoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode, TypeRef};
+use crate::{
+    Any, Decode, Decoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode, TypeRef, copies,
+};
 
 /// Elements for which room is made before they are there.
 const RESERVED_AT_ONCE: usize = 1024;
@@ -122,7 +124,7 @@ impl Walk {
         let n = d.length(bound, element.min_size())?;
         if element.resolved().kind() == TcKind::Octet {
             d.charge(n, 1)?;
-            return Ok(Dynamic::Octets(d.octets(n)?.to_vec()));
+            return Ok(Dynamic::Octets(copies::to_vec(d.octets(n)?)));
         }
         d.nested(|d| Ok(self.read_elements(element, n, d)))?.map(Dynamic::Sequence)
     }
@@ -141,7 +143,7 @@ impl Walk {
         }
         if element.resolved().kind() == TcKind::Octet {
             d.charge(n, 1)?;
-            return Ok(Dynamic::Octets(d.octets(n)?.to_vec()));
+            return Ok(Dynamic::Octets(copies::to_vec(d.octets(n)?)));
         }
         self.read_elements(element, n, d).map(Dynamic::Array)
     }

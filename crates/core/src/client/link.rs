@@ -169,7 +169,7 @@ impl ClientLink {
     /// Makes room for messages of so many octets in each direction, before the first of them.
     pub(crate) fn preallocate(&mut self, octets: usize, inbox: Inbox) {
         self.out.reserve(octets);
-        self.inbox = inbox.reading_into(Vec::with_capacity(octets));
+        self.inbox = inbox.reading_into(Vec::with_capacity(octets + Inbox::MARGIN));
     }
 
     /// Gives memory back of which more than so many octets is kept between messages. Costs a comparison otherwise.

@@ -8,8 +8,10 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
 
-use oxorb_cdr::{Dialect, Gap};
-use oxorb_giop::{FrameContext, Header, Inbox, MessageType, ReplyStatus, RequestIds, Told, Wire};
+use oxorb_cdr::{Dialect, Gap, copies};
+use oxorb_giop::{
+    FrameContext, Header, Inbox, MessageType, ReplyStatus, RequestIds, Taken, Told, Wire,
+};
 use oxorb_object::{CompletionStatus, SystemException};
 
 use super::slot::Slot;
@@ -97,7 +99,7 @@ pub(crate) struct Head {
 
 /// A whole reply message.
 pub(crate) struct Answer {
-    pub(super) message: Vec<u8>,
+    pub(super) message: Taken,
     /// Octets of the message that lie where the server wrote them.
     pub(super) gap: Option<Box<Gap>>,
     /// Context of the message, if it is not GIOP's.
@@ -485,8 +487,8 @@ impl Ring {
                 0..=COPIED if !lent => {
                     let mut room = mem::take(&mut waiting.room);
                     room.clear();
-                    room.extend_from_slice(inbox.frame().bytes);
-                    (room, None)
+                    copies::append(&mut room, inbox.frame().bytes);
+                    (Taken::from(room), None)
                 }
                 _ => inbox.take_apart(),
             };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use oxorb_cdr::{Decode, Decoder, Dialect, Gap, OctetSeq, Octets, Result as CdrResult};
-use oxorb_giop::{Frame, FrameContext, LocateStatus, ReplyStatus};
+use oxorb_cdr::{Decode, Decoder, Dialect, Gap, OctetSeq, Octets, Result as CdrResult, copies};
+use oxorb_giop::{Frame, FrameContext, LocateStatus, ReplyStatus, Taken};
 use oxorb_object::{CompletionStatus, ServiceContexts, SystemException};
 
 use super::Peer;
@@ -50,7 +50,7 @@ enum Source<'r> {
     Link(Arc<Peer>, Option<Box<ClientLink>>),
     /// Reply in a buffer of its own: of a local call, or one over a connection that calls share.
     /// Octets in the gap lie elsewhere.
-    Memory(Vec<u8>, Option<Arc<FrameContext>>, Option<Box<Gap>>),
+    Memory(Taken, Option<Arc<FrameContext>>, Option<Box<Gap>>),
 }
 
 impl Reply {
@@ -113,7 +113,7 @@ impl Reply {
             status: parsed.status,
             body: parsed.body,
             dialect,
-            source: Source::Memory(message, None, None),
+            source: Source::Memory(message.into(), None, None),
         })
     }
 }
@@ -252,17 +252,19 @@ impl<'r> ReplyIn<'r> {
             let length = d.length(None, 1).map_err(undecodable)?;
             if self.frame().in_pieces() {
                 let octets = d.octets(length).map_err(undecodable)?;
-                return Ok(OctetSeq::from(octets.to_vec()));
+                return Ok(OctetSeq::from(copies::to_vec(octets)));
             }
             (d.position(), length)
         };
         let message = match &mut self.source {
             Source::Memory(message, _, None) => std::mem::take(message),
-            Source::Memory(message, _, Some(gap)) => gap.into_whole(message),
+            Source::Memory(message, _, Some(gap)) => gap.into_whole(message).into(),
             Source::Lent(_, link) | Source::Link(_, link) => {
-                link.as_mut().expect("held until the reply is dropped").inbox.take()
+                link.as_mut().expect("held until the reply is dropped").inbox.take_placed()
             }
         };
+        let (message, front) = message.into_buffer();
+        let start = front + start;
         Ok(OctetSeq::new(message, start..start + length))
     }
 
@@ -326,7 +328,7 @@ impl Drop for ReplyIn<'_> {
                     probe::stamp(Stage::CallEnded);
                 }
             }
-            Source::Memory(message, ..) => put_buffer(std::mem::take(message)),
+            Source::Memory(message, ..) => put_buffer(std::mem::take(message).into_buffer().0),
         }
     }
 }

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use oxorb_giop::Inbox;
 use oxorb_rt::BufferPool;
 
 use crate::lock::Mutex;
@@ -52,9 +53,9 @@ impl Memory {
     /// All buffers, their pages touched.
     pub(super) fn new(planned: MessageBuffers) -> Memory {
         let buffers = planned.connections * 2;
-        let mut stock = BufferPool::new(buffers, planned.octets);
+        let mut stock = BufferPool::new(buffers, size(planned));
         for _ in 0..buffers {
-            stock.put(touched(planned.octets));
+            stock.put(touched(planned));
         }
         Memory { planned, stock: Mutex::new(stock), without: AtomicU64::new(0) }
     }
@@ -73,8 +74,8 @@ impl Memory {
     /// replaced.
     pub(super) fn put(&self, buffers: [Vec<u8>; 2]) {
         for mut buffer in buffers {
-            if buffer.capacity() != self.planned.octets {
-                buffer = touched(self.planned.octets);
+            if buffer.capacity() != size(self.planned) {
+                buffer = touched(self.planned);
             }
             buffer.clear();
             self.stock.lock().put(buffer);
@@ -90,9 +91,14 @@ impl Memory {
     }
 }
 
+/// Capacity of a buffer: what it is planned for, and what its messages may begin later by.
+fn size(planned: MessageBuffers) -> usize {
+    planned.octets + Inbox::MARGIN
+}
+
 /// Written once, so that the kernel has given its pages: zeros it would only promise.
-fn touched(octets: usize) -> Vec<u8> {
-    let mut buffer = vec![1; octets];
+fn touched(planned: MessageBuffers) -> Vec<u8> {
+    let mut buffer = vec![1; size(planned)];
     buffer.clear();
     buffer
 }

@@ -4,7 +4,7 @@ use crate::prelude::*;
 use oxorb_cdr::Gap;
 use oxorb_lend::Lease;
 
-use super::{Announced, Inbox, header_at, no_message};
+use super::{Announced, Inbox, Taken, header_at, no_message};
 use crate::{Frame, Header, Message, MessageType, Violation};
 
 /// Octets below which copying a payload costs less than lending it.
@@ -118,7 +118,7 @@ impl Inbox {
         let mut filled = gap.into_whole(&rest[self.start..]);
         filled.extend_from_slice(behind);
         self.buffer = filled;
-        self.start = 0;
+        (self.front, self.start) = (0, 0);
         self.announced = Announced::Nothing;
         self.cancels.clear();
         self.close_gap();
@@ -145,14 +145,14 @@ impl Inbox {
         message
     }
 
-    /// Moves the announced message out as [`take`](Self::take) does, but leaves octets that were lent where they are: for
+    /// Moves the announced message out as [`take_placed`](Self::take_placed) does, but leaves octets that were lent where they are: for
     /// [`Frame::parse_lent`].
     ///
     /// # Panics
     /// When the last [`poll`](Self::poll) announced none, or it was taken before.
-    pub fn take_apart(&mut self) -> (Vec<u8>, Option<Box<Gap>>) {
+    pub fn take_apart(&mut self) -> (Taken, Option<Box<Gap>>) {
         let Announced::Lent(header) = self.announced else {
-            return (self.take(), None);
+            return (self.take_placed(), None);
         };
         let held = self.held(header);
         let rest = self.buffer[self.start..self.start + held].to_vec();
@@ -160,7 +160,7 @@ impl Inbox {
         self.has_gap = false;
         let gap = self.gap.take();
         self.consume(held);
-        (rest, gap)
+        (rest.into(), gap)
     }
 
     /// Moves the announced message to `to`, with its lease.
@@ -169,7 +169,6 @@ impl Inbox {
         let held = self.held(header);
         core::mem::swap(&mut self.gap, &mut to.gap);
         (self.has_gap, to.has_gap) = (false, true);
-        to.buffer.clear();
         to.buffer.extend_from_slice(&self.buffer[self.start..self.start + held]);
         self.consume(held);
     }

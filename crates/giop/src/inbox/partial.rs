@@ -1,7 +1,7 @@
 //! Fragmented messages of which something is missing.
 
 use crate::prelude::*;
-use oxorb_cdr::{Dialect, PieceTable};
+use oxorb_cdr::{Dialect, PieceTable, copies};
 use oxorb_object::Version;
 
 use crate::order::ulong_from;
@@ -74,7 +74,7 @@ impl Partials {
         self.check_room(piece.bytes.len(), limits)?;
         let mut octets = core::mem::take(spare);
         octets.clear();
-        octets.extend_from_slice(piece.bytes);
+        copies::append(&mut octets, piece.bytes);
         self.octets += octets.len();
         self.waiting.push(Partial {
             id,
@@ -109,7 +109,7 @@ impl Partials {
         let before = partial.octets.len();
         match &mut partial.table {
             Some(table) => table.append(&mut partial.octets, Header::LEN, data),
-            None => partial.octets.extend_from_slice(data),
+            None => copies::append(&mut partial.octets, data),
         }
         self.octets += partial.octets.len() - before;
         Ok(at)

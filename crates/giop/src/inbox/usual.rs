@@ -8,16 +8,17 @@ impl Inbox {
     #[inline(always)]
     pub fn is_clear(&mut self) -> bool {
         self.release();
-        self.buffer.is_empty()
+        self.buffer.len() == self.front
     }
 
     /// Announces what was just read into a [clear](Self::is_clear) inbox if it is the usual reply to request `id` and
     /// nothing else. Otherwise [`poll`](Self::poll) says what it is.
     #[inline(always)]
     pub fn announce_reply(&mut self, form: &Form, id: u32) -> bool {
-        debug_assert!(matches!(self.announced, Announced::Nothing) && self.start == 0);
-        match form.read_reply(&self.buffer, id) {
-            Some(header) if self.buffer.len() <= self.limits.max_message => {
+        debug_assert!(matches!(self.announced, Announced::Nothing) && self.start == self.front);
+        let message = &self.buffer[self.front..];
+        match form.read_reply(message, id) {
+            Some(header) if message.len() <= self.limits.max_message => {
                 self.announced = Announced::InBuffer(header);
                 true
             }

@@ -230,7 +230,7 @@ fn a_reply_is_taken_apart_and_read_elsewhere() {
         assert_eq!(rest.len(), message.len() - payload.len());
         assert!(inbox.poll().unwrap().is_some(), "what follows is there");
         let (whole, none) = inbox.take_apart();
-        assert!(whole == message && none.is_none());
+        assert!(*whole == message && none.is_none());
         drop(inbox);
         let frame = Frame::parse_lent(&rest, context.as_ref(), gap.as_deref()).unwrap();
         let mut d = frame.decoder_in_place(frame.wire().dialect(), body(&frame));

@@ -292,7 +292,7 @@ impl Threadpool {
     }
 
     /// Memory for messages that is there before anybody connects, and touched; the amount is for each lane. Octets are
-    /// `connections * octets * 2`. Without, a connection allocates its buffers when it comes, and as its messages grow;
+    /// `connections * octets * 2`, and 48 for each buffer. Without, a connection allocates its buffers when it comes, and as its messages grow;
     /// after warm-up neither does. Not of the specification.
     pub fn message_buffers(mut self, buffers: MessageBuffers) -> Self {
         self.buffers = Some(buffers);

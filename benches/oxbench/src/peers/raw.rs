@@ -35,11 +35,22 @@ fn answer(mut stream: TcpStream, lengths: Lengths) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
     // As OxORB's connections within a host.
     let _ = oxorb_sys::socket::send_unpaced(&stream);
-    let mut buffer = vec![0; lengths.longer()];
+    let mut buffer = Vec::new();
+    let buffer = room(&mut buffer, lengths.longer());
     loop {
         read(&mut stream, &mut buffer[..lengths.request])?;
         write(&mut stream, &buffer[..lengths.reply])?;
     }
+}
+
+/// Returns room for so many octets where they are copied fast, as OxORB's are read: some processors take four times as long
+/// to receive 1 to 31 octets behind the beginning of a page, where an allocator's large blocks begin.
+pub(crate) fn room(buffer: &mut Vec<u8>, octets: usize) -> &mut [u8] {
+    const FRONT: usize = 48;
+    buffer.resize(octets + FRONT, 0);
+    let is_slow = (1..32).contains(&(buffer.as_ptr().addr() % 4096));
+    let front = if is_slow { FRONT } else { 0 };
+    &mut buffer[front..front + octets]
 }
 
 /// Octets of one system call, at most: as OxORB's. What writes or reads a megabyte at once takes 250 or 550 us, as the
@@ -73,10 +84,10 @@ impl Caller for RawCaller {
 
     fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
         let lengths = wire::lengths(operation, size);
-        self.buffer.resize(lengths.longer(), 0);
+        let buffer = room(&mut self.buffer, lengths.longer());
         clock.time(|| {
-            write(&mut self.stream, &self.buffer[..lengths.request])?;
-            read(&mut self.stream, &mut self.buffer[..lengths.reply])?;
+            write(&mut self.stream, &buffer[..lengths.request])?;
+            read(&mut self.stream, &mut buffer[..lengths.reply])?;
             Ok(())
         })
     }

@@ -232,7 +232,7 @@ fn answer(mut stream: impl Read + Write) -> std::io::Result<()> {
     loop {
         stream.read_exact(&mut plan)?;
         let [request, reply, calls] = numbers(&plan);
-        buffer.resize(request.max(reply), 0);
+        let buffer = raw::room(&mut buffer, request.max(reply));
         for _ in 0..calls {
             raw::read(&mut stream, &mut buffer[..request])?;
             raw::write(&mut stream, &buffer[..reply])?;
@@ -262,13 +262,13 @@ impl<S: Read + Write> Caller for RawCaller<S> {
 
     fn run(&mut self, operation: Operation, size: u32, clock: &mut Clock) -> Result {
         let lengths = Cube { operation, size }.lengths();
-        self.buffer.resize(lengths.longer(), 0);
+        let buffer = raw::room(&mut self.buffer, lengths.longer());
         let plan = [lengths.request, lengths.reply, clock.calls()];
         let plan: Vec<u8> = plan.iter().flat_map(|it| (*it as u64).to_le_bytes()).collect();
         self.stream.write_all(&plan)?;
         clock.time(|| {
-            raw::write(&mut self.stream, &self.buffer[..lengths.request])?;
-            raw::read(&mut self.stream, &mut self.buffer[..lengths.reply])?;
+            raw::write(&mut self.stream, &buffer[..lengths.request])?;
+            raw::read(&mut self.stream, &mut buffer[..lengths.reply])?;
             Ok(())
         })
     }

@@ -16,7 +16,7 @@
 mod cycles;
 mod direction;
 mod errors;
-mod links;
+pub(crate) mod links;
 mod manifest;
 mod prose;
 mod safety;

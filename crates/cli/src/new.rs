@@ -16,7 +16,7 @@ pub(crate) struct Args {
     /// Folder of the project, which is made; its name is that of the package
     #[arg(value_name = "NAME", value_hint = ValueHint::DirPath)]
     folder: PathBuf,
-    /// What the project begins with
+    /// Example that the project begins with
     #[arg(long, value_enum, default_value_t)]
     template: Template,
     /// Checkout of OxORB that it is built with; otherwise the one that this command was built from,

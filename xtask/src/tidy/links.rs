@@ -23,7 +23,7 @@ pub(super) fn check(workspace: &Path, file: &str, text: &str) -> Vec<Finding> {
 }
 
 /// Returns the lines outside of code blocks, with their numbers from 1.
-fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_code = false;
     text.lines().enumerate().filter_map(move |(at, line)| {
         let fence = line.trim_start().starts_with("```");
@@ -33,7 +33,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// Returns the targets of the links in a line that lead into the work tree.
-fn targets(line: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn targets(line: &str) -> impl Iterator<Item = &str> {
     let links = line.split("](").skip(1);
     let targets = links.filter_map(|rest| rest.split_once(')').map(|(target, _)| target));
     targets.filter(|target| !target.contains("://") && !target.contains(' '))
@@ -69,7 +69,7 @@ fn broken(
 }
 
 /// Returns the path of a link from a page, from the root of the work tree.
-fn beside(file: &str, path: &str) -> PathBuf {
+pub(crate) fn beside(file: &str, path: &str) -> PathBuf {
     let mut whole = Path::new(file).parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(path).components() {
         match part {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::tidy::links::{beside, prose, targets};
 use crate::workspace;
 
-/// Where the rest of the repository can be read.
+/// Address under which readers of the book find the rest of the repository.
 const REPOSITORY: &str = "https://github.com/oxorb/oxorb/blob/main";
 
 /// Builds the book in `target/book`.

@@ -66,16 +66,25 @@ pub fn to_vec<T: Copy>(from: &[T]) -> Vec<T> {
     to
 }
 
+/// Reports whether a long copy is slow to an address so many octets behind that of its source, by this processor's architecture.
+///
+/// ```
+/// assert!(!oxorb_cdr::copies::is_slow_distance(4096));
+/// ```
+#[inline]
+pub fn is_slow_distance(octets: usize) -> bool {
+    cfg!(target_arch = "x86_64") && SLOW.contains(&(octets % PAGE))
+}
+
 #[inline]
 fn is_long<T>(from: &[T]) -> bool {
-    cfg!(target_arch = "x86_64") && size_of_val(from) >= LONG
+    size_of_val(from) >= LONG
 }
 
 /// Reports whether a long copy of these elements to this place is slow.
 #[inline]
 fn is_slow<T>(to: *const T, from: &[T]) -> bool {
-    let distance = to.addr().wrapping_sub(from.as_ptr().addr());
-    SLOW.contains(&(distance % PAGE))
+    is_slow_distance(to.addr().wrapping_sub(from.as_ptr().addr()))
 }
 
 fn append_long<T: Copy>(to: &mut Vec<T>, from: &[T]) {
@@ -124,7 +133,7 @@ mod tests {
                 let mut to = vec![0; 4 * PAGE];
                 let place = from.as_ptr().addr().wrapping_add(distance);
                 let at = place.wrapping_sub(to.as_ptr().addr()) % PAGE;
-                assert_eq!(is_slow(to[at..].as_ptr(), from), SLOW.contains(&distance));
+                assert_eq!(is_slow(to[at..].as_ptr(), from), is_slow_distance(distance));
                 copy(&mut to[at..at + octets], from);
                 assert_eq!(to[at..at + octets], *from);
                 assert!(to[..at].iter().chain(&to[at + octets..]).all(|octet| *octet == 0));

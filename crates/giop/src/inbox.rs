@@ -386,23 +386,12 @@ impl Inbox {
         }
     }
 
-    /// Moves the announced message out; [`Frame::parse`] looks at it again. Moves octets to the front of its memory, or copies
-    /// them, unless they are there: [`take_placed`](Self::take_placed) does not.
-    ///
-    /// # Panics
-    /// When the last [`poll`](Self::poll) announced none, or it was taken before.
-    pub fn take(&mut self) -> Vec<u8> {
-        let (mut message, front) = self.take_placed().into_buffer();
-        message.drain(..front);
-        message
-    }
-
-    /// Moves the announced message out, where it lies in its memory. Copies nothing when the message alone fills the buffer,
+    /// Moves the announced message out, where it lies in its memory; [`Frame::parse`] looks at it again. Copies nothing when the message alone fills the buffer,
     /// as large ones do, or came in fragments.
     ///
     /// # Panics
     /// When the last [`poll`](Self::poll) announced none, or it was taken before.
-    pub fn take_placed(&mut self) -> Taken {
+    pub fn take(&mut self) -> Taken {
         match core::mem::replace(&mut self.announced, Announced::Nothing) {
             Announced::InBuffer(header) if self.holds_only(header) => {
                 self.remember_capacity();

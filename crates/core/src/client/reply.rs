@@ -260,7 +260,7 @@ impl<'r> ReplyIn<'r> {
             Source::Memory(message, _, None) => std::mem::take(message),
             Source::Memory(message, _, Some(gap)) => gap.into_whole(message).into(),
             Source::Lent(_, link) | Source::Link(_, link) => {
-                link.as_mut().expect("held until the reply is dropped").inbox.take_placed()
+                link.as_mut().expect("held until the reply is dropped").inbox.take()
             }
         };
         let (message, front) = message.into_buffer();

@@ -145,14 +145,14 @@ impl Inbox {
         message
     }
 
-    /// Moves the announced message out as [`take_placed`](Self::take_placed) does, but leaves octets that were lent where they are: for
+    /// Moves the announced message out as [`take`](Self::take) does, but leaves octets that were lent where they are: for
     /// [`Frame::parse_lent`].
     ///
     /// # Panics
     /// When the last [`poll`](Self::poll) announced none, or it was taken before.
     pub fn take_apart(&mut self) -> (Taken, Option<Box<Gap>>) {
         let Announced::Lent(header) = self.announced else {
-            return (self.take_placed(), None);
+            return (self.take(), None);
         };
         let held = self.held(header);
         let rest = self.buffer[self.start..self.start + held].to_vec();

@@ -5,15 +5,11 @@
 //! pages that it has filled from their beginning, and glibc's allocator hands out large blocks 16 octets behind the beginning of a
 //! page. So the first message of such a buffer begins a little later.
 
-use core::ops::{Deref, Range};
+use core::ops::Deref;
 
 use super::Inbox;
 use crate::prelude::*;
-
-/// Page of the processor.
-const PAGE: usize = 4096;
-/// Octets of a page at which nothing that comes from the beginning of another one should go.
-const SLOW: Range<usize> = 1..32;
+use oxorb_cdr::copies;
 
 impl Inbox {
     /// Octets that a buffer has beside those that messages may take. The first message begins so many octets later where it
@@ -54,11 +50,10 @@ impl Inbox {
 /// see messages that begin later.
 #[inline]
 fn is_slow(address: usize) -> bool {
-    let place = address % PAGE;
     let is_tried = cfg!(debug_assertions)
         && (address / 64) % 2 == 1
-        && !SLOW.contains(&((place + Inbox::MARGIN) % PAGE));
-    cfg!(target_arch = "x86_64") && SLOW.contains(&place) || is_tried
+        && !copies::is_slow_distance(address + Inbox::MARGIN);
+    copies::is_slow_distance(address) || is_tried
 }
 
 /// A message that was moved out of an [`Inbox`], in the memory that it was received into.
@@ -99,7 +94,7 @@ impl From<Vec<u8>> for Taken {
 mod tests {
     use crate::prelude::*;
     use crate::{Header, Inbox, Limits, MessageType, cancel_request};
-    use oxorb_cdr::ByteOrder;
+    use oxorb_cdr::{ByteOrder, copies};
     use oxorb_object::Version;
 
     /// A buffer at each place of a page that allocators give.
@@ -112,7 +107,7 @@ mod tests {
             for _ in 0..3 {
                 let (buffer, most) = inbox.room();
                 let place = buffer.as_ptr().addr() + buffer.len();
-                assert!(!super::SLOW.contains(&(place % super::PAGE)), "{capacity}");
+                assert!(!copies::is_slow_distance(place), "{capacity}");
                 assert!(most <= buffer.capacity() - buffer.len());
                 buffer.extend_from_slice(&message);
                 let kind = inbox.poll().unwrap().map(|header: Header| header.kind);
@@ -123,7 +118,7 @@ mod tests {
         }
     }
 
-    /// However little room is left: what is offered is there, and never nothing.
+    /// The room that is offered exists, and is never empty, however little of the buffer is left.
     #[test]
     fn what_is_offered_has_room() {
         for octets in (8 << 10..).step_by(613).take(40) {
@@ -145,7 +140,7 @@ mod tests {
                 let mut other = Inbox::new(&Limits::default());
                 inbox.split_to(&mut other);
                 inbox.shrink_to(spare);
-                assert_eq!(*other.take_placed(), message);
+                assert_eq!(*other.take(), message);
             }
         }
     }
@@ -167,9 +162,9 @@ mod tests {
             assert!(inbox.poll().unwrap().is_some());
         };
         read(&mut inbox);
-        assert_eq!(*inbox.take_placed(), message);
+        assert_eq!(*inbox.take(), message);
         read(&mut inbox);
-        assert_eq!(inbox.take(), message);
+        assert_eq!(*inbox.take(), message);
         read(&mut inbox);
         let mut other = Inbox::new(&Limits::default()).reading_into(Vec::with_capacity(1 << 20));
         inbox.split_to(&mut other);

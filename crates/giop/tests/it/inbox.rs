@@ -172,7 +172,7 @@ fn a_message_that_alone_fills_the_buffer_is_taken_without_a_copy() {
         rest = &rest[n..];
     }
     let at = inbox.frame().bytes.as_ptr();
-    let taken = inbox.take_placed();
+    let taken = inbox.take();
     assert_eq!(taken.as_ptr(), at);
     assert_eq!(*taken, message);
     assert!(!inbox.mid_message());

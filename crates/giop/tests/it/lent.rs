@@ -244,7 +244,7 @@ fn who_does_not_know_of_gaps_gets_the_whole_message() {
 
     let mut inbox = arrived(&message, at, &page, b"GIOP");
     inbox.poll().unwrap();
-    assert_eq!(inbox.take(), message);
+    assert_eq!(*inbox.take(), message);
     assert!(inbox.mid_message());
     assert_eq!(page.back(), 2);
 }

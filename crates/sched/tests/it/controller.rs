@@ -304,7 +304,7 @@ fn a_schedule_for_which_nothing_is_left_is_refused_as_a_whole() {
     }
 }
 
-/// However late those before it are; and two of a name are one too many.
+/// A mistake is told however late the operations before it are. Two operations of one name are a mistake.
 #[test]
 fn a_mistake_in_a_schedule_is_told_before_anything_of_it_is_late() {
     let wanted = |name: &str, worst_case| Wanted {

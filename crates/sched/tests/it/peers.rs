@@ -13,7 +13,7 @@ use proptest::test_runner::TestRunner;
 
 const SETS: usize = 2_000;
 
-/// Of which the frame is 120.
+/// Periods of the operations. Their least common multiple is 120.
 const PERIODS: [u64; 8] = [4, 5, 6, 8, 10, 12, 20, 24];
 
 /// Tasks of which the last one is asked for.

@@ -115,7 +115,7 @@ impl Consumer {
         self.got_where(|event| event["source"] == source, source)
     }
 
-    /// What came of a source and is of a type, and the gaps of the source.
+    /// The events of a source that the condition holds of, and the gaps of the source.
     fn got_where(&mut self, counts: impl Fn(&Value) -> bool, source: i64) -> Got {
         let mut got = Got::default();
         for line in self.0.output() {

@@ -143,7 +143,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     )),
 ];
 
-/// What to say instead of a protocol's factory.
+/// Returns what an OxORB user says instead of naming a protocol's factory.
 pub(super) fn no_factory(name: &str) -> String {
     format!(
         "there is no {name}: an endpoint chooses the protocol (-ORBListenEndpoints iiops://HOST:PORT, uiop:///PATH, \

@@ -96,7 +96,7 @@ pub(crate) fn receive(
             if messages.len().is_multiple_of(2) {
                 messages.push(frame.bytes.to_vec());
             } else {
-                messages.push(inbox.take());
+                messages.push(inbox.take().to_vec());
             }
         }
         if rest.is_empty() {

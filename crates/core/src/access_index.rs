@@ -1,8 +1,9 @@
-//! Access rules in a form in which no request is held against each of them.
+//! Access rules, indexed so that no request is compared with each of them.
 //!
-//! Each condition gives the set of rules that a request meets by it: those that name its operation or none, those that name its
-//! interface or none, and so on. A set is a bit for each rule. The sets of names are made once and found by a binary search;
-//! that of who sends is made once for each connection. The first rule that is in all of them decides, 64 rules at a time.
+//! Each condition of a request selects a set of rules: those that name its operation or no operation, those that name
+//! its interface or no interface, and so on. A set has one bit per rule. The sets of names are computed once and found
+//! by binary search; the set of a peer is computed once per connection. The first rule that is in all sets decides; the
+//! sets are intersected 64 rules at a time.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,43 +11,43 @@ use oxorb_transport::{Link, PeerId};
 
 use crate::access_rules::{AccessRule, AccessRules};
 
-/// A set of rules: one bit for each.
+/// Set of rules, with one bit per rule.
 type Set = Box<[u64]>;
 
-/// Rules about requests, ready to be asked. Asking allocates nothing and takes no lock.
+/// Index of the rules about requests. A lookup allocates nothing and takes no lock.
 pub(crate) struct AccessIndex {
     pub(crate) rules: Arc<AccessRules>,
     operations: Names,
     interfaces: Names,
-    /// `None`: no rule asks which object it is.
+    /// `None`: no rule names objects.
     objects: Option<Names>,
 }
 
-/// Rules that concern the peer at the other end of a connection.
+/// Rules that concern the peer of a connection.
 pub(crate) struct Visit {
-    /// Whether the peer is this process, which the rules do not concern.
+    /// Whether the peer is this process, to which the rules do not apply.
     itself: bool,
-    /// Rules that concern it.
+    /// Rules that concern the peer.
     rules: Set,
 }
 
-/// Place for what a connection remembers of its peer.
+/// Cell in which a connection keeps the rules for its peer.
 pub(crate) type Visited = OnceLock<Visit>;
 
-/// Sets of rules by the names for which they hold.
+/// Sets of rules by the names that they match.
 struct Names {
-    /// Whole names, in order.
+    /// Complete names, sorted.
     whole: Vec<(Box<str>, Set)>,
-    /// Beginnings of names, in order.
+    /// Prefixes of names, sorted.
     beginnings: Vec<Beginning>,
-    /// Rules of every other name.
+    /// Rules that match every other name.
     others: Set,
 }
 
 struct Beginning {
     text: Box<str>,
     set: Set,
-    /// Place of the longest other beginning that it begins with.
+    /// Index of the longest other prefix that this one begins with.
     shorter: Option<usize>,
 }
 
@@ -65,13 +66,13 @@ impl AccessIndex {
         }
     }
 
-    /// Reports whether some rule asks which object it is.
+    /// Reports whether some rule names objects.
     #[inline]
     pub(crate) fn asks_for_objects(&self) -> bool {
         self.objects.is_some()
     }
 
-    /// Returns what the rules make of who is at the other end of a connection. Looks at each of them.
+    /// Returns the rules that concern the peer of a connection. Inspects each rule.
     pub(crate) fn visit(&self, link: &dyn Link) -> Visit {
         self.visit_of(&link.identity(), link.is_protected())
     }
@@ -89,8 +90,8 @@ impl AccessIndex {
         Visit { itself: *peer == PeerId::Process, rules }
     }
 
-    /// Returns the rule that decides, if one does, and whether the request is to be served. `object`: as
-    /// [`AccessRule::objects`] writes it, where rules [ask for it](Self::asks_for_objects).
+    /// Returns the deciding rule, if any, and whether the request is to be served. `object`: in the form of
+    /// [`AccessRule::objects`]; used only if [`asks_for_objects`](Self::asks_for_objects).
     pub(crate) fn decide(
         &self,
         visit: &Visit,
@@ -117,7 +118,8 @@ impl AccessIndex {
 }
 
 impl Names {
-    /// `names`: of each rule, those that it wants; none: any. `beginning`: of a name that stands for all that begin so, how.
+    /// Builds the sets. `names`: for each rule, the names that it matches; empty: any name. `beginning`: the prefix
+    /// that a pattern stands for; `None` for a complete name.
     fn new<'n>(
         rules: usize,
         names: impl Iterator<Item = &'n [String]> + Clone,
@@ -140,7 +142,7 @@ impl Names {
             list.sort_unstable();
             list.dedup();
         }
-        // Those that a text meets which begins with all that `text` says.
+        // Rules that match `text` itself or, unless `is_whole`, every name that begins with it.
         let set = |text: &str, is_whole: bool| {
             let mut set = others.clone();
             for (at, names) in names.clone().enumerate() {
@@ -171,13 +173,14 @@ impl Names {
         }
     }
 
-    /// Returns the rules that a name meets.
+    /// Returns the rules that match a name.
     fn of(&self, name: &str) -> &[u64] {
         let found = self.whole.binary_search_by(|(text, _)| (**text).cmp(name));
         if let Ok(at) = found {
             return &self.whole[at].1;
         }
-        // What begins the name stands before it, and so does whatever begins with that; the last of these leads there.
+        // Every prefix of the name sorts before it, as do the entries that begin with that prefix: the links from the
+        // last entry before the name lead to its longest prefix.
         let behind = self.beginnings.partition_point(|it| *it.text <= *name);
         let mut at = behind.checked_sub(1);
         while let Some(place) = at {
@@ -204,7 +207,7 @@ mod tests {
     use super::*;
     use crate::access_rules::Asked;
 
-    /// A pseudo-random number below `bound`.
+    /// Returns a pseudo-random number below `bound`.
     fn below(state: &mut u64, bound: usize) -> usize {
         *state ^= *state << 13;
         *state ^= *state >> 7;
@@ -254,7 +257,7 @@ mod tests {
         }
     }
 
-    /// The index decides as the rules do when they are gone through one by one.
+    /// Compares the index with a linear search of the rules.
     #[test]
     fn decides_as_the_rules_one_by_one() {
         let mut state = 0x9e37_79b9_7f4a_7c15;

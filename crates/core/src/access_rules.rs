@@ -1,4 +1,4 @@
-//! Access rules about requests, as a configuration file has them: who may call what.
+//! Access rules about requests, as in a configuration file: who may call what.
 
 use std::fmt;
 
@@ -6,51 +6,53 @@ use oxorb_transport::Access;
 #[cfg(test)]
 use oxorb_transport::PeerId;
 
-/// Rules about requests, of which the first that matches decides.
+/// Rules about requests; the first rule that matches decides.
 ///
-/// They are asked for each request of another process, once its object is known. A process always admits itself. A request is
-/// not held against each rule: its operation, interface and object are looked for among the names that the rules say, once
-/// each, without allocation or lock; which rules concern its client is found once for each connection.
+/// The rules are applied to each request from another process, once its object is known. Requests from the process
+/// itself are always served. No request is compared with each rule: its operation, interface and object are each looked
+/// up once among the names in the rules, without allocation or lock; the rules that concern its client are found once
+/// per connection.
 ///
-/// They say nothing of who may connect ([`Access`]), nor whether an object exists (LocateRequest).
+/// The rules restrict neither connections ([`Access`]) nor queries for the existence of an object (LocateRequest).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessRules {
-    /// Place of the rules, for people: `oxorb.toml:3`.
+    /// Position of the rules in their file, for messages: `oxorb.toml:3`.
     pub place: String,
-    /// Whether a request is served that no rule matches.
+    /// Whether a request that matches no rule is served.
     pub allow: bool,
-    /// The rules, in the order in which they are asked.
+    /// Rules, in order of evaluation.
     pub rules: Vec<AccessRule>,
 }
 
-/// A rule about requests. Those of its conditions that are set have to be met.
+/// Rule about requests. A request matches if it meets all conditions that are set.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessRule {
-    /// Place of the rule, for people: `oxorb.toml:7`.
+    /// Position of the rule in its file, for messages: `oxorb.toml:7`.
     pub place: String,
-    /// Whether it serves what it matches, or refuses it.
+    /// Whether a request that matches is served or refused.
     pub allow: bool,
-    /// Clients that it matches, as `allow` rules of it name them; none: all.
+    /// Clients that match, as `allow` rules of [`Access`]; none: all.
     pub who: Access,
-    /// Interfaces of servants, by repository id; a `*` at the end stands for anything. A servant of a derived interface is
-    /// matched by its own id alone.
+    /// Interfaces of servants that match, by repository id; a `*` at the end stands for any text. A servant of a
+    /// derived interface matches by its own id only.
     pub interfaces: Vec<String>,
-    /// Objects: names of their POAs below the root, and the id, separated by `/`; an id that is no text is hexadecimal behind `0x`. A `*` at the end stands for anything.
+    /// Objects that match: names of their POAs below the root, and the id, separated by `/`; an id that is not text is
+    /// hexadecimal after `0x`. A `*` at the end stands for any text.
     pub objects: Vec<String>,
-    /// Operations, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Operations that match, as in IDL; `_get_x` and `_set_x` for attributes.
     pub operations: Vec<String>,
-    /// Whether the connection protects what it carries, as TLS does; `None`: it may or not.
+    /// Whether the connection has to be protected, as by TLS, or unprotected; `None`: either.
     pub protected: Option<bool>,
 }
 
-/// A request, as rules see it.
+/// Request, as the rules see it.
 #[cfg(test)]
 pub(crate) struct Asked<'r> {
     pub(crate) peer: &'r PeerId,
     pub(crate) protected: bool,
     /// Interface of the servant.
     pub(crate) interface: &'r str,
-    /// Names of the POAs, the root's first.
+    /// Names of the POAs, from the root down.
     pub(crate) adapter: &'r [String],
     pub(crate) object_id: &'r [u8],
     pub(crate) operation: &'r str,
@@ -58,7 +60,8 @@ pub(crate) struct Asked<'r> {
 
 #[cfg(test)]
 impl AccessRules {
-    /// Goes through the rules one by one, as the index does not. Returns the rule that decides, if one does, and whether the request is to be served.
+    /// Evaluates the rules one by one, in contrast to the index. Returns the deciding rule, if any, and whether the
+    /// request is to be served.
     pub(crate) fn decide(&self, asked: &Asked<'_>) -> (Option<&AccessRule>, bool) {
         if *asked.peer == PeerId::Process {
             return (None, true);
@@ -94,8 +97,8 @@ impl Asked<'_> {
     }
 }
 
-/// Writes an object as [`AccessRule::objects`] do: the names of its POAs below the root, and its id, in hexadecimal behind `0x`
-/// where that is no text.
+/// Writes an object in the form of [`AccessRule::objects`]: the names of its POAs below the root, and its id, in
+/// hexadecimal after `0x` unless it is text.
 pub fn write_object<'n>(text: &mut String, names: impl Iterator<Item = &'n str>, id: &[u8]) {
     for name in names {
         text.push_str(name);
@@ -119,7 +122,7 @@ fn fits(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Writes a line for the log of the ORB's start.
+/// Writes the line that is logged when the ORB starts.
 impl fmt::Display for AccessRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.rules.len();

@@ -1,7 +1,8 @@
 //! Arenas of threads that serve requests: memory for the values of `@borrowed` parameters.
 //!
-//! Each thread keeps its own, so that taking one costs no lock. A request takes one when its skeleton asks and gives it back
-//! whole when it has been answered; one within it (a call to an object of the same process) takes another.
+//! Each thread keeps its own arenas, so that taking one costs no lock. A request takes an arena when its skeleton asks
+//! for one and returns it as a whole after the answer; a nested request (a call to an object of the same process) takes
+//! another arena.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Deref;
@@ -14,16 +15,16 @@ use crate::options::{ArenaFull, Options};
 const KEPT: usize = 4;
 
 thread_local! {
-    /// Octets of the arenas of this thread, where its lane says.
+    /// Octets of each arena of this thread, if its lane specifies them.
     static OCTETS: Cell<Option<usize>> = const { Cell::new(None) };
     static FREE: RefCell<Vec<Arena>> = const { RefCell::new(Vec::new()) };
 }
 
-/// An arena that a request has while this lives.
+/// Arena that is lent to a request until the value is dropped.
 #[derive(Debug)]
 pub struct LentArena(Option<Arena>);
 
-/// Makes an arena of so many octets for the requests that the calling thread will serve, and touches its pages.
+/// Makes an arena of `octets` octets for the requests that the calling thread will serve, and touches its pages.
 pub(crate) fn prepare(octets: usize) {
     OCTETS.set(Some(octets));
     FREE.with_borrow_mut(|free| {
@@ -33,7 +34,7 @@ pub(crate) fn prepare(octets: usize) {
 }
 
 impl LentArena {
-    /// Returns an arena of the calling thread. Allocates where the thread has none.
+    /// Returns an arena of the calling thread. Allocates if the thread has none.
     pub(crate) fn of_thread(options: &Options) -> LentArena {
         let octets = OCTETS.get().unwrap_or(options.value_arena);
         let kept = FREE.with_borrow_mut(Vec::pop);

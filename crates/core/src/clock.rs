@@ -1,8 +1,8 @@
 //! Time as this crate reads it: the system's, or that of a simulation.
 //!
 //! Every deadline, age and pause in this crate is computed from these functions. In a test build with the feature
-//! `simulation` they read the clock of the simulated world (`src/simulation`), which jumps to the next deadline when all
-//! threads wait. In all other builds they are the calls that they stand for, and nothing else.
+//! `simulation` they read the clock of the simulated world (`src/simulation`), which jumps to the next deadline when
+//! all threads wait. In all other builds they only forward to the clocks of the system.
 
 #[cfg(not(all(test, feature = "simulation")))]
 mod chosen {

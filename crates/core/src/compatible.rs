@@ -1,4 +1,4 @@
-//! Options that make no sense together.
+//! Options that contradict each other.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::Options;
 use crate::options::{CONNECTIONS_PER_CLIENT, ClientConnections};
 use crate::{Concurrency, ReactorChoice};
 
-/// Two options, each fine by itself, that contradict each other.
+/// Pair of options that are valid alone but contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{one} and {other} do not go together: {reason}")]
 pub struct Incompatible {
@@ -16,7 +16,7 @@ pub struct Incompatible {
     pub one: &'static str,
     /// Second setting, as an argument would set it.
     pub other: &'static str,
-    /// Why not both, and what to do.
+    /// Reason of the conflict, and its remedy.
     pub reason: &'static str,
 }
 
@@ -62,7 +62,7 @@ static RULES: &[Rule] = &[
             let most = options.max_connections;
             options
                 .max_connections_per_client
-                // By default it only says less than nothing.
+                // The default may exceed a lower `MaxConnections`; it then has no effect.
                 .is_some_and(|each| each > most && each != CONNECTIONS_PER_CLIENT)
         },
         says: Incompatible {
@@ -74,7 +74,7 @@ static RULES: &[Rule] = &[
 ];
 
 impl Options {
-    /// Whether the options go together.
+    /// Checks that the options do not contradict each other.
     ///
     /// ```
     /// let mut options = oxorb_core::Options::default();
@@ -86,7 +86,7 @@ impl Options {
     /// ```
     ///
     /// # Errors
-    /// The first two that do not, and why.
+    /// The first pair of options that contradict each other, and why.
     pub fn check(&self) -> Result<(), Incompatible> {
         let broken = RULES.iter().find(|rule| (rule.applies)(self));
         broken.map_or(Ok(()), |rule| Err(rule.says))

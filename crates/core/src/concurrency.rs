@@ -1,47 +1,43 @@
-//! Choice of the threads that serve what comes to an ORB's own port.
+//! Choice of the threads that serve an ORB's own endpoints.
 
 use std::fmt;
 
 use crate::options::positive;
 use crate::rt::Serving;
 
-/// Choice of the threads that serve requests.
+/// Threads that serve requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concurrency {
     /// A thread for each connection.
     ThreadPerConnection,
-    /// A fixed number of workers; each takes the next connection with
-    /// something to read and stays with it while it is busy.
+    /// A fixed number of workers; each takes the next connection with something to read and stays with it while it is
+    /// busy.
     ///
-    /// While all of them run servants nothing else is served: new connections
-    /// are accepted up to the limit, and their requests wait in the system's
-    /// socket buffers, in bounded memory, until a worker is free or their
-    /// callers' time limits end. Each worker then takes connections in turn.
+    /// While all workers run servants, nothing else is served: new connections are accepted up to the limit, and their
+    /// requests wait in the system's socket buffers, in bounded memory, until a worker is free or their callers' time
+    /// limits end. Each worker then takes connections in turn.
     LeaderFollowers {
-        /// Number of workers; at least 1. Calls that call back into this server while they run need
-        /// one more for each level.
+        /// Number of workers; at least 1. Calls that call back into this server while they run need one more worker for
+        /// each level.
         threads: usize,
     },
-    /// A single thread reads and serves all requests, one after the other; another accepts. Like
-    /// leader/followers with one worker: while a servant runs nothing else is served. One that
-    /// waits for a call of its own is helped by a further thread if its caller calls back
-    /// meanwhile.
+    /// A single thread reads and serves all requests, one after the other; another accepts connections. Like
+    /// leader/followers with one worker, nothing else is served while a servant runs. While a servant waits for a call
+    /// of its own, a further thread serves the requests that its caller sends meanwhile (nested callbacks).
     Reactive,
-    /// A single thread reads, and starts a thread for each request, so that requests of one
-    /// connection run side by side. Starting it costs some tens of microseconds.
+    /// A single thread reads, and starts a thread for each request, so that requests of one connection run
+    /// concurrently. The start costs some tens of microseconds.
     ThreadPerRequest {
-        /// Most that run at a time; one more request is answered TRANSIENT,
-        /// minor `NO_THREAD`.
+        /// Most requests that run at a time; one more is answered with TRANSIENT, minor `NO_THREAD`.
         threads: usize,
     },
-    /// A single thread reads and queues requests, and workers take them from there. Requests of one
-    /// connection run side by side; each costs a change of thread, a few allocations and locks.
+    /// A single thread reads and queues requests, and workers take them from the queue. Requests of one connection run
+    /// concurrently; each costs a thread switch, a few allocations and locks.
     WorkerPool {
         /// Number of workers; at least 1.
         threads: usize,
-        /// Most requests that wait; one more is answered TRANSIENT, minor
-        /// `REQUESTS_BUFFERED`. Their octets are limited by
-        /// `realtime.max_buffered_octets`.
+        /// Most requests that wait; one more is answered with TRANSIENT, minor `REQUESTS_BUFFERED`. Their octets are
+        /// limited by `realtime.max_buffered_octets`.
         queue: usize,
     },
 }
@@ -72,7 +68,7 @@ impl Concurrency {
         })
     }
 
-    /// Returns which of how many threads serve; `None`: those of connections.
+    /// Returns the kind and number of the serving threads; `None`: each connection has its own.
     pub(crate) fn serving(self) -> Option<(Serving, usize)> {
         match self {
             Concurrency::ThreadPerConnection => None,

@@ -1,8 +1,8 @@
 //! Servants and tasks that belong to one thread: the only one of a lane.
 //!
-//! Each such thread has a table of what is confined to it. Other threads hold a key: a place in the table and a number that
-//! no other place, in whatever thread, ever had. A key that is used in the wrong thread, or too late, so finds nothing.
-//! There is no lock, and no unsafe code: what is in a thread's table cannot be reached from elsewhere.
+//! Each such thread has a table of the servants and tasks confined to it. Other threads hold a key: an index into the
+//! table, and a number that no other entry of any thread ever had. A key that is used in the wrong thread, or too late,
+//! thus finds nothing. There is no lock and no unsafe code: other threads cannot reach the entries of a thread's table.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -28,13 +28,13 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotConfined {
-    /// The objects are served by several threads, for this reason.
+    /// Several threads serve the objects, for this reason.
     #[error("a confined servant needs a lane of one thread: {0}")]
     Threads(&'static str),
     /// The factory panicked.
     #[error("the factory of the confined servant panicked")]
     Panicked,
-    /// The lane's thread was busy for longer than the option HoldTime allows, or as much waits for it as may.
+    /// The lane's thread was busy for longer than the option HoldTime allows, or its queue of jobs is full.
     #[error(
         "the thread of the lane did not come to make the confined servant in time (-ORBHoldTime)"
     )]
@@ -61,7 +61,7 @@ impl fmt::Debug for NotOneThread {
     }
 }
 
-/// Name of an entry of a thread's table.
+/// Key of an entry in a thread's table.
 #[derive(Debug, Clone, Copy)]
 struct Key {
     place: usize,
@@ -113,9 +113,9 @@ impl<T: Clone> Table<T> {
     }
 }
 
-/// Ends what is confined to the calling thread: tasks, then servants.
+/// Drops the tasks, then the servants, that are confined to the calling thread.
 fn end_all() {
-    // Each without the table borrowed: what a servant drops may be another's.
+    // The table is not borrowed while an entry is dropped: a servant may own other entries.
     while let Some(entry) = TASKS.with_borrow_mut(|table| table.entries.pop()) {
         end(entry);
     }
@@ -124,12 +124,12 @@ fn end_all() {
     }
 }
 
-/// Drops what may panic when it is dropped.
+/// Drops a value, and catches a panic of its destructor.
 fn end<T>(entry: T) {
     let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(entry)));
 }
 
-/// A confined servant, as all threads see it.
+/// Confined servant, as any thread sees it.
 struct Confined {
     key: Key,
     /// Number of the ORB.
@@ -144,7 +144,7 @@ impl Confined {
         lane_of_this_thread() == Some((self.orb, self.name))
     }
 
-    /// Serves a request that another thread received: the lane's thread does, and this one waits.
+    /// Serves a request that another thread than the lane's received: the lane's thread serves it while this one waits.
     #[cold]
     fn elsewhere(&self, upcall: Upcall<'_>) -> Outcome {
         let orb = upcall.orb();
@@ -152,7 +152,7 @@ impl Confined {
             return upcall.fail(raise::SERVANT_ENDED);
         };
         if self.is_here() {
-            // It ended with an earlier run of the lane.
+            // The servant ended with an earlier run of the lane.
             return upcall.fail(raise::SERVANT_ENDED);
         }
         let until = clock::now() + orb.options().hold_time;
@@ -179,7 +179,7 @@ impl Servant for Confined {
     }
 
     fn identity(&self) -> usize {
-        // Numbers are never given twice; addresses of other servants are even.
+        // Numbers are never reused; addresses of other servants are even.
         (self.key.number as usize) << 1 | 1
     }
 
@@ -197,7 +197,7 @@ impl Servant for Confined {
 }
 
 impl Drop for Confined {
-    /// The last reference is gone, in whatever thread: the servant ends in its own.
+    /// Ends the servant in its own thread when the last reference is dropped, in whichever thread.
     fn drop(&mut self) {
         let key = self.key;
         let remove = move || {
@@ -207,7 +207,7 @@ impl Drop for Confined {
         if self.is_here() {
             return remove();
         }
-        // A lane that has ended has ended its servants.
+        // A lane that has ended has dropped its servants.
         if let Some(lane) = self.lane.upgrade() {
             let _ = lane.run(Box::new(remove), usize::MAX);
         }
@@ -221,13 +221,13 @@ impl From<LaneOf> for CurrentLane {
 }
 
 impl Orb {
-    /// Makes a servant in the only thread of a lane, and returns a servant for any thread that
-    /// leads to it. For the object adapter.
+    /// Makes a servant in the only thread of a lane, and returns a servant that forwards to it from any thread. For the
+    /// object adapter.
     ///
-    /// Waits for the lane's thread, for at most the option HoldTime, unless the caller is that thread. Allocates.
+    /// Waits for the lane's thread at most for the option HoldTime, unless the caller is that thread. Allocates.
     ///
     /// # Errors
-    /// Those of [`NotConfined`]; the servant, if it was made, has been dropped by the lane's thread then.
+    /// Those of [`NotConfined`]; a servant that was made in spite of one is dropped by the lane's thread.
     #[doc(hidden)]
     pub fn confine(
         &self,
@@ -268,7 +268,7 @@ impl Orb {
         let job = move || {
             let made = made(make);
             if let Err(mpsc::SendError(Some((key, _)))) = sender.send(made) {
-                // Nobody waits for it any more.
+                // The caller no longer waits for the servant.
                 let late = SERVANTS.with_borrow_mut(|table| table.remove(key));
                 drop(late);
             }
@@ -299,7 +299,7 @@ fn made(make: impl FnOnce() -> Rc<dyn ConfinedServant>) -> Option<(Key, Vec<Stri
     Some((key, interfaces))
 }
 
-/// A future that one thread polls.
+/// Future that one thread polls.
 struct Task {
     /// `None`: done, or being polled.
     future: RefCell<Option<Pin<Box<dyn Future<Output = ()>>>>>,
@@ -324,12 +324,12 @@ impl Wake for Wakes {
 }
 
 impl Orb {
-    /// Runs a future to its end in the calling thread, which is the only one of its lane: what a servant confined to the
-    /// lane begins and does not wait for. Neither the future nor what it holds need be `Send`.
+    /// Runs a future to its end in the calling thread, which is the only one of its lane: work that a servant confined
+    /// to the lane starts and does not wait for. Neither the future nor its captures need be `Send`.
     ///
-    /// The future is polled for the first time within this call, and then by the lane's thread whenever it is woken and
-    /// the thread is free: between requests, at the lane's priority. It ends with the lane at the latest. One that
-    /// panics ends alone. Allocates.
+    /// The future is first polled within this call, and then by the lane's thread whenever it is woken and the thread
+    /// is free: between requests, at the lane's priority. It is dropped with the lane at the latest. A panic ends only
+    /// the future itself. Allocates.
     ///
     /// # Errors
     /// [`NotOneThread`]: the caller is another thread, and the future was dropped.
@@ -353,7 +353,7 @@ impl Orb {
     }
 }
 
-/// Polls a task of the calling thread, if there still is one of this key.
+/// Polls the task of a key in the calling thread, if the task still exists.
 fn poll(key: Key) {
     let Some(task) = TASKS.with_borrow(|table| table.find(key)) else {
         return;

@@ -5,13 +5,14 @@ use std::cell::{Cell, RefCell};
 use crate::own_address::LaneOf;
 
 thread_local! {
-    /// The lane of which this is the only thread, after the number of its ORB.
+    /// Number of the ORB, and the lane of which this is the only thread.
     static LANE: Cell<Option<(u32, LaneOf)>> = const { Cell::new(None) };
     /// Functions that are called when the thread ends.
     static ENDS: RefCell<Vec<fn()>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The calling thread is the only one of its lane while this lives. What is confined to it ends with this.
+/// Guard: the calling thread is the only one of its lane until this is dropped, which ends all that is confined to the
+/// thread.
 pub(crate) struct Confines(());
 
 impl Confines {
@@ -30,7 +31,7 @@ impl Drop for Confines {
     }
 }
 
-/// Returns the lane of which the calling thread is the only one, after the number of its ORB.
+/// Returns the ORB's number and the lane of which the calling thread is the only one.
 pub(crate) fn lane_of_this_thread() -> Option<(u32, LaneOf)> {
     LANE.try_with(Cell::get).ok().flatten()
 }

@@ -1,4 +1,4 @@
-//! `CORBA::Context`: names and values that travel with operations that ask for them.
+//! `CORBA::Context`: names and values that travel with operations that have a `context` clause.
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 
@@ -20,7 +20,7 @@ impl Context {
         Self::default()
     }
 
-    /// Sets a property; an earlier value is replaced.
+    /// Sets a property, and replaces an earlier value.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         let (name, value) = (name.into(), value.into());
         match self.properties.iter_mut().find(|(known, _)| *known == name) {
@@ -29,19 +29,18 @@ impl Context {
         }
     }
 
-    /// The value of a property.
+    /// Returns the value of a property.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.iter().find_map(|(known, value)| (known == name).then_some(value))
     }
 
-    /// All properties, in the order they were first set.
+    /// Returns all properties, in the order in which they were first set.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
-/// Writes the properties that the operation's `context` clause names; a name
-/// there may end in `*`, which stands for anything.
+/// Writes the properties that the operation's `context` clause names; a `*` at the end of a name stands for any text.
 pub fn encode_context(
     e: &mut Encoder<'_>,
     context: &Context,
@@ -77,5 +76,5 @@ pub fn decode_context(d: &mut Decoder<'_>) -> CdrResult<Context> {
     Ok(context)
 }
 
-/// Length and terminating NUL.
+/// Octets of the shortest string: length and terminating NUL.
 const MIN_STRING: usize = 5;

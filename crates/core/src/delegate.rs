@@ -1,9 +1,9 @@
 //! Servants that delegate operations to another servant.
 
-/// A servant that leaves the operations of the interface `I` to another servant.
+/// Servant that delegates the operations of the interface `I` to another servant.
 ///
-/// Generated code implements each servant trait for all types that delegate to it. A servant of a derived interface thus
-/// needs the operations of its base written once, in a servant that it holds:
+/// Generated code implements each servant trait for all types that delegate to it. So the operations of a base
+/// interface are written once, in a servant that the servants of derived interfaces hold:
 ///
 /// ```text
 /// struct Branch { account: Account }
@@ -17,7 +17,7 @@
 /// impl bank::Savings for Branch { /* only what `Savings` adds */ }
 /// ```
 ///
-/// `docs/mapping.md` shows the whole of it. A call costs one indirection more, and neither allocates nor locks.
+/// `docs/mapping.md` has the whole example. A call costs one more indirection, and neither allocates nor locks.
 pub trait DelegatesTo<I: ?Sized> {
     /// Returns the servant that implements `I`.
     fn delegate(&self) -> &I;

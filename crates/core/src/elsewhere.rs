@@ -1,4 +1,4 @@
-//! Requests that only a certain thread may serve: the thread that received one waits.
+//! Requests that only a certain thread may serve, while the thread that received them waits.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, mpsc};
@@ -16,11 +16,10 @@ const STARTED: u8 = 1;
 const ABANDONED: u8 = 2;
 
 impl Upcall<'_> {
-    /// Serves the request in another thread, and sends its answer: `post` hands that thread a job,
-    /// which calls `serve`. The calling thread waits, until `until` for the job to begin. Copies
-    /// the request.
+    /// Serves the request in another thread, and sends its answer. `post` hands a job to that thread, and the job calls
+    /// `serve`. The calling thread waits until `until` for the job to begin, and then for its end. Copies the request.
     ///
-    /// Answered with `refused` where `post` fails, the job has not begun in time, or was dropped.
+    /// Answers with `refused` if `post` fails, the job has not begun in time, or the job was dropped.
     pub fn serve_elsewhere(
         self,
         until: Instant,
@@ -51,7 +50,8 @@ impl Upcall<'_> {
         if abandoned {
             return self.fail(refused);
         }
-        // Once it runs it is waited for, as on any other thread. It is dropped unanswered only when the ORB ends.
+        // A job that runs is waited for without a limit, as on any other thread. It is dropped unanswered only when the
+        // ORB ends.
         match in_time.or_else(|_| answer.recv()) {
             Ok(reply) => self.relay(reply),
             Err(_) => self.fail(refused),

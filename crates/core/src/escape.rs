@@ -1,15 +1,16 @@
 //! Text that every client's code set can carry, for services that keep names of many clients.
 //!
-//! A client that negotiated ISO 8859-1 cannot receive a character outside of it, and a whole list is lost for the sake
-//! of one entry. A servant that was wrapped by [`servant`] passes text that it sends through [`outgoing`], and text that
-//! it receives through [`incoming`]:
+//! A client that negotiated ISO 8859-1 cannot receive a character outside of it, and one such entry would cost it a
+//! whole list. A servant wrapped by [`servant`] passes text that it sends through [`outgoing`], and text that it
+//! receives through [`incoming`]:
 //!
 //! * For a client in UTF-8 nothing changes.
-//! * For a client in ISO 8859-1 each other character is sent as `{U+XXXX}`, with four to six upper-case hexadecimal
-//!   digits, and read back as that character. Where the text itself has such a form, its `{` is sent as `{U+007B}`.
+//! * For a client in ISO 8859-1 each character outside of it is sent as `{U+XXXX}`, with four to six upper-case
+//!   hexadecimal digits, and converted back when received. Where the text itself contains such a form, its `{` is sent
+//!   as `{U+007B}`.
 //!
-//! What a client was sent therefore leads back to the text that it stands for. Names as text (`a/b.c`) may be escaped
-//! before or after they are taken apart.
+//! Text that was sent to a client thus converts back to the original. Names as text (`a/b.c`) may be escaped before or
+//! after they are parsed.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -25,7 +26,7 @@ thread_local! {
     static CLIENT: Cell<Dialect> = const { Cell::new(NOBODY) };
 }
 
-/// Dialect outside of a wrapped servant: it carries every text.
+/// Dialect outside of a wrapped servant, which can represent every text.
 const NOBODY: Dialect = Dialect { chars: CharSet::Utf8, ..Dialect::GIOP_1_2 };
 
 /// Wraps a servant that calls [`outgoing`] and [`incoming`].
@@ -33,7 +34,7 @@ pub fn servant(inner: Arc<dyn Servant>) -> Arc<dyn Servant> {
     Arc::new(Escaping(inner))
 }
 
-/// Returns text that the client of the current request can receive. Outside of a wrapped servant, the text itself.
+/// Returns text that the client of the current request can receive; outside of a wrapped servant, the text unchanged.
 pub fn outgoing(text: String) -> String {
     match CLIENT.get().chars {
         CharSet::Utf8 => text,
@@ -44,7 +45,7 @@ pub fn outgoing(text: String) -> String {
     }
 }
 
-/// Returns the text that the client of the current request means. Outside of a wrapped servant, the text itself.
+/// Returns the text that the client of the current request means; outside of a wrapped servant, the text unchanged.
 pub fn incoming(text: &str) -> Cow<'_, str> {
     match CLIENT.get().chars {
         CharSet::Utf8 => Cow::Borrowed(text),
@@ -52,8 +53,8 @@ pub fn incoming(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns the GIOP version and the code sets of the current request. Outside of a wrapped servant, those that carry every
-/// text.
+/// Returns the GIOP version and the code sets of the current request; outside of a wrapped servant, those that can
+/// represent every text.
 pub fn client() -> Dialect {
     CLIENT.get()
 }
@@ -79,7 +80,7 @@ impl Servant for Escaping {
     }
 }
 
-/// Code sets of the request around this one; restored also after a panic.
+/// Code sets of the enclosing request; restored even after a panic.
 struct Scope(Dialect);
 
 impl Drop for Scope {
@@ -122,8 +123,8 @@ fn is_latin(c: char) -> bool {
     u8::try_from(c).is_ok()
 }
 
-/// Returns the character that an escape at the start of the text stands for, and the length of the escape. Only escapes
-/// as [`escaped`] writes them count.
+/// Returns the character that an escape at the start of the text stands for, and the length of the escape in octets.
+/// Accepts escapes only in the form that [`escaped`] writes.
 fn escape_at(text: &str) -> Option<(char, usize)> {
     let behind = text.strip_prefix("{U+")?;
     let octets = behind.as_bytes();

@@ -1,8 +1,8 @@
-//! Why a call failed, in words: kept off the request path.
+//! Explanations of failed calls, kept off the request path.
 //!
-//! A [`SystemException`] is small and `Copy`, as the steady path wants it. When
-//! reaching an object fails, what was tried is kept beside it, per thread; the
-//! text of the exception finds it there by a number.
+//! A [`SystemException`] is small and `Copy`, as the steady path requires. If an object cannot be reached, the attempts
+//! are kept separately for the whole process, and the text of the exception finds them by a number. Each thread also
+//! keeps its [last failure](last_failure).
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -15,27 +15,26 @@ use oxorb_object::{Note, SystemException, minor};
 
 use crate::policy::PolicyType;
 
-/// Attempts to reach an object, and what happened each time.
+/// Attempts to reach an object, and the result of each.
 ///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is
-/// readable.
+/// `Debug` prints the same text as `Display`, so that the error of a `main` that returns it is readable.
 #[derive(Clone)]
 pub struct Failure {
-    /// The exception that the call raised.
+    /// Exception that the call raised.
     pub exception: SystemException,
-    /// Each endpoint that was tried, in order.
+    /// Endpoints that were tried, in order.
     pub attempts: Vec<Attempt>,
-    /// Types of the policies that contradict those of the server, with INV_POLICY from
-    /// `validate_connection` (`inconsistent_policies`).
+    /// Types of the policies that contradict those of the server (`inconsistent_policies`); set with INV_POLICY by
+    /// `validate_connection`.
     pub inconsistent_policies: Vec<PolicyType>,
 }
 
-/// Endpoint that was tried.
+/// Endpoint that was tried, and its failure.
 #[derive(Debug, Clone)]
 pub struct Attempt {
     /// Address as `host:port`.
     pub endpoint: String,
-    /// Failure there, with the cause as the system gave it.
+    /// Failure of the attempt, with the cause that the system reported.
     pub what: String,
 }
 
@@ -65,13 +64,13 @@ impl std::error::Error for Failure {
     }
 }
 
-/// Failures of each kind that are kept for exceptions that are shown later, in all threads of the process.
+/// Failures of each kind that the process keeps, over all threads, for exceptions that are displayed later.
 const KEPT: usize = 64;
 
-/// Latest texts that exceptions cannot carry themselves, with the numbers of their notes.
+/// Latest explanations that exceptions cannot hold themselves, with the numbers of their notes.
 struct Noted {
     attempts: VecDeque<(u32, Vec<Attempt>)>,
-    /// Apart, because peers that send bad text must not push out what else is kept.
+    /// Separate, so that peers that send bad text cannot displace the attempts.
     characters: VecDeque<(u32, OutsideCodeSet)>,
 }
 
@@ -84,11 +83,10 @@ thread_local! {
     static LAST: RefCell<Option<Failure>> = const { RefCell::new(None) };
 }
 
-/// The endpoints tried by the last call of this thread that could not reach its
-/// object, and what failed at each.
+/// Returns the endpoints that the calling thread's last unsuccessful call tried, and the failure of each.
 ///
-/// Calls that reach their object leave it alone, so ask right after a failure.
-/// Clones (allocates); not for the steady path.
+/// Calls that reach their object do not change the result, so call this right after a failure. Clones (allocates); not
+/// for the steady path.
 ///
 /// ```
 /// use oxorb_core::{Interface as _, Options, Orb};
@@ -105,7 +103,7 @@ pub fn last_failure() -> Option<Failure> {
     LAST.with_borrow(Clone::clone)
 }
 
-/// Remembers why `exception` is about to be raised. The exception that it gives names the endpoints that were tried.
+/// Records the attempts before `exception` is raised. Returns the exception with a note that names the endpoints.
 pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> SystemException {
     let noted = match attempts.is_empty() {
         true => exception,
@@ -118,23 +116,24 @@ pub(crate) fn record(exception: SystemException, attempts: Vec<Attempt>) -> Syst
     noted
 }
 
-/// Makes exceptions of this process say what is noted for them.
+/// Makes the text of this process's exceptions include what is noted for them.
 pub(crate) fn explain_exceptions() {
     Note::explain_by(explain);
     Note::keep_by(|outside| keep(|noted| &mut noted.characters, outside));
 }
 
-/// Bit of the numbers of notes that name the maker of the ORB that raised an exception. Nothing is kept for them.
+/// Bit in the number of a note that names the maker of the ORB that raised an exception. Nothing is kept for such a
+/// note.
 const OF_MAKER: u32 = 1 << 31;
 
-/// Bit beside: the minor code means something of the maker's own.
+/// Bit in the number of such a note if the maker assigns the minor code a meaning of its own.
 const OF_ITS_OWN: u32 = 1 << 30;
 
-/// ORBs that a note can name, by the low bits of its number.
+/// ORB types that a note can name, indexed by the low bits of its number.
 const MAKERS: [u32; 3] = [orb_type::TAO, orb_type::JACORB, orb_type::OMNIORB];
 
-/// Returns the exception that came from an ORB of this type with a note that says so, where its minor code has the OMG's
-/// vendor id and thus says nothing of it.
+/// Returns the exception with a note of the ORB type that raised it, if its minor code has the OMG's vendor id and thus
+/// does not identify the maker.
 #[cold]
 pub(crate) fn raised_by(made_by: Option<u32>, exception: SystemException) -> SystemException {
     let maker = MAKERS.iter().position(|orb| Some(*orb) == made_by);
@@ -150,7 +149,7 @@ pub(crate) fn raised_by(made_by: Option<u32>, exception: SystemException) -> Sys
     }
 }
 
-/// Writes what a note of a maker says.
+/// Writes the text of a note that names a maker.
 fn explain_maker(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let at = (number & !(OF_MAKER | OF_ITS_OWN)) as usize;
     let Some(maker) = MAKERS.get(at).and_then(|orb| orb_type::name(*orb)) else {
@@ -163,13 +162,13 @@ fn explain_maker(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
 }
 
-/// Returns the exception with a note of what ended a connection that several calls may share.
+/// Returns the exception with a note of the failure of a connection that several calls may share.
 pub(crate) fn noted(exception: SystemException, endpoint: String, what: String) -> SystemException {
     let attempts = vec![Attempt { endpoint, what }];
     SystemException { note: Note::new(keep(|noted| &mut noted.attempts, attempts)), ..exception }
 }
 
-/// Returns what is noted for an exception.
+/// Returns the attempts that are noted for an exception.
 pub(crate) fn attempts_of(exception: &SystemException) -> Vec<Attempt> {
     let noted = NOTED.lock();
     find(&noted.attempts, exception.note.number()).unwrap_or_default()
@@ -177,7 +176,7 @@ pub(crate) fn attempts_of(exception: &SystemException) -> Vec<Attempt> {
 
 fn keep<T>(kept: impl FnOnce(&mut Noted) -> &mut VecDeque<(u32, T)>, text: T) -> u32 {
     explain_exceptions();
-    // Zero is no number; after two milliards of failures they begin again.
+    // Zero is no number; numbers wrap after 2^31 failures.
     let number = (NEXT_NOTE.fetch_add(1, Ordering::Relaxed) & !OF_MAKER).max(1);
     let mut noted = NOTED.lock();
     let kept = kept(&mut noted);
@@ -193,7 +192,7 @@ fn find<T: Clone>(kept: &VecDeque<(u32, T)>, number: u32) -> Option<T> {
     found.map(|(_, text)| text.clone())
 }
 
-/// Writes what is noted for a failure that is still kept.
+/// Writes the text of a note, if it is still kept.
 fn explain(number: u32, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     if number & OF_MAKER != 0 {
         return explain_maker(number, f);

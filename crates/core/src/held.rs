@@ -1,4 +1,4 @@
-//! Requests whose answer does not go out at once, or not from this thread.
+//! Requests whose answer is not sent at once, or not by this thread.
 
 use std::any::Any;
 use std::panic::{self, AssertUnwindSafe};
@@ -16,7 +16,7 @@ use crate::terms::Times;
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, raise};
 
-/// An answer that is kept back. From [`Upcall::hold`].
+/// Answer that is held back, from [`Upcall::hold`].
 #[must_use = "the client waits for the answer"]
 pub struct Held<'r> {
     pub(crate) orb: &'r Orb,
@@ -25,13 +25,13 @@ pub struct Held<'r> {
     pub(crate) wire: Wire,
     pub(crate) dialect: Dialect,
     pub(crate) expects_reply: bool,
-    /// The message, if there is one; or the panic of the servant.
+    /// Answer message, if any, or the panic of the servant.
     pub(crate) answer: Result<Kept, Box<dyn Any + Send>>,
 }
 
 impl Held<'_> {
-    /// Sends the answer; one that comes [later](Upcall::later) goes out when it does. Goes on with the panic of a
-    /// servant that panicked, which the caller sees as UNKNOWN.
+    /// Sends the answer; one that comes [later](Upcall::later) is sent when it comes. Resumes the panic of a servant
+    /// that panicked, which the client sees as UNKNOWN.
     pub fn send(self) -> Outcome {
         match self.answer {
             Ok(Kept::Nothing(_)) => {}
@@ -45,7 +45,7 @@ impl Held<'_> {
         Outcome::new()
     }
 
-    /// Sends an exception instead of the answer; the operation has run. One that would come later comes in vain.
+    /// Sends an exception instead of the answer; the operation has run. An answer that comes later is discarded.
     pub fn fail(self, exception: SystemException) -> Outcome {
         if self.expects_reply {
             self.sink.send_exception(
@@ -60,7 +60,7 @@ impl Held<'_> {
     }
 }
 
-/// A copy of a request that another thread may serve. From [`Upcall::detach`].
+/// Copy of a request that another thread may serve, from [`Upcall::detach`].
 pub struct Detached {
     pub(crate) header: Header,
     pub(crate) context: Option<Arc<FrameContext>>,
@@ -68,19 +68,19 @@ pub struct Detached {
     pub(crate) dialect: Dialect,
     pub(crate) times: Times,
     pub(crate) flow: Option<Arc<ServerFlow>>,
-    /// Whether the request lacks octets of the arguments, which were taken before it was copied.
+    /// Whether the copy lacks octets of the arguments, which were taken before the request was copied.
     pub(crate) lacks: bool,
-    /// Policy about large payloads of the connection that it came over, if it came over one.
+    /// Large-payload policy of the connection that the request came over, if any.
     pub(crate) payloads: Option<LargePayloads>,
     /// Connection that the request came over.
     pub(crate) came_over: CameOver,
 }
 
-/// Answer of a [`Detached`] request, or the way in which that will come.
+/// Answer to a [`Detached`] request, or the mailbox through which the answer will come.
 pub struct DetachedReply(Kept);
 
 impl DetachedReply {
-    /// The reply message; `None` where nobody waits for one, and while it is to come [later](Upcall::later).
+    /// Returns the reply message; `None` if the client expects none, or the answer comes [later](Upcall::later).
     pub fn message(&self) -> Option<&[u8]> {
         match &self.0 {
             Kept::Reply(message) => Some(message),
@@ -90,10 +90,10 @@ impl DetachedReply {
 }
 
 impl Detached {
-    /// Reads the octets of a whole request, such as were recorded.
+    /// Reads the octets of a whole request, for example a recorded one.
     ///
     /// # Errors
-    /// They are no request to an object of ours.
+    /// The octets are not a request with an object key.
     pub fn parse(message: Vec<u8>, dialect: Dialect) -> Result<Detached, Violation> {
         let frame = Frame::parse(&message)?;
         Request::parse(&frame)?.target.object_key()?;
@@ -110,15 +110,15 @@ impl Detached {
         })
     }
 
-    /// Lets the adapter of an ORB serve the copy, as it would the request itself.
-    /// `None` if the ORB has no adapter.
+    /// Serves the copy with the adapter of an ORB, as the request itself would be. Returns `None` if the ORB has no
+    /// adapter.
     pub fn dispatch(&self, orb: &Orb) -> Option<DetachedReply> {
         let adapter = orb.adapter()?;
         Some(self.serve(orb, |upcall| adapter.dispatch(upcall)))
     }
 
-    /// Serves the copy. The answer is for [`Upcall::relay`], on the thread that
-    /// has the request itself. A panic in `serve` becomes UNKNOWN.
+    /// Serves the copy. The answer is for [`Upcall::relay`], in the thread that has the request itself. A panic in
+    /// `serve` becomes UNKNOWN.
     pub fn serve(&self, orb: &Orb, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> DetachedReply {
         let frame = Frame {
             header: self.header,
@@ -150,9 +150,8 @@ impl Detached {
 }
 
 impl<'r> Upcall<'r> {
-    /// Serves the request and keeps the answer back, so that something can be done
-    /// between the two. The answer is copied. A servant that panics does so in
-    /// [`Held::send`].
+    /// Serves the request and holds the answer back, so that the caller can act before it is sent. Copies the answer. A
+    /// panic of the servant is resumed by [`Held::send`].
     pub fn hold(self, serve: impl FnOnce(Upcall<'_>) -> Outcome) -> Held<'r> {
         let mut memory = Sink::kept_back(self.sink.came_over());
         let expects_reply = self.expects_reply();
@@ -173,11 +172,11 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// A copy of the request for another thread; allocates. This one still has to
-    /// be answered: [`relay`](Self::relay) does that with what the copy was answered.
+    /// Returns a copy of the request for another thread; allocates. The request itself still has to be answered:
+    /// [`relay`](Self::relay) does so with the answer to the copy.
     ///
-    /// Once arguments were [left where they lie](Self::args_in_place) and taken from there, the copy lacks them: whoever
-    /// serves it, it is answered with BAD_INV_ORDER, `ARGUMENTS_TAKEN`.
+    /// If arguments were [left where they lie](Self::args_in_place) and taken from there, the copy lacks them, and
+    /// serving it answers with BAD_INV_ORDER, minor `ARGUMENTS_TAKEN`.
     pub fn detach(&self) -> Detached {
         let frame = self.arrived.frame;
         let lacks = frame.gap.is_some_and(Gap::was_taken);
@@ -194,7 +193,7 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Answers with what a [detached](Self::detach) copy was answered.
+    /// Answers with the answer to a [detached](Self::detach) copy.
     pub fn relay(self, reply: DetachedReply) -> Outcome {
         match reply.0 {
             Kept::Reply(message) if self.arrived.request.response.expected() => {
@@ -208,7 +207,7 @@ impl<'r> Upcall<'r> {
                 }
             }
             Kept::Nothing(_) if self.expects_reply() => {
-                // It was not answered, although somebody waits.
+                // The copy was not answered, although the client expects a reply.
                 return self.fail(SystemException {
                     completed: CompletionStatus::Maybe,
                     ..raise::SERVANT_PANICKED

@@ -1,7 +1,7 @@
 //! Incidents of connections for an operator: limits that were hit, peers that were refused.
 //!
-//! Everything here happens off the steady path. Each incident is counted, and logged
-//! (`-ORBLogLevel`) unless somebody [observes](crate::Orb::observe_connections) the ORB.
+//! Everything here happens off the steady path. Each incident is counted, and logged (`-ORBLogLevel`) unless the ORB
+//! has an [observer](crate::Orb::observe_connections).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -11,94 +11,95 @@ use oxorb_cdr::Printable;
 
 use crate::log::{Log, LogLevel};
 
-/// Something that happened to a connection other than requests and replies.
+/// Event of a connection other than a request or a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Incident {
     /// A connection from an address that the access rules of its endpoint do not admit.
     AccessDenied,
-    /// A connection was one too many (`MaxConnections`); it was told CloseConnection.
+    /// A connection exceeded `MaxConnections`; it was sent CloseConnection.
     TooManyConnections,
-    /// A connection was one too many of its client address (`MaxConnectionsPerClient`).
+    /// A connection exceeded the limit of its client address (`MaxConnectionsPerClient`).
     TooManyFromClient,
-    /// An idle connection made room for a new one (`MaxConnections`, or descriptors).
+    /// An idle connection was closed in favour of a new one (`MaxConnections`, or descriptors).
     Purged,
     /// A connection was idle for longer than `IdleTimeout`.
     IdleClosed,
     /// A client stalled in the middle of a message for longer than `StallTimeout`.
     Stalled,
-    /// A request was one too many of its client (`MaxRequestsPerClient`); it was answered
-    /// TRANSIENT.
+    /// A request exceeded the limit of its client (`MaxRequestsPerClient`); it was answered with TRANSIENT.
     TooManyRequests,
-    /// A client's connections held more than `MaxOctetsPerClient`; reading from it paused.
+    /// A client's connections held more than `MaxOctetsPerClient`; reading from them paused.
     TooManyOctets,
-    /// A client sent what is no GIOP, or broke its rules.
+    /// A client sent octets that are not GIOP, or violated the protocol.
     Violation,
     /// A request was cancelled before it ran; it was dropped.
     Cancelled,
-    /// Accepting failed for want of descriptors or memory; it is tried again after a pause.
+    /// Accepting failed for want of descriptors or memory; it is retried after a pause.
     AcceptPaused,
-    /// A client offered its connection for callbacks, and it was taken.
+    /// A client's offer of its connection for callbacks was accepted.
     BidirectionalAccepted,
-    /// A client offered its connection for callbacks, and policy does not allow it.
+    /// A client's offer of its connection for callbacks was refused by policy.
     BidirectionalRefused,
-    /// References say the loopback address: this host has no other.
+    /// References name the loopback address, because this host has no other.
     OnlyLoopback,
-    /// The system does not let threads of this process have real-time priorities; they keep their schedule. Told once.
+    /// The system permits no real-time priorities to threads of this process; they keep their schedule. Reported once.
     NoRealTimePriority,
-    /// A request came while all threads of its lane were busy and as many requests waited as may; it was answered
+    /// A request came while all threads of its lane were busy and its request buffer was full; it was answered with
     /// TRANSIENT.
     BufferFull,
-    /// The system does not let this process lock its memory; it runs without. Told once.
+    /// The system does not let this process lock its memory; the process runs without. Reported once.
     MemoryNotLocked,
-    /// A reply handler that is an object could not be told an answer, which is lost: nobody answers there, or too many
-    /// answers wait for handlers.
+    /// An answer for a reply handler that is an object was lost: the handler could not be reached, or too many answers
+    /// wait for handlers.
     HandlerNotTold,
     /// A request used more processor time than the run-time scheduler's table declares for its operation, or than its
     /// [budget](crate::Budget::longest) allows one.
     Overrun,
-    /// A request could not be in time any more when its dispatching module came to it.
+    /// A request could no longer be in time when its dispatching module came to it.
     DispatchedLate,
     /// A threadpool with priorities was created in an ORB whose threads have none. Logged once.
     PrioritiesNotScheduled,
-    /// A POA for persistent objects was created whose references name ports that the system chose.
+    /// A POA for persistent objects was created whose references name ports chosen by the system.
     PersistentOnAnyPort,
-    /// A client sent a message that is larger, or in more pieces, than this side accepts; its connection was closed.
+    /// A client sent a message that is larger, or in more fragments, than this side accepts; its connection was closed.
     TooLarge,
-    /// A client takes its large replies too slowly (`MaxReplyOctetsPerClient`); a request of its was answered TRANSIENT.
+    /// A client reads its large replies too slowly (`MaxReplyOctetsPerClient`); one of its requests was answered with
+    /// TRANSIENT.
     RepliesNotTaken,
-    /// The system refused what `SharedPages`, or `pages=` of the endpoint, says of a connection's memory; the connection was
-    /// closed.
+    /// The system refused the pages that `SharedPages`, or `pages=` of the endpoint, requires for a connection's
+    /// memory; the connection was closed.
     PagesRefused,
-    /// Serving a connection needs what the system refused: a thread, a descriptor, or to be told of its octets. It was turned
-    /// away.
+    /// The system refused a resource that serving a connection needs: a thread, a descriptor, or notification of its
+    /// octets. The connection was refused.
     NotServed,
-    /// A server did not read within `StallTimeout` what it was sent before a request that was cut off
-    /// (`OrderedReconnect`); its connection was closed, and what follows may overtake that.
+    /// A server did not read within `StallTimeout` the octets that were sent before a request that was cut off
+    /// (`OrderedReconnect`); its connection was closed, and later requests may overtake them.
     OrderLost,
-    /// The system refuses a property that a lane wants for its packets, and the lane goes on without. Told once for each lane
-    /// and property.
+    /// The system refused a property that a lane requests for its packets; the lane runs without it. Reported once for
+    /// each lane and property.
     LaneNotSteered,
-    /// A scheduling context of a peer, service context 30, cannot be used. A request that has such a one is answered MARSHAL.
-    /// Logged once.
+    /// A scheduling context of a peer, service context 30, is unusable. A request with such a context is answered with
+    /// MARSHAL. Logged once.
     BadSchedulingContext,
-    /// A client and this server did not agree on a protected connection: no certificate, or one that is not trusted, or
-    /// no answer in time.
+    /// A client and this server did not agree on a protected connection: no certificate, an untrusted one, or no answer
+    /// in time.
     HandshakeRefused,
-    /// Requests come beyond a [budget](crate::Budget). Told at most once a second for each; [`Orb::budgets`](crate::Orb::budgets)
-    /// counts them.
+    /// Requests exceed a [budget](crate::Budget). Reported at most once a second for each budget;
+    /// [`Orb::budgets`](crate::Orb::budgets) counts the requests.
     BeyondBudget,
-    /// The system does not let budgets be enforced as they say: threads are demoted otherwise, or not throttled. Told once.
+    /// The system does not let budgets be enforced as configured: threads are demoted in another way, or not throttled.
+    /// Reported once.
     BudgetNotEnforced,
-    /// A request that the access rules do not allow; it was answered NO_PERMISSION.
+    /// A request was not allowed by the access rules; it was answered with NO_PERMISSION.
     RequestDenied,
-    /// A oneway waited for a thread longer than its communication class may, or gave way to another request
+    /// A oneway waited for a thread longer than its communication class allows, or gave way to another request
     /// ([`DropRules`](crate::DropRules)).
     OnewayDropped,
 }
 
 impl Incident {
-    /// All of them, in the order they are counted.
+    /// All incidents, in the order of their counters.
     pub const ALL: [Incident; 34] = [
         Incident::AccessDenied,
         Incident::TooManyConnections,
@@ -136,7 +137,7 @@ impl Incident {
         Incident::OnewayDropped,
     ];
 
-    /// Urgency of its line in the log.
+    /// Returns the urgency of the incident's line in the log.
     pub fn level(self) -> LogLevel {
         match self {
             Incident::AcceptPaused
@@ -176,7 +177,8 @@ impl Incident {
         }
     }
 
-    /// Kind of incident that a message is which cannot be accepted: a limit of this side, or a fault of the peer.
+    /// Returns the kind of incident for a message that cannot be accepted: a limit of this side, or a fault of the
+    /// peer.
     pub(crate) fn of(violation: &oxorb_giop::Violation) -> Incident {
         match violation.is_limit() {
             true => Incident::TooLarge,
@@ -289,15 +291,15 @@ impl Incident {
     }
 }
 
-/// Incident, with the connection that it is about.
+/// Incident, and the connection that it concerns.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConnectionEvent {
     /// Kind of incident.
     pub incident: Incident,
-    /// The peer, as `host:port`; an endpoint where no peer is meant.
+    /// Peer, as `host:port`; an endpoint for incidents without a peer.
     pub peer: String,
-    /// More about this one; may be empty.
+    /// Further details; may be empty.
     pub detail: String,
 }
 
@@ -317,16 +319,16 @@ impl fmt::Display for ConnectionEvent {
 pub struct ConnectionStatistics {
     /// Connections that are open now.
     pub open: usize,
-    /// Connections that were served since the ORB began.
+    /// Connections that were served since the start of the ORB.
     pub accepted: u64,
-    /// Octets that messages which are arriving or being served hold now, over all clients; those of
-    /// small messages are not counted.
+    /// Octets of messages that are arriving or being served now, over all clients; those of small messages are not
+    /// counted.
     pub octets_held: usize,
     counts: [u64; Incident::ALL.len()],
 }
 
 impl ConnectionStatistics {
-    /// Returns the number of times that something happened since the ORB began.
+    /// Returns the number of times that an incident occurred since the start of the ORB.
     pub fn count(&self, incident: Incident) -> u64 {
         self.counts[incident as usize]
     }
@@ -350,7 +352,7 @@ impl Watch {
         }
     }
 
-    /// Returns how connections are doing, of which the registry says how many are open and what they hold.
+    /// Returns the statistics of connections; the arguments are those of the registry.
     pub(crate) fn statistics(&self, open: usize, octets_held: usize) -> ConnectionStatistics {
         ConnectionStatistics {
             open,
@@ -360,12 +362,12 @@ impl Watch {
         }
     }
 
-    /// Hands incidents to an observer from now on; false when there is one already.
+    /// Registers the observer of incidents; returns false if there is one already.
     pub(crate) fn observe(&self, observer: Box<Observer>) -> bool {
         self.observer.set(observer).is_ok()
     }
 
-    /// Counts and tells an incident, the first time only.
+    /// Counts and reports an incident, the first time only.
     #[cold]
     pub(crate) fn note_once(
         &self,
@@ -379,7 +381,7 @@ impl Watch {
         }
     }
 
-    /// Counts an incident and tells it.
+    /// Counts and reports an incident.
     #[cold]
     pub(crate) fn note(
         &self,

@@ -1,5 +1,5 @@
-//! Conversions between text and references: `string_to_object`, initial references, and the IORs of
-//! our own objects.
+//! Conversions between text and references: `string_to_object`, initial references, and the IORs of this ORB's own
+//! objects.
 
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -23,19 +23,18 @@ use crate::{Interface, ObjectRef, Orb, Ref, interface_repository, naming, raise}
 /// Longest file with a reference, in octets.
 const MAX_FILE: u64 = 1 << 20;
 
-/// Initial reference at which objects' interfaces are looked up.
+/// Name of the initial reference of the Interface Repository.
 const INTERFACE_REPOSITORY: &str = "InterfaceRepository";
 
 impl Orb {
-    /// The object of a stringified reference: `IOR:`, `corbaloc:`,
-    /// `corbaname:`, `file:`. Asks nobody, but for `corbaname:`, which asks
-    /// the naming service.
+    /// Returns the object of a stringified reference: `IOR:`, `corbaloc:`, `corbaname:`, `file:`. Sends no request
+    /// except for `corbaname:`, which queries the naming service.
     pub fn string_to_object(&self, text: &str) -> Result<ObjectRef, ResolveError> {
         self.follow(text, 0)
     }
 
-    /// Returns the object of a stringified reference as a reference of type `I`: asks the object
-    /// unless its type id already says that it is one (`_narrow`).
+    /// Returns the object of a stringified reference, typed as `I`. Queries the object unless its type id already names
+    /// `I` (`_narrow`).
     pub fn resolve<I: Interface>(&self, text: &str) -> Result<I, ResolveError> {
         let object = self.string_to_object(text)?;
         match object.narrow::<I>() {
@@ -48,13 +47,12 @@ impl Orb {
         }
     }
 
-    /// A reference known by name: registered in this ORB, given by
-    /// `-ORBInitRef`, or below `-ORBDefaultInitRef`.
+    /// Returns the reference of a name: registered in this ORB, set by `-ORBInitRef`, or below `-ORBDefaultInitRef`.
     pub fn resolve_initial_references(&self, name: &str) -> Result<ObjectRef, ResolveError> {
         self.initial(name, 0)
     }
 
-    /// The names that [`resolve_initial_references`](Self::resolve_initial_references) knows.
+    /// Returns the names that were registered in this ORB or set by `-ORBInitRef`.
     pub fn list_initial_services(&self) -> Vec<String> {
         let mut names = self.initial_names();
         names.extend(self.options().init_refs.iter().map(|(name, _)| name.clone()));
@@ -63,10 +61,10 @@ impl Orb {
         names
     }
 
-    /// The entry of an interface in the Interface Repository, for `_interface`: asks the initial reference
-    /// `InterfaceRepository`.
+    /// Returns the entry of an interface in the Interface Repository, for `_interface`. The repository is the initial
+    /// reference `InterfaceRepository`.
     ///
-    /// Raises INTF_REPOS when this ORB knows no repository, when it cannot be reached, and when it does not know the
+    /// Raises INTF_REPOS if this ORB knows no repository, cannot reach it, or the repository does not know the
     /// interface.
     pub fn interface_of(&self, repository_id: &str) -> Result<Option<ObjectRef>, SystemException> {
         let repository = self
@@ -85,7 +83,7 @@ impl Orb {
         }
         let malformed = |error| ResolveError::Malformed { text: text.to_owned(), error };
         let url = match oxorb_object::parse_reference(text.trim()) {
-            // The grammar of its addresses is that protocol's.
+            // The protocol of this word defines the grammar of its addresses.
             Err(ReferenceError::Corbaloc(corbaloc::Error::Protocol(word)))
                 if self.options().protocols.located(&word).is_some() =>
             {
@@ -109,7 +107,7 @@ impl Orb {
         }
     }
 
-    /// Follows a URL with an address that IIOP's grammar does not know.
+    /// Follows a URL with an address outside of IIOP's grammar.
     fn follow_by_table(&self, text: &str) -> Result<ObjectRef, ResolveError> {
         let found = self.options().protocols.read_url(text);
         let found =
@@ -123,7 +121,7 @@ impl Orb {
         }
     }
 
-    /// Resolves a name in a context; no name is the context itself.
+    /// Resolves a name in a context; an empty name is the context itself.
     fn named(&self, context: ObjectRef, name: String) -> Result<ObjectRef, ResolveError> {
         if name.is_empty() {
             return Ok(context);
@@ -150,7 +148,7 @@ impl Orb {
             return self.follow(url, depth + 1);
         }
         match &self.options().default_init_ref {
-            // The address of a URL may end with what separates the key from it (UIOP's with `|`).
+            // An address in a URL may end with its own separator before the key (UIOP's is `|`).
             Some(base) if base.ends_with('|') => self.follow(&format!("{base}{name}"), depth + 1),
             Some(base) => self.follow(&format!("{base}/{name}"), depth + 1),
             None => Err(ResolveError::UnknownName {
@@ -161,7 +159,7 @@ impl Orb {
     }
 }
 
-/// A reference to one of our objects, but for its addresses.
+/// Reference to an object of this ORB, without its addresses.
 pub(crate) struct Published<'a> {
     type_id: &'a str,
     key: &'a [u8],
@@ -179,8 +177,8 @@ impl<'a> Published<'a> {
         Published { type_id, key, components, native }
     }
 
-    /// Returns the IOR: a profile for the first address of each endpoint, with the others as
-    /// alternates of it where its kind has such.
+    /// Returns the IOR: a profile for the first address of each endpoint, with its other addresses as alternates if
+    /// that kind of profile has alternates.
     pub(crate) fn at(&self, addresses: &[PublishedAddress]) -> Ior {
         let mut profiles: Vec<(&Arc<Protocol>, Profile)> = Vec::new();
         for at in addresses {
@@ -199,8 +197,7 @@ impl<'a> Published<'a> {
         self.ior(&profiles)
     }
 
-    /// Adds the addresses of other protocols to IIOP's profiles, as far as there is a component for
-    /// that.
+    /// Adds the addresses of other protocols to the IIOP profiles, if there is a component for such addresses.
     fn tell_beside(&self, profiles: &mut [(&Arc<Protocol>, Profile)]) {
         let beside = profiles.iter().filter_map(|(protocol, profile)| {
             let address = profile.addresses.first()?;
@@ -216,8 +213,7 @@ impl<'a> Published<'a> {
         }
     }
 
-    /// Moves the addresses of other protocols into IIOP's profiles, where they need no profile of
-    /// their own then.
+    /// Moves the addresses of other protocols into the IIOP profiles, where that makes their own profiles unnecessary.
     fn carry_within(profiles: &mut Vec<(&Arc<Protocol>, Profile)>) {
         let carries = |(protocol, profile): &(&Arc<Protocol>, Profile)| {
             protocol.profile().tag() == profile_tag::INTERNET_IOP
@@ -245,9 +241,8 @@ impl<'a> Published<'a> {
         }
     }
 
-    /// Returns the IOR of an object that lanes serve: for each protocol a profile with the first of
-    /// its addresses, others of the same lane as alternates of it and, if `told`, all of them with the
-    /// priorities of their lanes.
+    /// Returns the IOR of an object that lanes serve: for each protocol a profile with the first of its addresses, the
+    /// other addresses of the same lane as alternates and, if `told`, all addresses with the priorities of their lanes.
     pub(crate) fn at_lanes(&self, addresses: &[(PublishedAddress, Priority)], told: bool) -> Ior {
         let mut profiles: Vec<(&Arc<Protocol>, Profile)> = Vec::new();
         for (first, priority) in addresses {
@@ -273,7 +268,7 @@ impl<'a> Published<'a> {
 
     fn profile(&self, at: &PublishedAddress) -> Profile {
         let mut profile = Profile::new(at.address.clone(), at.version, self.key);
-        // Version 1.0 has no room for components.
+        // Profiles of version 1.0 have no components.
         if at.version >= Version::V1_1 {
             profile.components = vec![
                 TaggedComponent::orb_type(orb_type::OXORB),
@@ -284,9 +279,9 @@ impl<'a> Published<'a> {
         profile
     }
 
-    /// Writes the profiles. Where each address is one that clients verify, they would have none to
-    /// fall back to, and a reference that outlives the directory of a socket, or the host's next
-    /// start, could not be used: such a reference has the names alone.
+    /// Writes the profiles. If clients verified every address of a reference, they would have none to fall back to, and
+    /// the reference would be useless once the directory of a socket is gone or the host has restarted. Such a
+    /// reference has the names of its addresses only.
     fn ior(&self, profiles: &[(&Arc<Protocol>, Profile)]) -> Ior {
         let is_bare = |address: &Address| address.verified().is_none();
         let mut addresses = profiles.iter().flat_map(|(_, profile)| &profile.addresses);
@@ -301,7 +296,7 @@ impl<'a> Published<'a> {
     }
 }
 
-/// Reads a file, if it can be a reference by its size.
+/// Reads a file, unless it is too long for a reference.
 fn read_reference(path: &Path) -> io::Result<String> {
     let mut content = String::new();
     let file = std::fs::File::open(path)?;
@@ -309,6 +304,6 @@ fn read_reference(path: &Path) -> io::Result<String> {
     if read as u64 > MAX_FILE {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long for a reference"));
     }
-    // An editor may have put a byte order mark before it.
+    // An editor may have written a byte order mark.
     Ok(content.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(content))
 }

@@ -1,4 +1,4 @@
-//! Typed references, and the type every object has.
+//! Typed references, and the type that every object has.
 
 use std::fmt::Debug;
 use std::rc::Rc;
@@ -10,8 +10,8 @@ use oxorb_object::SystemException;
 use crate::policy::{AnyPolicy, InvalidPolicies, Policy, SetOverrideType};
 use crate::{ConfinedServant, Failure, Ref, Servant, reference};
 
-/// A typed object reference. The IDL compiler implements it for each `...Ref`;
-/// import it (`use oxorb::Interface as _;`) for the methods every object has.
+/// Typed object reference. The IDL compiler implements it for each `...Ref`; import it (`use oxorb::Interface as _;`)
+/// for the methods that every object has.
 ///
 /// ```
 /// use oxorb_core::{Interface, ObjectRef, Options, Orb};
@@ -24,7 +24,7 @@ use crate::{ConfinedServant, Failure, Ref, Servant, reference};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
-    /// The interface's, as `IDL:bank/Account:1.0`.
+    /// Repository id of the interface, such as `IDL:bank/Account:1.0`.
     const REPOSITORY_ID: &'static str;
 
     /// Types a reference without asking the object (`_unchecked_narrow`).
@@ -33,47 +33,44 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
     /// Returns the untyped reference.
     fn reference(&self) -> &Ref;
 
-    /// Types a reference if the object supports the interface (`_narrow`).
-    /// Asks the object unless its type id already says so.
+    /// Types a reference if the object supports the interface (`_narrow`). Queries the object unless its type id
+    /// already names the interface.
     ///
-    /// `Ok(None)`: reached, and it is something else.
+    /// `Ok(None)`: the object was reached and does not support the interface.
     fn narrow<I: Interface>(&self) -> Result<Option<I>, SystemException> {
         let reference = Interface::reference(self);
         Ok(reference.is_a(I::REPOSITORY_ID)?.then(|| I::from_ref(reference.clone())))
     }
 
-    /// Types a reference without asking the object; a wrong guess shows as
-    /// `BAD_OPERATION` at the first call.
+    /// Types a reference without a query to the object; a wrong type raises `BAD_OPERATION` at the first call.
     fn unchecked_narrow<I: Interface>(&self) -> I {
         I::from_ref(Interface::reference(self).clone())
     }
 
-    /// Whether the object supports the interface `repository_id` (`_is_a`).
+    /// Reports whether the object supports the interface `repository_id` (`_is_a`).
     fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
         Interface::reference(self).is_a(repository_id)
     }
 
-    /// Whether the object is known to be gone for good (`_non_existent`).
+    /// Reports whether the object is known to exist no longer (`_non_existent`).
     fn non_existent(&self) -> Result<bool, SystemException> {
         Interface::reference(self).non_existent()
     }
 
-    /// Connects now; on failure tells each endpoint and what failed there
-    /// (`_validate_connection`).
+    /// Connects now; an error lists each endpoint and its failure (`_validate_connection`).
     fn validate_connection(&self) -> Result<(), Failure> {
         Interface::reference(self).validate_connection()
     }
 
-    /// Memory to write a large `@in_place` argument into; see [`Ref::room`].
+    /// Returns memory for a large `@in_place` argument; see [`Ref::room`].
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`Ref::room`].
     fn room(&self, octets: usize) -> Result<Room, SystemException> {
         Interface::reference(self).room(octets)
     }
 
-    /// Returns a reference to the object with another time limit on calls; see
-    /// [`Ref::with_timeout`].
+    /// Returns a reference to the object with another time limit for calls; see [`Ref::with_timeout`].
     #[must_use]
     fn with_timeout(&self, timeout: impl Into<Option<std::time::Duration>>) -> Self {
         Self::from_ref(Interface::reference(self).with_timeout(timeout))
@@ -95,18 +92,18 @@ pub trait Interface: Clone + Debug + PartialEq + Send + Sync + 'static {
         Ok(Self::from_ref(changed))
     }
 
-    /// The stringified reference, `IOR:...`.
+    /// Returns the stringified reference, `IOR:...`.
     fn to_ior(&self) -> String {
         Interface::reference(self).to_string()
     }
 
-    /// The reference as `corbaloc:iiop:...`, if it has an IIOP profile.
+    /// Returns the reference as `corbaloc:iiop:...`, if it has an IIOP profile.
     fn to_corbaloc(&self) -> Option<String> {
         Interface::reference(self).to_corbaloc()
     }
 }
 
-/// An interface that a servant of type `S` can serve.
+/// Interface that a servant of type `S` can serve.
 ///
 /// The IDL compiler implements it: `impl<T: bank::Account> ServedBy<T> for
 /// bank::AccountRef`, and the same for `Arc<T>`.
@@ -115,16 +112,16 @@ pub trait ServedBy<S>: Interface {
     fn servant(servant: S) -> Arc<dyn Servant>;
 }
 
-/// An interface that a servant of type `S`, which stays in one thread, can serve.
+/// Interface that a servant of type `S`, which stays in one thread, can serve.
 ///
-/// The IDL compiler implements it where `@confined` asks for that: `impl<T: bank::AccountConfined> ConfinedBy<T> for
+/// The IDL compiler implements it for interfaces with `@confined`: `impl<T: bank::AccountConfined> ConfinedBy<T> for
 /// bank::AccountRef`, and the same for `Rc<T>`.
 pub trait ConfinedBy<S>: Interface {
     /// Wraps the servant so that the object adapter can call it.
     fn confined(servant: S) -> Rc<dyn ConfinedServant>;
 }
 
-/// A reference to an object of any interface: `Object` in IDL.
+/// Reference to an object of any interface: `Object` in IDL.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ObjectRef(Ref);
 

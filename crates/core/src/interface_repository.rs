@@ -5,7 +5,7 @@ use oxorb_object::SystemException;
 use crate::op::Op;
 use crate::{Interface, ObjectRef, decode_ref};
 
-/// `Repository::lookup_id`; `None` if it knows nothing of this id.
+/// Calls `Repository::lookup_id`; returns `None` if the repository does not know the id.
 pub(crate) fn lookup_id(
     repository: &ObjectRef,
     repository_id: &str,

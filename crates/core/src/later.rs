@@ -16,15 +16,16 @@ use crate::terms::Times;
 use crate::upcall::{Arrived, Outcome, Upcall};
 use crate::{Orb, Ref, raise};
 
-/// A request whose answer comes later, from whatever thread. From [`Upcall::later`].
+/// Request whose answer comes later, from any thread; made by [`Upcall::later`].
 ///
-/// Each of the methods that answer consumes it, so a request is answered once. One that is dropped unanswered is
-/// answered all the same, so that no client hangs: a oneway as done, any other with NO_RESPONSE (minor `UNANSWERED`),
+/// Each of the methods that answer consumes it, so a request is answered once. Dropping it unanswered still answers the
+/// request, so that no client hangs: a oneway as done, any other with NO_RESPONSE (minor `UNANSWERED`),
 /// COMPLETED_MAYBE; with UNKNOWN if a panic dropped it.
 ///
-/// The answer may come before the upcall has returned. Until it is there the client's connection stays open, and an ORB
-/// that ends waits for it (at most as long as for other requests, 30 s). Interceptors see the end of the request in the
-/// thread that answers. Deactivating the object or destroying its POA does not wait for it.
+/// The answer may be sent before the upcall has returned. Until then the client's connection stays open, and an ORB
+/// that ends waits for the answer (at most as long as for other requests, 30 s). Interceptors see the end of the
+/// request in the thread that answers. Deactivation of the object and destruction of its POA do not wait for the
+/// answer.
 ///
 /// ```
 /// use std::sync::mpsc::Sender;
@@ -60,31 +61,31 @@ pub struct Later {
     orb: Orb,
     header: Header,
     context: Option<Arc<FrameContext>>,
-    /// The request without its arguments.
+    /// Octets of the request without its arguments.
     head: Vec<u8>,
-    /// Octets of the client's share that its arguments and `head` take.
+    /// Octets that the arguments and `head` take of the client's share.
     _values: Option<Values>,
     dialect: Dialect,
     times: Times,
     flow: Option<Arc<ServerFlow>>,
     response: Response,
-    /// A client that waits only until the servant was reached has been told so.
+    /// Whether the client, which waits only until the servant is reached, has got its reply.
     acknowledged: bool,
-    /// `None`: nobody waits for an answer.
+    /// `None`: the client expects no answer.
     line: Option<Line>,
-    /// Count of the request until it is answered, which happens once.
+    /// Count of the request as unanswered; `None` once it is answered.
     unanswered: Option<Unanswered>,
 }
 
 impl Upcall<'_> {
-    /// Ends the upcall without an answer: `keep` gets the request, to be answered whenever that is possible, and the
-    /// thread goes on with the next one. Arguments have to be [read](Upcall::args) before.
+    /// Ends the upcall without an answer: `keep` receives the request, to be answered at any later time, and the thread
+    /// continues with the next request. Arguments have to be [read](Upcall::args) before.
     ///
-    /// When as many requests wait for an answer as `max_unanswered` allows, `keep` is not called and the client gets
+    /// If as many requests wait for an answer as `max_unanswered` allows, `keep` is not called and the client gets
     /// TRANSIENT (minor `TOO_MANY_UNANSWERED`), COMPLETED_NO.
     ///
     /// Copies the header of the request: allocates, and takes the locks of the ORB's list of connections and of this
-    /// connection. From the first such request on, all replies over the connection take its lock.
+    /// connection. After the first such request, all replies over the connection take its lock.
     pub fn later(self, keep: impl FnOnce(Later)) -> Outcome {
         let Arrived { orb, frame, request, dialect, times, .. } = *self.arrived;
         let Some(unanswered) = orb.keep_unanswered() else {
@@ -130,30 +131,29 @@ impl Upcall<'_> {
 }
 
 impl Later {
-    /// The ORB that serves the request.
+    /// Returns the ORB that serves the request.
     pub fn orb(&self) -> &Orb {
         &self.orb
     }
 
-    /// Returns the time until which the caller waits, as [`Upcall::deadline`]. An answer that comes
-    /// later is sent all the same.
+    /// Returns the time until which the caller waits, as [`Upcall::deadline`] does. A later answer is still sent.
     pub fn deadline(&self) -> Option<Instant> {
         self.times.deadline()
     }
 
-    /// Whether the caller waits for the result (not so for `oneway`).
+    /// Reports whether the caller waits for the result (for a `oneway` it does not).
     pub fn expects_reply(&self) -> bool {
         self.response == Response::WithTarget
     }
 
-    /// Whether nobody waits for the answer any more: the client has cancelled the request or is gone. Takes a lock that
-    /// replies over the same connection take, too.
+    /// Reports whether the client has cancelled the request or is gone, so that the answer is in vain. Takes a lock
+    /// that replies over the same connection take, too.
     pub fn is_cancelled(&self) -> bool {
         self.line.as_ref().is_some_and(Line::is_cancelled)
     }
 
-    /// Answers with the results, as [`Upcall::reply`]. Writes in the calling thread, for at most the ORB's
-    /// `stall_timeout`; that the client is gone goes unnoticed.
+    /// Answers with the results, as [`Upcall::reply`] does. Writes in the calling thread, for at most the ORB's
+    /// `stall_timeout`; does not report that the client is gone.
     pub fn reply<'a>(mut self, results: impl FnOnce(&mut Encoder<'a>) -> CdrResult<()>) {
         self.answer(|upcall| upcall.reply(results));
     }
@@ -178,7 +178,7 @@ impl Later {
         self.answer(|upcall| upcall.forward(target));
     }
 
-    /// Answers as if the upcall still went on.
+    /// Answers as within the upcall.
     fn answer(&mut self, act: impl FnOnce(Upcall<'_>) -> Outcome) {
         let Some(_until_answered) = self.unanswered.take() else {
             return;
@@ -227,8 +227,8 @@ impl Drop for Later {
     }
 }
 
-/// A servant that answers later, to be activated: its typed trait is the one that the IDL compiler makes where AMH is
-/// asked for (`bank::AmhAccount`, CORBA's `AMH_Account`).
+/// Wrapper that activates a servant which answers later. `T` implements the trait that the IDL compiler generates for
+/// AMH (`bank::AmhAccount`, CORBA's `AMH_Account`).
 #[derive(Debug, Clone, Copy)]
 pub struct Amh<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! The join: object references, invocation, connections, dispatch, shutdown.
+//! Core of the ORB: object references, invocation, connections, dispatch, shutdown.
 //!
 //! This crate is the only one that sees both messages (`oxorb-giop`) and bytes
 //! in motion (`oxorb-transport`). A request is a value that moves forward:
@@ -8,9 +8,8 @@
 //! server   octets --> Frame --> Upcall --> Adapter --> servant --> Outcome --> octets
 //! ```
 //!
-//! Read [`client`] for the left half of that picture and
-//! [`server`] for the right half. The object adapter stands
-//! behind the one upward trait, [`Adapter`]; this crate knows no POA.
+//! Read [`client`] for the first line of that picture and [`server`] for the second. The object adapter stands behind
+//! the one upward trait, [`Adapter`]; this crate knows no POA.
 #![forbid(unsafe_code)]
 
 #[doc(hidden)]

@@ -1,32 +1,30 @@
-//! The locks of this crate and of those above it: [`oxorb_sys::sync`]'s, counted in debug builds.
+//! Locks of this crate and of the crates above it: those of [`oxorb_sys::sync`], counted in debug builds.
 //!
-//! "A request on the steady path takes no lock" is a promise, and an
-//! uncontended lock leaves no trace outside the process: no system call, no
-//! allocation. So every lock is taken through these types, which count per
-//! thread, and a test looks at [`taken`] around a request. In release builds
-//! they are exactly `oxorb_sys::sync::Mutex`.
+//! "A request on the steady path takes no lock" is a promise, and an uncontended lock leaves no trace outside the
+//! process: no system call, no allocation. So every lock is taken through these types, which count per thread, and a
+//! test compares [`taken`] before and after a request. In release builds they are exactly `oxorb_sys::sync::Mutex`.
 
 use crate::sync;
 pub use crate::sync::{Condvar, MutexGuard};
 
-/// [`oxorb_sys::sync::Mutex`], counted.
+/// [`oxorb_sys::sync::Mutex`] that counts how often it is taken.
 #[derive(Debug, Default)]
 pub struct Mutex<T>(sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// A free mutex around a value.
+    /// Returns a free mutex around a value.
     pub const fn new(value: T) -> Self {
         Mutex(sync::Mutex::new(value))
     }
 
-    /// Waits until it is free.
+    /// Waits until the mutex is free, and takes it.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         count();
         self.0.lock()
     }
 
-    /// Takes it if it is free.
+    /// Takes the mutex if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         count();
@@ -34,8 +32,7 @@ impl<T> Mutex<T> {
     }
 }
 
-/// Returns the number of locks that this thread has taken so far; `None` in release builds, which
-/// do not count.
+/// Returns the number of locks that the calling thread has taken so far; `None` in release builds, which do not count.
 pub fn taken() -> Option<u64> {
     #[cfg(debug_assertions)]
     return Some(TAKEN.get());

@@ -1,6 +1,6 @@
-//! Lines for operators: what they are about, how urgent they are, and where they go.
+//! Log lines for operators: their subject, urgency and destination.
 //!
-//! Nothing here is on the steady path: incidents are rare, and a line for each is bounded in number.
+//! Nothing here is on the steady path: incidents are rare, and the number of their lines is bounded.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -19,15 +19,15 @@ use crate::lock::Mutex;
 /// Urgency of a log line; as a setting, the least urgent level that is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// Absence of lines.
+    /// Level at which nothing is logged.
     Off,
-    /// Service is impaired: connections cannot be accepted, a reply is lost.
+    /// Impaired service: connections cannot be accepted, a reply is lost.
     Error,
     /// A limit was hit, a peer was refused, a setting has no effect. The default.
     Warn,
-    /// An operator may want to know: idle connections made room, only loopback is published.
+    /// Information for operators: idle connections were closed for new ones, only loopback is published.
     Info,
-    /// Ordinary events of connections, too.
+    /// Ordinary events of connections.
     Debug,
 }
 
@@ -53,20 +53,20 @@ impl FromStr for LogLevel {
     }
 }
 
-/// Lines that one kind of incident may cost in one [`SPAN`]; the others are counted.
+/// Most lines of one kind of incident in one [`SPAN`]; further incidents are counted.
 const LINES: u32 = 10;
 
-/// Time in which [`LINES`] of a kind are logged.
+/// Time span of the limit [`LINES`].
 const SPAN: Duration = Duration::from_secs(1);
 
-/// Lines that one kind of incident may cost in one [`CLIENT_SPAN`] for each client, so that one that never ends hides
-/// no other.
+/// Most lines of one kind of incident in one [`CLIENT_SPAN`] for each client, so that a persistent client does not hide
+/// others.
 const CLIENT_LINES: u32 = 3;
 
-/// Time in which [`CLIENT_LINES`] of a kind are logged for a client.
+/// Time span of the limit [`CLIENT_LINES`].
 const CLIENT_SPAN: Duration = Duration::from_secs(10);
 
-/// Most clients and kinds that are told apart at a time.
+/// Most pairs of kind and client that are distinguished at a time.
 const CLIENTS: usize = 256;
 
 /// Sink and quotas of one ORB.
@@ -95,7 +95,7 @@ impl Log {
         level <= self.level
     }
 
-    /// Logs one incident, within the quota of its kind and the client's share of that.
+    /// Logs one incident, within the quotas of its kind and of its client.
     pub(crate) fn incident(&self, event: &ConnectionEvent) {
         let now = clock::now();
         let Some(of_client) = self.admit_client(event, now) else {
@@ -117,7 +117,7 @@ impl Log {
         }
     }
 
-    /// Admits an event like [`Quota::admit`], of the client that an incident is about.
+    /// Applies the quota of the client that an incident is about; returns as [`Quota::admit`] does.
     fn admit_client(&self, event: &ConnectionEvent, now: Instant) -> Option<u64> {
         let host = match event.peer.rsplit_once(':') {
             Some((host, _port)) => host,
@@ -136,12 +136,12 @@ impl Log {
         quota.admit(now, CLIENT_LINES, CLIENT_SPAN)
     }
 
-    /// Hands lines to a sink from now on; false when there is one already.
+    /// Registers the sink for lines; returns false if there is one already.
     pub(crate) fn hand_to(&self, sink: Box<Sink>) -> bool {
         self.sink.set(sink).is_ok()
     }
 
-    /// Writes a line, unless its level is above the one that is wanted.
+    /// Writes a line, if its level is logged.
     pub(crate) fn write(&self, level: LogLevel, line: &str) {
         if !self.wants(level) {
             return;
@@ -150,7 +150,7 @@ impl Log {
             return sink(level, line);
         }
         let line = Printable(line);
-        // Nobody is left to hear that a line could not be written.
+        // A failure to write the log cannot be reported anywhere.
         let _ = match &self.file {
             Some(file) => {
                 let line = format!("{} {level}: {line}\n", Utc(clock::time_of_day()));
@@ -161,7 +161,7 @@ impl Log {
     }
 }
 
-/// Lines of one kind in the current span.
+/// Quota of lines of one kind in the current span.
 #[derive(Default)]
 struct Quota {
     since: Option<Instant>,
@@ -170,7 +170,7 @@ struct Quota {
 }
 
 impl Quota {
-    /// Number of lines dropped before this one where this one may be written, `None` where not.
+    /// Returns the number of lines dropped before this one if this one may be written, `None` otherwise.
     fn admit(&mut self, now: Instant, lines: u32, span: Duration) -> Option<u64> {
         if self.is_over(now, span) {
             (self.since, self.written) = (Some(now), 0);
@@ -183,7 +183,7 @@ impl Quota {
         Some(std::mem::take(&mut self.dropped))
     }
 
-    /// Whether its span is over, or has not begun.
+    /// Reports whether the quota's span is over, or has not begun.
     fn is_over(&self, now: Instant, span: Duration) -> bool {
         self.since.is_none_or(|since| now.duration_since(since) >= span)
     }

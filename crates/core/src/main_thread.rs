@@ -1,29 +1,29 @@
-//! Work that only the thread of [`Orb::run`](crate::Orb::run) does.
+//! Jobs that only the thread of [`Orb::run`](crate::Orb::run) executes.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
 
 use crate::lock::Mutex;
 
-/// Something that the main thread is to do.
+/// Work for the main thread.
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
-/// Threads that take jobs: those of a lane.
+/// Threads that execute jobs, such as those of a lane.
 pub(crate) trait TakesJobs: Send + Sync {
-    /// Offers `job` to the threads; gives it back if they have ended or too much waits for them.
+    /// Passes `job` to the threads; returns it if they have ended or their queue is full.
     fn offer(&self, job: Job) -> Result<(), Job>;
 }
 
-/// Jobs that wait for the main thread of an ORB.
+/// Queue of jobs for the main thread of an ORB.
 #[derive(Default)]
 pub(crate) struct MainThread(Mutex<VecDeque<Job>>);
 
-/// More waits already than may.
+/// Error of a full queue of the main thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Busy;
 
 thread_local! {
-    /// The ORB whose main thread this is, by address; 0: none.
+    /// Address of the [`MainThread`] that the calling thread serves; 0 for none.
     static MAIN: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -48,13 +48,13 @@ impl MainThread {
         self.0.lock().is_empty()
     }
 
-    /// Forgets what waits; who waits for it learns that.
+    /// Drops the queued jobs, which notifies the threads that wait for them.
     pub(crate) fn clear(&self) {
         let jobs = std::mem::take(&mut *self.0.lock());
         drop(jobs);
     }
 
-    /// Makes this thread the main one.
+    /// Makes the calling thread the main thread.
     pub(crate) fn enter(&self) -> AsMain {
         AsMain(MAIN.replace(std::ptr::from_ref(self) as usize))
     }

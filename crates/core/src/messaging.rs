@@ -1,4 +1,4 @@
-//! Answers that are handed to a reply handler (AMI, callback model; CORBA 3.3 part 1, 17.8 and 17.9).
+//! Delivery of answers to a reply handler (AMI, callback model; CORBA 3.3 part 1, 17.8 and 17.9).
 
 use std::sync::Arc;
 
@@ -14,11 +14,11 @@ use crate::raises::Raise;
 pub enum ReplyTo<R, T: ?Sized> {
     /// The nil handler: the answer is dropped, and so is any exception.
     Nobody,
-    /// An object, here or in another process, which a thread for that tells ([`deliver`](crate::deliver)): one that is
-    /// slow or cannot be reached delays no handler of another server.
+    /// An object, local or remote, called by a delivery thread ([`deliver`](crate::deliver)): a slow or unreachable
+    /// handler does not delay the handlers of other servers.
     Object(R),
-    /// A handler that is no CORBA object. The ORB's callback thread tells it, as with
-    /// [`AsyncReply::then`](crate::AsyncReply::then), so one that blocks delays the others.
+    /// A handler that is no CORBA object, called by the ORB's callback thread as with
+    /// [`AsyncReply::then`](crate::AsyncReply::then): a handler that blocks delays the others.
     Local(Arc<T>),
 }
 
@@ -32,8 +32,8 @@ impl<R: Clone, T: ?Sized> Clone for ReplyTo<R, T> {
     }
 }
 
-/// The state of a `Messaging::ExceptionHolder`: is it a system exception, is it in little-endian order, and the octets:
-/// repository id and members, as in a reply. Allocates. For generated code.
+/// Returns the state of a `Messaging::ExceptionHolder`: whether it is a system exception, whether it is in
+/// little-endian order, and the octets (repository id and members, as in a reply). Allocates. For generated code.
 pub fn hold_exception<X: Raise>(exception: &X) -> (bool, bool, Vec<u8>) {
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, Dialect::GIOP_1_2);
     let system = exception.system();
@@ -44,12 +44,12 @@ pub fn hold_exception<X: Raise>(exception: &X) -> (bool, bool, Vec<u8>) {
     let little = ByteOrder::NATIVE == ByteOrder::Little;
     match written {
         Ok(()) => (system.is_some(), little, e.finish().to_vec()),
-        // It came over the wire, so it can go on; a servant's own may be too long.
+        // A received exception can always be encoded; a servant's own may exceed a bound.
         Err(error) => hold_exception(&SystemException::from_cdr(error, CompletionStatus::Yes)),
     }
 }
 
-/// The exception that a `Messaging::ExceptionHolder` holds (its `raise_exception`). For generated code.
+/// Returns the exception in a `Messaging::ExceptionHolder` (its `raise_exception`). For generated code.
 pub fn held_exception<E: UserException>(system: bool, little: bool, octets: &[u8]) -> E {
     let order = match little {
         true => ByteOrder::Little,
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(held, exception);
     }
 
-    /// Compares with octets that TAO and JacORB write, in the other byte order too.
+    /// Compares with octets that TAO and JacORB write, also in the other byte order.
     #[test]
     fn octets_are_those_of_a_reply_body() {
         let mut octets = b"\0\0\0\x24IDL:omg.org/CORBA/NO_PERMISSION:1.0\0".to_vec();

@@ -1,4 +1,4 @@
-//! Part of the naming service's protocol that `corbaname:` needs.
+//! Client part of the naming service's protocol, for `corbaname:`.
 
 use oxorb_cdr::{Decode as _, Decoder, Encoder, Result as CdrResult};
 use oxorb_object::SystemException;
@@ -6,10 +6,10 @@ use oxorb_object::SystemException;
 use crate::op::{Op, UserException};
 use crate::{Interface, ObjectRef, decode_ref};
 
-/// Contexts at which a name may be taken up again. Each leads at least one component further, or gives up.
+/// Largest number of contexts at which resolution is continued.
 const MAX_CONTEXTS: u32 = 8;
 
-/// `NamingContextExt::resolve_str`. Where the service cannot follow the name to another server, this does.
+/// Calls `NamingContextExt::resolve_str`. Continues at other servers itself where the service returns CannotProceed.
 pub(crate) fn resolve_str(context: &ObjectRef, name: &str) -> Result<ObjectRef, String> {
     static OP: Op = Op::twoway("resolve_str");
     let mut found = context.reference().invoke(&OP, |e| e.string(name), decode_ref::<ObjectRef>);
@@ -31,7 +31,7 @@ fn not_nil(found: Option<ObjectRef>) -> Result<ObjectRef, String> {
     found.ok_or_else(|| "the name is bound to a nil reference".to_owned())
 }
 
-/// `NamingContext::resolve`.
+/// Calls `NamingContext::resolve`.
 fn resolve(context: &ObjectRef, name: &[Component]) -> Result<Option<ObjectRef>, NamingError> {
     static OP: Op = Op::twoway("resolve");
     let write = |e: &mut Encoder<'_>| {
@@ -45,18 +45,18 @@ fn resolve(context: &ObjectRef, name: &[Component]) -> Result<Option<ObjectRef>,
     context.reference().invoke(&OP, write, decode_ref::<ObjectRef>)
 }
 
-/// `NameComponent`
+/// `NameComponent`.
 struct Component {
     id: String,
     kind: String,
 }
 
 enum NamingError {
-    /// Why, and the part of the name that was not found.
+    /// Reason, and the part of the name that was not found.
     NotFound(u32, Vec<Component>),
-    /// Context where the caller may go on, and the rest of the name.
+    /// Context at which the caller may continue, and the rest of the name.
     CannotProceed(Option<ObjectRef>, Vec<Component>),
-    /// We cannot go on there, either.
+    /// Context at which this client failed to continue, and the exception.
     Stopped(ObjectRef, SystemException),
     InvalidName,
     System(SystemException),
@@ -95,7 +95,7 @@ impl NamingError {
     }
 }
 
-/// Describes the failure, with each endpoint tried, if that is what failed.
+/// Describes the failure, with each endpoint tried if no endpoint was reached.
 fn failure(exception: SystemException) -> String {
     match crate::last_failure().filter(|failure| failure.exception == exception) {
         Some(failure) => failure.to_string(),

@@ -1,4 +1,4 @@
-//! Description of an operation that stub, skeleton and local call share.
+//! Description of an operation, shared by stub, skeleton and local call.
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_giop::Response;
@@ -7,31 +7,31 @@ use oxorb_object::SystemException;
 /// Operation of an interface, `'static`, made by the IDL compiler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
-    /// The name on the wire (`withdraw`, `_get_balance`).
+    /// Name on the wire (`withdraw`, `_get_balance`).
     pub name: &'static str,
-    /// Whether and when the server answers.
+    /// Event at which the server answers, if it answers.
     pub response: Response,
-    /// Index of the operation in the list of its interface, all inherited ones first, for servers
-    /// of our own; [`NO_SLOT`]: unknown.
+    /// Index of the operation in the list of its interface, which begins with all inherited ones, for
+    /// OxORB servers; [`NO_SLOT`] if unknown.
     pub slot: u16,
-    /// Octets that the arguments take at most, or at least where nothing bounds them: what the IDL compiler worked out, for
-    /// the request's buffer to be sized once. Nothing below what any message has room for.
+    /// Largest size of the arguments in octets, or the smallest if they are unbounded, as computed by the IDL compiler;
+    /// it sizes the request's buffer. 0 if below the usual size of a buffer.
     pub request: u32,
 }
 
-/// The place of an operation of which nobody knows it.
+/// Slot of an operation whose index is unknown.
 pub const NO_SLOT: u16 = u16::MAX;
 
-/// Prefix of the keys that take a slot: those of active transient objects
+/// Prefix of object keys that can carry a slot: those of active transient objects
 /// ([`Adapter`](crate::Adapter)).
 pub const SLOTTED_KEY: &[u8; 4] = b"OX1a";
 
-/// Length of such keys, without slot. A request of our own client appends two octets,
-/// little-endian: the slot of its operation.
+/// Length of such keys, without slot. A request of an OxORB client appends the slot of its
+/// operation in two octets, little-endian.
 pub const SLOTTED_KEY_LEN: usize = 24;
 
-/// A key of an object of ours with the slot of an operation; `None`: the key
-/// takes none, or there is none.
+/// Returns the key of an OxORB object with the slot of an operation appended; `None` if the key can
+/// carry no slot, or the slot is unknown.
 #[inline]
 pub(crate) fn slotted(key: &[u8], slot: u16) -> Option<[u8; SLOTTED_KEY_LEN + 2]> {
     let key: &[u8; SLOTTED_KEY_LEN] = key.try_into().ok()?;
@@ -44,7 +44,7 @@ pub(crate) fn slotted(key: &[u8], slot: u16) -> Option<[u8; SLOTTED_KEY_LEN + 2]
     Some(slotted)
 }
 
-/// Returns the slot that a key was [written with](slotted), or [`NO_SLOT`].
+/// Returns the slot [appended](slotted) to a key, or [`NO_SLOT`].
 pub(crate) fn slot_of(key: &[u8]) -> u16 {
     match key.split_at_checked(SLOTTED_KEY_LEN) {
         Some((own, &[low, high])) if own.starts_with(SLOTTED_KEY) => {
@@ -55,39 +55,39 @@ pub(crate) fn slot_of(key: &[u8]) -> u16 {
 }
 
 impl Op {
-    /// An operation whose caller waits for the result.
+    /// Returns an operation whose caller waits for the result.
     pub const fn twoway(name: &'static str) -> Self {
         Op { name, response: Response::WithTarget, slot: NO_SLOT, request: 0 }
     }
 
-    /// An operation declared `oneway`: sent, never answered.
+    /// Returns an operation declared `oneway`: sent, never answered.
     pub const fn oneway(name: &'static str) -> Self {
         Op { name, response: Response::None, slot: NO_SLOT, request: 0 }
     }
 
-    /// Returns the operation with an index in the list of its interface.
+    /// Sets the slot: the index in the list of the interface.
     pub const fn at(self, slot: u16) -> Self {
         Op { slot, ..self }
     }
 
-    /// Returns the operation with arguments that take so many octets.
+    /// Sets the size of the arguments in octets.
     #[must_use]
     pub const fn sized(self, request: u32) -> Self {
         Op { request, ..self }
     }
 }
 
-/// An operation as a request names it: what an [`Op`] says, or what calls
-/// without stubs know at run time only.
+/// Operation as a request names it: from an [`Op`], or known only at run time in calls without
+/// stubs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation<'n> {
-    /// The name on the wire.
+    /// Name on the wire.
     pub name: &'n str,
-    /// Whether and when the server answers.
+    /// Event at which the server answers, if it answers.
     pub response: Response,
     /// Slot, as in [`Op`].
     pub slot: u16,
-    /// Octets of the arguments, as in [`Op`]; 0 if nothing is known.
+    /// Size of the arguments in octets, as in [`Op`]; 0 if unknown.
     pub request: u32,
 }
 
@@ -98,15 +98,15 @@ impl From<&Op> for Operation<'static> {
     }
 }
 
-/// The error type of one operation as its client sees it.
+/// Error type of one operation on the client side.
 ///
-/// The IDL compiler makes one enum per operation with a `raises` clause;
-/// [`SystemException`] itself is the error of all others.
+/// The IDL compiler generates one enum per operation with a `raises` clause; the error type of all
+/// other operations is [`SystemException`].
 pub trait UserException: Sized + From<SystemException> {
-    /// Reads the members of the exception `id` (the id is already read).
+    /// Decodes the members of the exception `id`, whose id is already read.
     ///
-    /// `None` means that the operation does not raise it, which CORBA turns
-    /// into `UNKNOWN` for the caller.
+    /// Returns `None` if the operation does not declare the exception; the caller then gets
+    /// `UNKNOWN`.
     fn read(id: &str, members: &mut Decoder<'_>) -> Option<CdrResult<Self>>;
 }
 
@@ -116,7 +116,7 @@ impl UserException for SystemException {
     }
 }
 
-/// Writes the arguments of a call; may be asked to do so more than once.
+/// Writes the arguments of a call; may be called more than once.
 pub(crate) type Args<'f, 'a> = &'f dyn Fn(&mut Encoder<'a>) -> CdrResult<()>;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Lookup of operations by name, in ways that the IDL compiler makes.
+//! Lookup of operations by name, by the method that the IDL compiler chose.
 
 use std::sync::OnceLock;
 
@@ -6,13 +6,13 @@ use oxorb_perfect::PerfectHash;
 
 use crate::OperationSearch;
 
-/// The operations of an interface by name. The IDL compiler makes one for each
-/// skeleton; finding allocates nothing and takes no lock.
+/// Index of an interface's operations by name. The IDL compiler generates one for each skeleton; a
+/// lookup allocates nothing and takes no lock.
 #[derive(Debug)]
 pub struct Operations {
     pub(crate) names: &'static [&'static str],
     by: By,
-    /// Tables for other searches, made when an ORB first wants one.
+    /// Tables for other search methods, built when an ORB first needs one.
     hash: OnceLock<Option<PerfectHash>>,
     order: OnceLock<Box<[u16]>>,
 }
@@ -20,24 +20,24 @@ pub struct Operations {
 #[derive(Debug)]
 enum By {
     Perfect(PerfectHash),
-    /// Places in the list, names in order.
+    /// Indices into the list, in the order of the names.
     Binary(&'static [u16]),
     Linear,
 }
 
 impl Operations {
-    /// Returns operations that are found by one hash and one comparison, however many there are.
+    /// Returns an index that finds a name by one hash and one comparison.
     pub const fn perfect(names: &'static [&'static str], hash: PerfectHash) -> Self {
         Operations::of(names, By::Perfect(hash))
     }
 
-    /// A comparison for each doubling of their number; `order` are the places of
-    /// the names in the order of their octets.
+    /// Returns an index that finds a name by binary search; `order` holds the names' positions in
+    /// the list, sorted by the octets of the names.
     pub const fn binary(names: &'static [&'static str], order: &'static [u16]) -> Self {
         Operations::of(names, By::Binary(order))
     }
 
-    /// Returns operations that are found by one comparison after the other.
+    /// Returns an index that finds a name by comparison with one after the other.
     pub const fn linear(names: &'static [&'static str]) -> Self {
         Operations::of(names, By::Linear)
     }
@@ -46,11 +46,10 @@ impl Operations {
         Operations { names, by, hash: OnceLock::new(), order: OnceLock::new() }
     }
 
-    /// The place of a name in the list, or one past its end.
+    /// Returns the position of a name in the list, or the list's length if it is absent.
     ///
-    /// `slot` is where the client believes it to be. If the name is there,
-    /// nothing is searched; if not, the client was mistaken, or lied, and the name
-    /// decides.
+    /// `slot` is the position sent by the client. If the name is there, nothing is searched;
+    /// otherwise the client was wrong, and the name decides.
     #[inline]
     pub fn find(&self, name: &str, slot: u16) -> usize {
         match self.believed(name, slot) {
@@ -59,7 +58,7 @@ impl Operations {
         }
     }
 
-    /// Returns `slot` if that is the place of `name`.
+    /// Returns `slot` if it is the position of `name`.
     #[inline]
     pub(crate) fn believed(&self, name: &str, slot: u16) -> Option<usize> {
         let believed = usize::from(slot);
@@ -67,7 +66,7 @@ impl Operations {
         (*here == name).then_some(believed)
     }
 
-    /// Does what [`search`](Self::search) does, in another way than the IDL compiler was told.
+    /// Does what [`search`](Self::search) does, by the given method instead of the generated one.
     pub(crate) fn search_by(&self, name: &str, how: OperationSearch) -> usize {
         match how {
             OperationSearch::Generated => self.search(name),
@@ -106,7 +105,7 @@ impl Operations {
         found.unwrap_or(names.len())
     }
 
-    /// The place of a name in the list, or one past its end.
+    /// Returns the position of a name in the list, or the list's length if it is absent.
     pub fn search(&self, name: &str) -> usize {
         let found = match &self.by {
             By::Perfect(hash) => {
@@ -163,7 +162,7 @@ mod tests {
     fn a_belief_is_checked() {
         for operations in each() {
             assert_eq!(operations.find("deposit", 1), 1);
-            // Mistaken, forged, none.
+            // Wrong slots, in and out of range.
             for slot in [0, 2, 4, 700, u16::MAX] {
                 assert_eq!(operations.find("deposit", slot), 1);
                 assert_eq!(operations.find("transfer", slot), NAMES.len());

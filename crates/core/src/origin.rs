@@ -1,4 +1,4 @@
-//! The connection behind a request, for interceptors and access rules.
+//! Connection of a request, for interceptors and access rules.
 
 use std::fmt;
 
@@ -6,11 +6,11 @@ use oxorb_transport::Link;
 
 use crate::access_index::Visited;
 
-/// The connection that a request came over, if it came over one.
+/// Connection that a request was received over, if any.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'r> {
     pub(crate) link: Option<&'r dyn Link>,
-    /// Access rules that concern its peer; `None`: there is no place for that.
+    /// Access rules that concern the connection's peer; `None` if they are not kept.
     pub(crate) visited: Option<&'r Visited>,
 }
 

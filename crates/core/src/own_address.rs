@@ -1,4 +1,4 @@
-//! Facts about an address: whether an ORB listens there itself, and which of its lanes.
+//! Classification of an address: whether this ORB listens there, and which of its lanes.
 
 use oxorb_transport::Address;
 
@@ -11,13 +11,13 @@ pub(crate) struct LaneOf {
     pub(crate) lane: u32,
 }
 
-/// Facts about an address of an ORB.
+/// Owner of an address, as far as the ORB knows.
 #[derive(Clone, Debug)]
 pub(crate) enum OwnAddress {
     /// The address belongs to another process, as far as is known.
     No,
     /// The ORB listens there.
     Orb,
-    /// A lane is published there; this process reaches it at another address.
+    /// The address is published for a lane; this process connects to it at the given one.
     Lane(LaneOf, Address),
 }

@@ -1,19 +1,19 @@
-//! Values that a caller and a servant of one process hand to each other as they are.
+//! Values that a caller and a servant of one process can exchange without marshalling.
 
 use crate::{ObjectRef, Orb, Ref};
 
-/// A value that perhaps cannot be marshalled, or comes out of a message as another one.
+/// Value that a message might reject or change.
 ///
-/// Calls within the process pass it as it is if [`passes`](Self::passes) says so, and marshal it otherwise. For generated
-/// code; types whose values always pass do not implement it.
+/// Collocated calls pass the value unchanged if [`passes`](Self::passes) returns true, and marshal it otherwise. For
+/// generated code; types whose values are never changed do not implement this trait.
 pub trait Passes {
-    /// Whether a message of this ORB would bring the same value.
+    /// Reports whether a message of this ORB would carry the value unchanged.
     fn passes(&self, orb: &Orb) -> bool;
 }
 
 impl Passes for char {
-    /// Reports whether the character is one octet of UTF-8, which is what messages within the
-    /// process are written in.
+    /// Reports whether the character is one octet of UTF-8, the code set of messages within the
+    /// process.
     #[inline]
     fn passes(&self, _: &Orb) -> bool {
         self.is_ascii()
@@ -21,7 +21,7 @@ impl Passes for char {
 }
 
 impl Passes for Ref {
-    /// Messages carry no policies, and what they bring belongs to the ORB that received them.
+    /// Messages carry no policies, and a received reference belongs to the ORB that received it.
     #[inline]
     fn passes(&self, orb: &Orb) -> bool {
         self.is_plain() && self.orb().is(orb)
@@ -35,7 +35,7 @@ impl Passes for ObjectRef {
     }
 }
 
-/// Whether a string of at most so many characters can be marshalled. For generated code.
+/// Reports whether a string bounded to `bound` characters can be marshalled. For generated code.
 #[inline]
 pub fn text_passes(text: &str, bound: u32) -> bool {
     let bound = bound as usize;

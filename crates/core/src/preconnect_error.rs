@@ -1,4 +1,4 @@
-//! Why a connection was not opened ahead of the first call (`-ORBPreconnect`).
+//! Failure to open a connection ahead of the first call (`-ORBPreconnect`).
 
 use std::error::Error;
 use std::fmt;
@@ -6,11 +6,11 @@ use std::fmt;
 use crate::failure::Failure;
 use crate::resolve_error::{ResolveError, abridged};
 
-/// An object of `-ORBPreconnect` to whose server no connection was opened.
+/// Error of an object in `-ORBPreconnect` to whose server no connection could be opened.
 ///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is readable.
+/// `Debug` prints the same text as `Display`, so that a `main` which returns the error is readable.
 pub struct PreconnectError {
-    /// The name or URL, as it was given.
+    /// Name or URL, as given in the option.
     pub object: String,
     pub(crate) cause: Box<Cause>,
 }

@@ -1,4 +1,4 @@
-//! The addresses that references say.
+//! Addresses that references publish.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::setup_error::SetupError;
 use crate::shared::Shared;
 use crate::{Incident, SettingError};
 
-/// Address that goes into references.
+/// Address published in references.
 #[derive(Debug, Clone)]
 pub(crate) struct PublishedAddress {
     pub(crate) protocol: Arc<Protocol>,
@@ -53,13 +53,13 @@ impl Options {
         Ok(protocol)
     }
 
-    /// Returns whether the system chose no port of an endpoint.
+    /// Reports whether the port or path of an endpoint is configured, and not chosen by the system.
     pub(crate) fn is_fixed(&self, endpoint: &Endpoint) -> bool {
         let protocol = self.protocol_at(endpoint);
         protocol.is_ok_and(|protocol| protocol.transport().is_fixed(endpoint))
     }
 
-    /// Returns the endpoints of the configuration or, without any, that of the first protocol.
+    /// Returns the configured endpoints or, without any, the default endpoints.
     pub(crate) fn endpoints(&self) -> Result<Vec<Endpoint>, SetupError> {
         self.check_protocols()?;
         if !self.listen.is_empty() {
@@ -87,7 +87,7 @@ impl Options {
 }
 
 impl Options {
-    /// Checks that each endpoint is of a protocol that protects what it carries, where the ORB speaks no others.
+    /// Checks that each endpoint's protocol is secure, if the ORB is restricted to secure protocols.
     fn check_secure(&self, endpoints: &[Endpoint]) -> Result<(), SetupError> {
         for endpoint in endpoints {
             if self.secure_only && !self.protocol_at(endpoint)?.transport().is_secure() {
@@ -100,10 +100,7 @@ impl Options {
         Ok(())
     }
 
-    /// Gives the transports certificates, keys and rules about them, and says how messages to groups are sent.
-    ///
-    /// # Errors
-    /// A setting that names what cannot be used, such as a file.
+    /// Passes certificates, keys and trust settings to the transports, and multicast settings.
     pub fn prepare_security(&self) -> Result<(), SettingError> {
         let mut secure = self.protocols.iter().map(|it| it.transport().is_secure());
         let wanted = self.secure_only || self.has_security();
@@ -124,12 +121,12 @@ impl Options {
         prepared.map_err(unusable)
     }
 
-    /// Reports whether some setting names certificates, keys, or whom to trust.
+    /// Reports whether a setting names certificates, keys or trusted roots.
     pub fn has_security(&self) -> bool {
         self.security != Security::default()
     }
 
-    /// Makes the transports read the files of certificates and keys again.
+    /// Makes the transports reload the files of certificates and keys.
     pub(crate) fn reload_security(&self) -> Result<(), SettingError> {
         let mut protocols = self.protocols.iter();
         let read = protocols.try_for_each(|it| it.transport().reload());
@@ -145,7 +142,7 @@ fn unusable(error: SecurityError) -> SettingError {
 }
 
 impl Shared {
-    /// Returns where clients reach an endpoint that is open.
+    /// Returns the addresses at which clients reach an open endpoint.
     pub(crate) fn addresses_of(
         &self,
         endpoint: &Endpoint,

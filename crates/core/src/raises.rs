@@ -5,10 +5,10 @@ use oxorb_object::SystemException;
 
 use crate::Orb;
 
-/// An error that may be the exception `E`.
+/// Error that may hold the exception `E`.
 ///
-/// The error enum of each operation implements it for every exception in its `raises` clause and for
-/// [`SystemException`], so that code can handle one exception of many operations.
+/// The error enum of each operation implements it for every exception in its `raises` clause and
+/// for [`SystemException`], so that code can handle one exception of many operations.
 ///
 /// ```
 /// use oxorb_core::Raises;
@@ -23,7 +23,7 @@ use crate::Orb;
 /// assert!(is_gone(&gone));
 /// ```
 pub trait Raises<E> {
-    /// Returns the exception, if the error is this one.
+    /// Returns the exception, if the error holds it.
     fn exception(&self) -> Option<&E>;
 }
 
@@ -33,15 +33,17 @@ impl Raises<SystemException> for SystemException {
     }
 }
 
-/// The error type of one operation as its servant returns it.
+/// Error type of one operation on the server side.
 pub trait Raise {
-    /// The system exception this is, if it is one; otherwise [`raise`](Self::raise) is called.
+    /// Returns the system exception, if the error is one; otherwise [`raise`](Self::raise) is
+    /// called.
     fn system(&self) -> Option<SystemException>;
 
-    /// Writes a user exception: its repository id, then its members.
+    /// Writes the user exception: its repository id, then its members.
     fn raise<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()>;
 
-    /// Whether a message would bring the same exception, as [`Passes`](crate::Passes) says of values.
+    /// Reports whether a message would carry the exception unchanged, as [`Passes`](crate::Passes)
+    /// does for values.
     #[doc(hidden)]
     fn passes(&self, orb: &Orb) -> bool {
         let _ = orb;

@@ -25,11 +25,10 @@ use crate::route::Route;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::{Orb, raise};
 
-/// An object reference: which object, and where it leads now.
+/// An object reference: the object, and its current location.
 ///
-/// Cheap to clone (one reference count) and usable from any thread. Typed
-/// references such as `bank::AccountRef` wrap one of these and offer the same
-/// through [`Interface`](crate::Interface).
+/// Cheap to clone (one reference count) and usable from any thread. Typed references such as
+/// `bank::AccountRef` wrap a `Ref` and offer its methods through [`Interface`](crate::Interface).
 ///
 /// ```
 /// use std::time::Duration;
@@ -50,9 +49,10 @@ use crate::{Orb, raise};
 #[derive(Clone)]
 pub struct Ref {
     shared: Arc<Shared>,
-    /// The one policy that is often set anew for each call: it costs no allocation.
+    /// Round-trip limit: kept apart, because it is often set for each call and must cost no
+    /// allocation.
     timeout: Timeout,
-    /// Policies of the object besides the time-out, if it has any.
+    /// Policies of the reference, except the round-trip limit.
     overrides: Option<Arc<PolicySet>>,
 }
 
@@ -61,16 +61,16 @@ struct Shared {
     home: Home,
     /// Route to which a LOCATION_FORWARD led.
     forward: ArcSwapOption<Route>,
-    /// Whether there was a forward. Most references are never forwarded, and their calls need not
-    /// ask where to.
+    /// Whether there was a forward. Calls through most references, which are never forwarded, need
+    /// not read `forward`.
     forwarded: AtomicBool,
     binding: Binding,
     nearness: Nearness,
-    /// Owner of connections that only calls through the reference use.
+    /// Owner of the connections that are private to the reference.
     owner: OnceLock<Arc<Owner>>,
 }
 
-/// Longest time that a call may take.
+/// Round-trip limit of a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Timeout {
     /// Time limit of the ORB's configuration.
@@ -82,7 +82,7 @@ enum Timeout {
 }
 
 impl Ref {
-    /// Binds an IOR to an ORB. Nothing is sent.
+    /// Binds an IOR to an ORB. Sends no message.
     pub fn new(orb: &Orb, ior: Ior) -> Ref {
         Ref {
             shared: Arc::new(Shared {
@@ -99,21 +99,20 @@ impl Ref {
         }
     }
 
-    /// Returns a reference to the object through which calls take at most `timeout` (connecting
-    /// included) and then raise `TIMEOUT`. `None`: no limit. Like
+    /// Returns a reference to the object with a time limit for each call, connecting included,
+    /// after which the call raises `TIMEOUT`; `None` for no limit. Equivalent to
     /// [`with`](Self::with)`(`[`RelativeRoundtripTimeout`]`(timeout))`.
     ///
-    /// Costs one reference count; use it per call if need be.
+    /// Costs one reference count, so it may be used for a single call.
     #[must_use]
     pub fn with_timeout(&self, timeout: impl Into<Option<Duration>>) -> Ref {
         Ref { timeout: timeout.into().map_or(Timeout::Never, Timeout::Of), ..self.clone() }
     }
 
-    /// Returns a reference to the object under a policy, which goes over those of ORB and thread,
-    /// and over one of the same type that this reference has. This reference stays as it is; clones
-    /// of the new one have the policy, too.
+    /// Returns a reference to the object with a policy, which overrides the policies of ORB and thread, and a policy of
+    /// its type in this reference. This reference is unchanged; clones of the new one have the policy.
     ///
-    /// A [`RelativeRoundtripTimeout`] costs a reference count, any other policy an allocation: where that counts, keep
+    /// A [`RelativeRoundtripTimeout`] costs a reference count, any other policy an allocation: on a critical path, keep
     /// the result.
     ///
     /// ```
@@ -145,11 +144,11 @@ impl Ref {
         changed
     }
 
-    /// Returns a reference to the object under policies instead of or besides those of this
+    /// Returns a reference to the object with policies that replace, or are added to, those of this
     /// reference (`_set_policy_overrides`).
     ///
     /// # Errors
-    /// [`InvalidPolicies`]: the places in the list of those that contradict each other or stand there twice.
+    /// [`InvalidPolicies`]: indices of the policies that contradict each other or occur twice.
     pub fn set_policy_overrides(
         &self,
         policies: &[AnyPolicy],
@@ -170,7 +169,8 @@ impl Ref {
         })
     }
 
-    /// The policies that were set for this reference; of all types if none is given (`_get_policy_overrides`).
+    /// Returns the policies set for this reference, of the given types or, without any, of all
+    /// (`_get_policy_overrides`).
     pub fn policy_overrides(&self, types: &[PolicyType]) -> PolicySet {
         let mut set = self.overrides.as_deref().cloned().unwrap_or_default();
         match self.timeout {
@@ -181,18 +181,18 @@ impl Ref {
         set.of_types(types)
     }
 
-    /// The policy that calls of this thread through this reference have on the client's side: that of the object, else
-    /// of the thread, else of the ORB (`_get_client_policy`). `None` when nothing of the kind is in force.
+    /// Returns the client-side policy of this thread's calls through this reference: that of the reference, else of the
+    /// thread, else of the ORB (`_get_client_policy`). `None` if there is none.
     pub fn client_policy<P: Policy>(&self) -> Option<P> {
         P::from_any(&self.policies().find(P::TYPE)?)
     }
 
-    /// The policy that calls have, what the server published taken into account (`_get_policy`).
+    /// Returns the policy of calls after reconciliation with the policies that the server published (`_get_policy`).
     ///
-    /// Reads the reference if that has not happened, and calls nobody: where a forward would lead is not known.
+    /// Parses the reference if it is not parsed yet, and makes no call: the target of a forward is not known.
     ///
     /// # Errors
-    /// INV_POLICY when client and server contradict each other; what is wrong with the reference.
+    /// INV_POLICY if the policies of client and server are irreconcilable; the error of an unusable reference.
     pub fn policy<P: Policy>(&self) -> Result<Option<P>, SystemException> {
         let route = self.route()?;
         let policies = self.policies();
@@ -209,21 +209,21 @@ impl Ref {
         Ok(both.find(P::TYPE).as_ref().and_then(P::from_any))
     }
 
-    /// Returns who decides at which priority requests to the object run, as its server published it (RT-CORBA 1.2, 5.4); `None`
-    /// where it said nothing, or the reference cannot be used.
+    /// Returns the priority model of the object that its server published (RT-CORBA 1.2, 5.4); `None` if it published
+    /// none, or the reference cannot be used.
     ///
-    /// Reads the reference if that has not happened, and calls nobody.
+    /// Parses the reference if it is not parsed yet, and makes no call.
     pub fn priority_model(&self) -> Option<PriorityModelPolicy> {
         let route = self.route().ok()?;
         route.profiles.iter().find_map(|profile| profile.published.model)
     }
 
-    /// The time limit of a call of this thread through this reference.
+    /// Returns the round-trip limit of this thread's calls through this reference.
     pub fn timeout(&self) -> Option<Duration> {
         self.policies().round_trip
     }
 
-    /// Returns the policies that hold for a call now.
+    /// Returns the policies that apply to a call now.
     #[inline]
     pub(crate) fn policies(&self) -> Resolved<'_> {
         let orb = self.shared.orb.policy_table();
@@ -246,22 +246,22 @@ impl Ref {
         effective
     }
 
-    /// The ORB this reference is bound to.
+    /// Returns the ORB that this reference is bound to.
     pub fn orb(&self) -> &Orb {
         &self.shared.orb
     }
 
-    /// The reference as it goes on the wire, every profile kept as it came.
+    /// Returns the reference as transmitted, with every profile as received.
     ///
-    /// Another one from the moment a call learns that the object has moved for good (LOCATION_FORWARD_PERM).
+    /// After a permanent forward (LOCATION_FORWARD_PERM) it returns the IOR of the new location.
     pub fn ior(&self) -> &Ior {
         &self.shared.home.now().ior
     }
 
-    /// Returns the reference that calls go to now: the reference itself, or what a LOCATION_FORWARD
-    /// put in its place.
+    /// Returns the reference that calls currently use: this reference, or the target of a
+    /// LOCATION_FORWARD.
     ///
-    /// Takes no lock; allocates when it was forwarded.
+    /// Takes no lock; allocates if the reference was forwarded.
     pub fn effective(&self) -> Ref {
         match self.shared.forward.load_full() {
             Some(route) => Ref::new(self.orb(), route.ior().clone()),
@@ -269,19 +269,19 @@ impl Ref {
         }
     }
 
-    /// Returns the reference as `corbaloc:iiop:1.2@host:port/key`, with the addresses of all protocols
-    /// that the ORB has. `None` when it has none of them.
+    /// Returns the reference as `corbaloc:iiop:1.2@host:port/key`, with the addresses of all protocols that the ORB
+    /// speaks. `None` if it has no such address.
     pub fn to_corbaloc(&self) -> Option<String> {
         self.orb().options().protocols.url_of(self.ior())
     }
 
-    /// Reports whether both references certainly name the same object: the same hosts, ports and object keys, whatever else
-    /// their profiles say. False may also mean "not known" (`_is_equivalent`). Local, no call.
+    /// Reports whether both references certainly name the same object: with the same hosts, ports and object keys,
+    /// whatever else their profiles contain. False may also mean "unknown" (`_is_equivalent`). Makes no call.
     pub fn is_equivalent(&self, other: &Ref) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared) || self.ior().is_equivalent(other.ior())
     }
 
-    /// Returns the route of calls: to where the object was forwarded, or as the IOR says.
+    /// Returns the route of calls: to the target of a forward, or of the IOR.
     #[inline(always)]
     pub(crate) fn route(&self) -> Result<Arc<Route>, SystemException> {
         if self.shared.forwarded.load(Ordering::Acquire)
@@ -292,7 +292,7 @@ impl Ref {
         self.original_route().cloned()
     }
 
-    /// Returns where calls go if the object was never forwarded.
+    /// Returns the route of the IOR if the reference was never forwarded.
     pub(crate) fn unforwarded(&self) -> Option<&Arc<Route>> {
         match self.shared.forwarded.load(Ordering::Acquire) {
             true => None,
@@ -300,21 +300,22 @@ impl Ref {
         }
     }
 
-    /// Returns where a usual call goes and its policies. `None`: some policy, forward or protocol is not usual.
+    /// Returns route and policies of a call on the fast path; `None` if a policy, a forward or the protocol rules it
+    /// out.
     #[inline(always)]
     pub(crate) fn usual(&self) -> Option<(&Arc<Route>, &Effective)> {
         let shared = &*self.shared;
         if !self.is_plain() || shared.forwarded.load(Ordering::Acquire) {
             return None;
         }
-        // Where it never was forwarded it has never moved.
+        // A reference without forward has not moved permanently.
         let route = shared.home.route.get()?.as_ref().ok()?;
         let policies = shared.orb.policy_table().unchanged()?;
         route.usual.then_some((route, policies))
     }
 
-    /// Returns where a usual oneway goes, the policies of the ORB, and the limit of its write. `None`: some policy other than
-    /// the time limit, a forward or a protocol is not usual.
+    /// Returns route, ORB policies and write limit of a oneway on the fast path; `None` if a policy other than the time
+    /// limit, a forward or the protocol rules it out.
     #[inline(always)]
     pub(crate) fn usual_oneway(&self) -> Option<(&Arc<Route>, &Effective, Option<Duration>)> {
         let shared = &*self.shared;
@@ -337,12 +338,12 @@ impl Ref {
         &self.shared.nearness
     }
 
-    /// Whether it has no policies of its own.
+    /// Reports whether the reference has no policies of its own.
     pub(crate) fn is_plain(&self) -> bool {
         self.timeout == Timeout::Default && self.overrides.is_none()
     }
 
-    /// Returns the policies of the ORB where neither the reference nor the thread has others.
+    /// Returns the policies of the ORB if the reference has none of its own.
     pub(crate) fn unchanged_policies(&self) -> Option<Resolved<'_>> {
         self.is_plain().then(|| self.shared.orb.policy_table().resolve())
     }
@@ -360,8 +361,7 @@ impl Ref {
             .map_err(|exception| *exception)
     }
 
-    /// Follows a LOCATION_FORWARD for this and all later calls; a permanent
-    /// one becomes the reference itself.
+    /// Follows a LOCATION_FORWARD for this and all later calls; a permanent one replaces the IOR.
     pub(crate) fn forward_to(&self, ior: Ior, permanent: bool) -> Result<(), SystemException> {
         let route = Arc::new(self.shared.orb.read_route(&ior)?);
         if permanent {
@@ -372,18 +372,18 @@ impl Ref {
         Ok(())
     }
 
-    /// Returns the binding of this reference, for policies that forbid that it leads elsewhere.
+    /// Returns the binding of this reference, for policies that forbid rebinding.
     pub(crate) fn binding(&self) -> &Binding {
         &self.shared.binding
     }
 
-    /// Returns the owner of its connections, under PrivateConnectionPolicy.
+    /// Returns the owner of the reference's private connections (PrivateConnectionPolicy).
     pub(crate) fn owner(&self) -> &Arc<Owner> {
         self.shared.owner.get_or_init(Owner::new)
     }
 
-    /// Goes back to the IOR itself when `tried` does not answer, unless the object has moved on
-    /// meanwhile. False when `tried` is what the IOR says.
+    /// Returns to the IOR after `tried` failed, unless the reference was forwarded again meanwhile.
+    /// Returns false if `tried` is the route of the IOR.
     pub(crate) fn forget_forward(&self, tried: &Arc<Route>) -> bool {
         let original = self.original_route();
         if original.is_ok_and(|original| Arc::ptr_eq(original, tried)) {
@@ -405,7 +405,7 @@ impl From<RelativeRoundtripTimeout> for Timeout {
 }
 
 impl PartialEq for Ref {
-    /// Compares like [`is_equivalent`](Ref::is_equivalent).
+    /// Compares as [`is_equivalent`](Ref::is_equivalent) does.
     fn eq(&self, other: &Ref) -> bool {
         self.is_equivalent(other)
     }
@@ -414,7 +414,7 @@ impl PartialEq for Ref {
 impl Eq for Ref {}
 
 impl Hash for Ref {
-    /// Equal for references that are [equivalent](Ref::is_equivalent).
+    /// Hashes equal for references that are [equivalent](Ref::is_equivalent).
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.ior().hash_identity(state);
     }
@@ -431,7 +431,7 @@ impl fmt::Debug for Ref {
 }
 
 impl fmt::Display for Ref {
-    /// The stringified `IOR:` form.
+    /// Writes the stringified form, `IOR:`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.ior().fmt(f)
     }

@@ -1,4 +1,4 @@
-//! Why text does not lead to an object.
+//! Errors in the resolution of text to an object.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,60 +7,58 @@ use oxorb_object::{ReferenceError, SystemException, minor};
 
 use crate::failure::{Failure, last_failure};
 
-/// A file, or an initial reference, may lead to a URL that leads to another ...
-/// but not for ever.
+/// Largest number of files and initial references that lead to one another.
 pub(crate) const MAX_INDIRECTIONS: u32 = 8;
 
-/// Why text did not lead to an object.
+/// Error in the resolution of text to an object.
 ///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is
-/// readable.
+/// `Debug` prints the same text as `Display`, so that a `main` which returns the error is readable.
 #[non_exhaustive]
 pub enum ResolveError {
-    /// The text is no stringified reference; says where and why.
+    /// The text is no stringified reference; the error names position and reason.
     Malformed {
         /// The text.
         text: String,
         /// Mistake in the text.
         error: ReferenceError,
     },
-    /// A `file:` that cannot be read.
+    /// A `file:` URL cannot be read.
     File {
         /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         error: std::io::Error,
     },
-    /// Files and initial references lead to each other.
+    /// Files and initial references form a longer chain than allowed.
     TooManyIndirections(String),
     /// The ORB has no initial reference of this name.
     UnknownName {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// Names of the initial references that there are.
+        /// Names of the known initial references.
         known: Vec<String>,
     },
     /// The naming service does not know the name.
     Name {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// Answer of the naming service.
+        /// Reason from the naming service.
         why: String,
     },
-    /// Reached, but of another interface.
+    /// The object has another interface.
     WrongInterface {
         /// The reference.
         text: String,
-        /// The repository id that was expected.
+        /// Repository id of the expected interface.
         wanted: &'static str,
     },
-    /// The object could not be asked for its type.
+    /// The call for the object's type failed.
     Call {
         /// The reference.
         text: String,
         /// Exception that the call raised.
         exception: SystemException,
-        /// Each endpoint tried and what failed there, if none was reached.
+        /// Each endpoint tried and the failure there, if none was reached.
         failure: Option<Failure>,
     },
 }
@@ -132,7 +130,7 @@ impl std::error::Error for ResolveError {
 }
 
 impl From<ResolveError> for SystemException {
-    /// Converts the error for code that only knows CORBA exceptions.
+    /// Converts the error for code that only handles CORBA exceptions.
     fn from(error: ResolveError) -> Self {
         match error {
             ResolveError::Malformed { error, .. } => error.to_exception(),
@@ -145,7 +143,7 @@ impl From<ResolveError> for SystemException {
     }
 }
 
-/// Long IORs would drown the message.
+/// Shortens a reference for error texts, which a long IOR would fill.
 pub(crate) fn abridged(text: &str) -> String {
     const SHOWN: usize = 60;
     match text.char_indices().nth(SHOWN) {

@@ -1,4 +1,4 @@
-//! Routes: where a reference leads now.
+//! Routes: profiles of references, ready for calls.
 
 use std::sync::Arc;
 
@@ -20,87 +20,89 @@ use crate::shared::Shared;
 use crate::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, AtomicUsize, Ordering};
 use crate::{Collocation, Options, raise};
 
-/// Most endpoints of one reference that are tried: whoever sends a reference
-/// must not keep us connecting for ever.
+/// Largest number of endpoints of one reference that are tried. It bounds the connection attempts
+/// that a malicious reference can cause.
 const MAX_ENDPOINTS: usize = 64;
 
-/// Addressing by object key, as requests begin.
+/// Addressing by object key, which is the default.
 const BY_KEY: u16 = 0;
 
-/// Addressing by profile, which alone names a group.
+/// Addressing by profile, for groups, which have no object key.
 const BY_PROFILE: u16 = 1;
 
-/// Numbers of profiles. Not those of a model: nothing waits for them.
+/// Counter of profile numbers. Not an atomic of the model checker, because no thread waits for it.
 static NUMBERS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
 
-/// The profiles of one IOR, parsed once and ready to be called.
+/// Profiles of one IOR, parsed once and ready for calls.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) profiles: Vec<RouteProfile>,
-    /// A profile, or the run-time scheduler, says something of RT-CORBA: calls choose among them (`client/selection.rs`).
+    /// Whether a profile or the run-time scheduler uses RT-CORBA: calls then select among the profiles
+    /// (`client/selection.rs`).
     pub(crate) real_time: bool,
-    /// Selection of a profile, where it is the same for all calls without policies of their own.
+    /// Selected profile, if it is the same for all calls without policies of their own.
     pub(crate) settled: Option<Selection>,
-    /// Whether calls need no look at anything but the connection, unless reference or thread have policies of their own:
-    /// the ORB says so.
+    /// Whether calls may take the fast path, unless the reference or the thread has policies of its own. Set by the
+    /// ORB.
     pub(crate) usual: bool,
-    /// Index of the profile that was reached last.
+    /// Index of the profile that answered last.
     pub(crate) preferred: AtomicUsize,
-    /// Bits of the profiles that did not answer when another one last did.
+    /// Bit set of the profiles that failed before another one answered.
     pub(crate) silent: AtomicU64,
     /// Rows of the run-time scheduler's table for the object's operations.
     pub(crate) scheduled: Option<Scheduled>,
     ior: Ior,
 }
 
-/// Address of an object.
+/// Parsed profile: one address of an object.
 #[derive(Debug)]
 pub(crate) struct RouteProfile {
-    /// Tag of the profile: which protocol it is.
+    /// Tag of the profile, which identifies the protocol.
     pub(crate) tag: u32,
     /// Peer to connect to; `None` for this ORB itself, outside of its lanes.
     pub(crate) peer: Option<Arc<Peer>>,
-    /// The lane of this ORB that listens there.
+    /// Lane of this ORB that listens at the address.
     pub(crate) lane: Option<LaneOf>,
-    /// Protocol spoken there: GIOP of the lower of the profile's and our own highest version, or another one.
+    /// Protocol of messages: GIOP in the lower of the profile's and this ORB's highest version, or another messaging.
     pub(crate) wire: Wire,
-    /// Form of its usual messages.
+    /// Form of its usual messages, if it has any.
     pub(crate) form: Option<&'static Form>,
-    /// Unique in this process: what connections know the heads of requests by.
+    /// Number unique in this process, by which connections identify prepared request headers.
     pub(crate) number: u64,
     pub(crate) key: Box<[u8]>,
-    /// Priority of the lane behind the address, or below 0: of all priorities.
+    /// Priority of the lane at the address; below 0 for all priorities.
     pub(crate) priority: i16,
     /// Code sets that both sides allow; an incompatibility is raised by the call, not by parsing
     /// the reference.
     pub(crate) code_sets: Result<Option<CodeSetContext>, SystemException>,
-    /// Whether nobody on the way can read or change what is sent.
+    /// Whether the transport is secure.
     pub(crate) protected: bool,
     /// Index of the profile in the IOR.
     pub(crate) index: usize,
-    /// Form in which the server wants to be addressed (AddressingDisposition).
+    /// Current mode of addressing (AddressingDisposition).
     addressing: AtomicU16,
     /// Policies that the server published.
     pub(crate) published: Published,
-    /// The server said that the object is there (LocateReply).
+    /// Whether the server has confirmed the object (LocateReply).
     located: AtomicBool,
-    /// The ORB that made the profile (TAG_ORB_TYPE), if it says so.
+    /// ORB type of the server (TAG_ORB_TYPE), if published.
     pub(crate) made_by: Option<u32>,
 }
 
 impl RouteProfile {
-    /// Whether the server takes a CancelRequest without harm to other calls of the connection.
+    /// Reports whether the server handles a CancelRequest without harm to other calls of the connection.
     ///
-    /// omniORB (4.2.5) closes the connection on one below GIOP 1.2, and above never reads on after one while other calls of
-    /// the connection run. A server that nothing names may be omniORB: `corbaloc:` references never name their ORB.
+    /// omniORB (4.2.5) closes the connection on a CancelRequest below GIOP 1.2, and in GIOP 1.2 stops reading the
+    /// connection after one while other calls run. A server of unknown type may be omniORB: `corbaloc:` references
+    /// never name the ORB.
     pub(crate) fn takes_cancel(&self) -> bool {
         self.made_by.is_some_and(|orb| orb != orb_type::OMNIORB)
     }
 }
 
 impl Route {
-    /// Finds the usable profiles; the ORB's own addresses, as `own` tells them, become local ones. `peer` gives the servers
-    /// at the others.
+    /// Parses the usable profiles. `own` classifies addresses: the ORB's own ones become local. `peer` returns the
+    /// server at other addresses.
     pub(crate) fn parse(
         shared: &Shared,
         own: impl Fn(&Address) -> OwnAddress,
@@ -109,7 +111,7 @@ impl Route {
     ) -> Result<Route, SystemException> {
         let options = &*shared.options;
         let (mut profiles, mut near) = (Vec::new(), Vec::new());
-        // Place of the first profile of GIOP, before which those of this host come.
+        // Index of the first GIOP profile, before which addresses on this host are inserted.
         let mut first = None;
         for (index, tagged) in ior.profiles.iter().enumerate() {
             let Some(protocol) = options.protocols.tagged(tagged.tag) else {
@@ -125,7 +127,7 @@ impl Route {
                 continue;
             }
             let code_sets = match needs.no_contexts {
-                // Nothing could say which were chosen.
+                // No message could name the chosen code sets.
                 true => Ok(Some(FIXED)),
                 false => negotiate(&profile, version, options),
             };
@@ -208,34 +210,34 @@ impl Route {
         })
     }
 
-    /// Returns the parsed reference.
+    /// Returns the IOR of the route.
     pub(crate) fn ior(&self) -> &Ior {
         &self.ior
     }
 
-    /// Whether some thread of this process may run its requests without a connection.
+    /// Reports whether a thread of this process may run requests without a connection.
     pub(crate) fn may_be_local(&self) -> bool {
         let mut profiles = self.profiles.iter();
         profiles.any(|profile| profile.peer.is_none() || profile.lane.is_some())
     }
 
-    /// Keeps in mind which profile answered, and which ones did not that were tried before it.
+    /// Records the profile that answered, and the profiles that failed before it.
     pub(crate) fn answered(&self, index: usize, before: &[usize]) {
         self.preferred.store(index, Ordering::Relaxed);
         let silent = before.iter().fold(0, |all, at| all | 1 << at);
         self.silent.store(silent, Ordering::Relaxed);
     }
 
-    /// Sends further calls to another profile first: the server of this one was connected to, and
-    /// took nothing.
+    /// Makes later calls try another profile first: the server of this one accepted the connection,
+    /// but no request.
     pub(crate) fn turn_from(&self, index: usize) {
         if self.preferred.load(Ordering::Relaxed) == index && self.profiles.len() > 1 {
             self.answered((index + 1) % self.profiles.len(), &[index]);
         }
     }
 
-    /// Returns whether calls to all of the profiles are alike: in other processes, in protocols whose usual messages have a
-    /// form, without RT-CORBA.
+    /// Reports whether the route suits the fast path: all profiles are in other processes, in protocols with usual
+    /// messages, without RT-CORBA.
     pub(crate) fn suits_usual_calls(&self) -> bool {
         let suits = |it: &RouteProfile| {
             it.peer.is_some() && it.lane.is_none() && it.code_sets.is_ok() && it.form.is_some()
@@ -243,7 +245,7 @@ impl Route {
         !self.real_time && self.profiles.iter().all(suits)
     }
 
-    /// Returns the profile that was reached last, if its requests name the object by its key.
+    /// Returns the profile that answered last, if requests to it name the object by its key.
     #[inline(always)]
     pub(crate) fn usual_profile(&self) -> Option<(usize, &RouteProfile)> {
         let index = self.preferred.load(Ordering::Relaxed);
@@ -251,7 +253,7 @@ impl Route {
         (profile.addressing.load(Ordering::Relaxed) == BY_KEY).then_some((index, profile))
     }
 
-    /// Returns the name of the object in a request to `profile`.
+    /// Returns the target address in a request to `profile`.
     pub(crate) fn target<'r>(&'r self, profile: &'r RouteProfile) -> TargetAddress<'r> {
         match profile.addressing.load(Ordering::Relaxed) {
             BY_PROFILE => {
@@ -273,15 +275,15 @@ impl RouteProfile {
         self.located.store(true, Ordering::Relaxed);
     }
 
-    /// The server asked for another way of addressing (NEEDS_ADDRESSING_MODE).
-    /// False when it asked for what it already gets, which would never end.
+    /// Changes the mode of addressing as the server requested (NEEDS_ADDRESSING_MODE). Returns
+    /// false if it is in use already, or unknown.
     pub(crate) fn set_addressing(&self, disposition: u16) -> bool {
         disposition <= 2 && self.addressing.swap(disposition, Ordering::Relaxed) != disposition
     }
 }
 
-/// Returns the addresses of a profile, the protocol of each, the priority of the lane behind it, and the place of its protocol
-/// among those of this host, where it is one that calls prefer.
+/// Returns the addresses of a profile, each with its protocol, its lane's priority and, for a preferred address on this
+/// host, its protocol's rank.
 fn addresses<'p>(
     options: &'p Options,
     protocol: &'p Arc<Protocol>,
@@ -321,10 +323,10 @@ fn addresses<'p>(
     beside.chain(within).chain(own).collect()
 }
 
-/// TAO_INVALID_PRIORITY.
+/// TAO_INVALID_PRIORITY: an address of all priorities.
 const NO_LANE: i16 = -1;
 
-/// Code sets of protocols whose messages cannot name any.
+/// Code sets of protocols whose messages cannot name code sets.
 const FIXED: CodeSetContext =
     CodeSetContext { char_data: code_sets::ISO_8859_1, wchar_data: code_sets::UTF_16 };
 

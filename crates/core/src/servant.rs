@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use crate::{CurrentLane, Outcome, Upcall};
 
-/// A servant as the object adapter sees it: untyped.
+/// Servant as the object adapter calls it: untyped.
 ///
-/// The IDL compiler wraps each typed servant (`impl bank::Account for Teller`)
-/// in one of these. Implement it by hand to serve an interface that is not
-/// known at compile time, or to forward requests.
+/// The IDL compiler wraps each typed servant (`impl bank::Account for Teller`) in an untyped one.
+/// Implement the trait by hand to serve an interface that is not known at compile time, or to
+/// forward requests.
 ///
-/// Called by several threads at a time, hence `Sync`. Every way through
+/// Called by several threads at a time, hence `Sync`. Each path through
 /// [`dispatch`](Self::dispatch) must answer, or it does not compile:
 ///
 /// ```
@@ -41,22 +41,21 @@ use crate::{CurrentLane, Outcome, Upcall};
 /// }
 /// ```
 pub trait Servant: Send + Sync + 'static {
-    /// The most derived interface, as `IDL:bank/Account:1.0`.
+    /// Returns the repository id of the most derived interface, such as `IDL:bank/Account:1.0`.
     fn repository_id(&self) -> &str;
 
-    /// Whether the object supports the interface `id` (`_is_a`).
+    /// Reports whether the object supports the interface `id` (`_is_a`).
     fn is_a(&self, id: &str) -> bool {
         id == self.repository_id() || id == crate::ObjectRef::ID
     }
 
-    /// Tells servants apart: two wrappers of one shared servant give the same
-    /// number. The IDL compiler makes it the address of the typed servant.
+    /// Returns a number that identifies the servant: two wrappers of one shared servant return the
+    /// same number. In generated code it is the address of the typed servant.
     fn identity(&self) -> usize {
         std::ptr::from_ref(self).cast::<()>() as usize
     }
 
-    /// Returns the typed handles of the servant, by which stubs of the same process call it without a message. For
-    /// generated code.
+    /// Returns the typed handles of the servant, by which collocated stubs call it directly. For generated code.
     #[doc(hidden)]
     fn handles(&self) -> Option<&Handles> {
         None
@@ -68,23 +67,22 @@ pub trait Servant: Send + Sync + 'static {
         None
     }
 
-    /// Serves one request. `_is_a`, `_non_existent`, `_interface` and
-    /// `_repository_id` never arrive here: the adapter answers them.
+    /// Serves one request. The adapter itself answers `_is_a`, `_non_existent`, `_interface` and
+    /// `_repository_id`.
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
 }
 
-/// Reference type of an interface, by which the run time finds what serves requests to a typed servant `T` of it.
-/// Implemented by generated code.
+/// Reference type of an interface, which dispatches requests to a typed servant `T`. Implemented by generated code.
 #[doc(hidden)]
 pub trait Dispatch<T: ?Sized>: 'static {
-    /// The interfaces, most derived first, `CORBA::Object` last.
+    /// Repository ids of the interfaces, most derived first, `CORBA::Object` last.
     const REPOSITORY_IDS: &'static [&'static str];
 
-    /// [`Servant::dispatch`].
+    /// Serves one request, as [`Servant::dispatch`] does.
     fn dispatch(servant: &T, upcall: Upcall<'_>) -> Outcome;
 }
 
-/// Makes the untyped servant around a typed one. For generated code.
+/// Wraps a typed servant in an untyped one. For generated code.
 #[doc(hidden)]
 pub fn skeleton<T, R>(servant: Arc<T>, handles: Handles) -> Arc<dyn Servant>
 where
@@ -126,10 +124,11 @@ where
     }
 }
 
-/// A servant that stays in one thread, as the object adapter sees it: untyped, and neither `Send` nor `Sync`.
+/// Servant that stays in one thread, as the object adapter calls it: untyped, and neither `Send` nor `Sync`.
 ///
-/// The IDL compiler wraps each typed servant (`impl bank::AccountConfined for Teller`) in one of these. Implement it by
-/// hand to serve an interface that is not known at compile time. Made, called and dropped by the only thread of a lane.
+/// The IDL compiler wraps each typed servant (`impl bank::AccountConfined for Teller`) in an untyped one. Implement the
+/// trait by hand to serve an interface that is not known at compile time. The only thread of a lane creates, calls and
+/// drops the servant.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -159,23 +158,23 @@ where
 /// }
 /// ```
 pub trait ConfinedServant: 'static {
-    /// Returns the interfaces that the object supports, as `IDL:bank/Account:1.0`: the most derived one, then its bases.
-    /// Asked once, when the servant has been made.
+    /// Returns the repository ids of the supported interfaces: the most derived one, such as `IDL:bank/Account:1.0`,
+    /// then its bases. Called once, after the servant has been created.
     fn interfaces(&self) -> Vec<String>;
 
     /// Serves one request, as [`Servant::dispatch`](crate::Servant::dispatch) does.
     fn dispatch(&self, upcall: Upcall<'_>) -> Outcome;
 }
 
-/// The typed handles of a servant: one `Arc<dyn Interface>` for its interface and each base. For generated code.
+/// Typed handles of a servant: one `Arc<dyn Interface>` for its interface and each base. For generated code.
 pub type Handles = Box<[Box<dyn Any + Send + Sync>]>;
 
-/// Makes one of the [`Handles`].
+/// Returns one of the [`Handles`].
 pub fn handle<S: ?Sized + Send + Sync + 'static>(servant: Arc<S>) -> Box<dyn Any + Send + Sync> {
     Box::new(servant)
 }
 
-/// Makes [`Handles`].
+/// Returns the [`Handles`] of a servant.
 pub fn handles<const N: usize>(all: [Box<dyn Any + Send + Sync>; N]) -> Handles {
     Box::new(all)
 }

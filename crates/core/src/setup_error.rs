@@ -1,4 +1,4 @@
-//! Why there is no ORB, or none that listens.
+//! Errors in the creation of an ORB or in listening.
 
 use std::fmt;
 
@@ -11,46 +11,45 @@ use crate::preconnect_error::PreconnectError;
 use crate::protocol::Mismatch;
 use crate::{Incompatible, SettingError, ThreadpoolError, ThreadpoolId, raise};
 
-/// Why an ORB cannot be made or cannot listen.
+/// Error in the creation of an ORB or in listening.
 ///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is
-/// readable.
+/// `Debug` prints the same text as `Display`, so that a `main` which returns the error is readable.
 #[non_exhaustive]
 pub enum SetupError {
-    /// An argument or environment variable.
+    /// Invalid argument or environment variable.
     Setting(SettingError),
-    /// A protocol that cannot be, alone or beside others.
+    /// Invalid protocol, alone or in combination with others.
     Protocol(Mismatch),
     /// Two options that contradict each other.
     Incompatible(Incompatible),
-    /// A threadpool of the configuration, by its name.
+    /// Threadpool of the configuration, by its name.
     Threadpool(String, Box<ThreadpoolError>),
-    /// A configuration file or personality; says where and what.
+    /// Configuration file or personality; the error names position and mistake.
     Configuration(Box<dyn std::error::Error + Send + Sync>),
-    /// An endpoint that cannot be opened; says what to do about it.
+    /// Endpoint that cannot be opened; the error suggests a remedy.
     Listen(ListenError),
-    /// The port of a lane, which follows those of the ORB's own endpoints, cannot be had.
+    /// Unavailable port of a lane; such ports follow those of the ORB's own endpoints.
     LanePort {
-        /// The threadpool.
+        /// Threadpool.
         pool: ThreadpoolId,
-        /// The lane, from 0.
+        /// Lane, from 0.
         lane: usize,
-        /// The endpoint whose port it follows.
+        /// Endpoint whose port it follows.
         follows: String,
-        /// Why it cannot be opened; `None`: there is no port so high.
+        /// Error of the endpoint; `None` if the port exceeds the highest number.
         error: Option<Box<ListenError>>,
     },
-    /// The system gives no further thread, or no poller.
+    /// The system provides no further thread or poller.
     Threads(std::io::Error),
-    /// The system does not tell under which addresses it is reached.
+    /// The addresses of this host cannot be determined.
     Interfaces(std::io::Error),
     /// Two interceptors of one kind have the same name.
     DuplicateInterceptor(DuplicateInterceptor),
-    /// An interceptor raised this exception while the ORB was made.
+    /// Exception that an interceptor raised while the ORB was created.
     Interceptor(SystemException),
-    /// The run-time scheduler's table was analysed under a dispatching model that an ORB does not enforce.
+    /// Table of the run-time scheduler, analysed under a dispatching model that an ORB does not enforce.
     Schedule(Unenforceable),
-    /// An object of `-ORBPreconnect` that cannot be reached.
+    /// Object of `-ORBPreconnect` that cannot be reached.
     Preconnect(Box<PreconnectError>),
     /// The ORB was shut down.
     ShutDown,
@@ -136,7 +135,7 @@ impl From<SettingError> for SetupError {
 }
 
 impl From<SetupError> for SystemException {
-    /// Converts the error for code that only knows CORBA exceptions.
+    /// Converts the error for code that only handles CORBA exceptions.
     fn from(error: SetupError) -> Self {
         match error {
             SetupError::ShutDown => raise::ORB_SHUT_DOWN,

@@ -1,5 +1,5 @@
-//! State that both halves of an ORB share: its configuration, and what watches, schedules and
-//! starts threads for it.
+//! State that both halves of an ORB share: its configuration, its counters and log, its schedulers,
+//! and its threads.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::scheduler::Enforcer;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::threads::Threads;
 
-/// Part of an ORB that neither of its halves owns.
+/// State that neither half of an ORB owns.
 pub(crate) struct Shared {
     pub(crate) options: Arc<Options>,
     /// Policies of all calls.
@@ -28,17 +28,17 @@ pub(crate) struct Shared {
     pub(crate) scheduling: Arc<Scheduling>,
     /// Starts all threads.
     pub(crate) threads: Arc<Threads>,
-    /// The run-time scheduler, where there is a table for it.
+    /// Run-time scheduler, if a table is configured.
     pub(crate) enforcer: Option<Arc<Enforcer>>,
-    /// Budgets of this server, where its use is limited.
+    /// Budgets of this server, if configured.
     pub(crate) budgets: Option<Arc<Ledger>>,
-    /// Admissions, where they are asked for.
+    /// Admissions, if configured.
     pub(crate) admission: Option<AdmissionDesk>,
-    /// Mutexes with names.
+    /// Named mutexes.
     pub(crate) mutexes: NamedMutexes,
-    /// Valuetypes that may arrive.
+    /// Valuetypes that can be received.
     pub(crate) values: ValueRegistry,
-    /// A POA refuses payloads that were copied.
+    /// Whether a POA rejects payloads that were copied.
     in_place_only: AtomicBool,
     closing: AtomicBool,
     memory_locked: AtomicBool,
@@ -75,32 +75,33 @@ impl Shared {
         }
     }
 
-    /// Returns whether the ORB was shut down or is about to be.
+    /// Reports whether the ORB was shut down or a shutdown has begun.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
     }
 
-    /// Returns the same, in one order for all threads with what they count.
+    /// Reports whether a shutdown has begun, sequentially consistent with the counters of running
+    /// requests.
     pub(crate) fn is_closed(&self) -> bool {
         self.closing.load(Ordering::SeqCst)
     }
 
-    /// Notes that a POA refuses payloads that were copied.
+    /// Records that a POA rejects payloads that were copied.
     pub(crate) fn note_in_place_only(&self) {
         self.in_place_only.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether a POA refuses payloads that were copied.
+    /// Reports whether a POA rejects payloads that were copied.
     pub(crate) fn has_in_place_only(&self) -> bool {
         self.in_place_only.load(Ordering::Relaxed)
     }
 
-    /// Notes that the ORB ends.
+    /// Records that a shutdown has begun.
     pub(crate) fn close(&self) {
         self.closing.store(true, Ordering::SeqCst);
     }
 
-    /// Counts an incident and tells it.
+    /// Counts and reports an incident.
     #[cold]
     pub(crate) fn note(
         &self,
@@ -111,13 +112,13 @@ impl Shared {
         self.watch.note(incident, peer, detail);
     }
 
-    /// Returns the priorities of threads as this ORB gives them.
+    /// Returns the priority settings of this ORB's threads.
     #[inline]
     pub(crate) fn priorities(&self) -> Priorities<'_> {
         Priorities { scheduling: &self.scheduling, watch: &self.watch }
     }
 
-    /// Keeps the memory of the process in RAM, if that is wanted and has not happened yet.
+    /// Locks the memory of the process in RAM, if configured and not done yet.
     pub(crate) fn lock_memory(&self) {
         if !self.options.realtime.lock_memory || self.memory_locked.swap(true, Ordering::Relaxed) {
             return;

@@ -1,11 +1,12 @@
-//! Threads and their waits: the system's, those of a model checker, or those of a simulation.
+//! Threads and synchronization: those of the system, of a model checker, or of a simulation.
 //!
-//! Whatever decides in this crate which thread goes first is taken from here. In a test build with the feature `model`
-//! that is shuttle, which runs one thread at a time and chooses at each lock, wait and atomic access who is next
-//! (`attributed` threads are those with a processor or a stack size): so the tests in `model` see interleavings that a
-//! machine shows once in a million calls. With the feature `simulation` it is `src/simulation`, whose waits end when the
-//! time of the simulated world comes: hours of it pass in milliseconds. In all other builds these are the names of `std`
-//! and the locks of [`oxorb_sys::sync`]. Of a thread-local shuttle knows `with` alone.
+//! All primitives of this crate that decide which thread runs first come from this module. In a test build with the
+//! feature `model` they are shuttle's, which runs one thread at a time and chooses the next thread at each lock, wait
+//! and atomic access (`attributed` threads have a processor or a stack size). The tests in `model` thus see
+//! interleavings that a machine shows once in a million calls. With the feature `simulation` they are those of
+//! `src/simulation`, whose waits end at times of a simulated clock: hours pass in milliseconds. In all other builds
+//! they are those of `std` and the locks of [`oxorb_sys::sync`]. Of thread-local variables shuttle supports only
+//! `with`.
 
 #[cfg(all(test, feature = "model", feature = "simulation"))]
 compile_error!("test either with the feature `model` or with `simulation`");

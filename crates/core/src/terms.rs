@@ -1,4 +1,4 @@
-//! Terms of the request that a thread serves: its time (INVOCATION_POLICIES) and its quality of
+//! Terms of the request that a thread serves: time limits (INVOCATION_POLICIES) and quality of
 //! service (RIOP).
 
 use std::cell::Cell;
@@ -14,24 +14,24 @@ use crate::policy::time;
 use crate::raise;
 use crate::sync::thread;
 
-/// Times at which a request may be served, and until when it is of use. Of this machine's monotonic
-/// clock, whatever the caller's clock says and however this one's is set.
+/// Time limits of a request. They are times of this machine's monotonic clock, independent of the
+/// caller's clock and of changes to this machine's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Times {
     /// Earliest time of serving.
     start: Option<Instant>,
     /// Latest time of serving.
     serve_by: Option<Instant>,
-    /// The reply is of no use later.
+    /// Latest time at which the reply is of use.
     reply_by: Option<Instant>,
 }
 
 impl Times {
-    /// The times of a request that says nothing.
+    /// Times of a request without limits.
     pub(crate) const NONE: &'static Times = &Times { start: None, serve_by: None, reply_by: None };
 
-    /// Returns what a request that was received now says, in its contexts or, in protocols with fields for that, its
-    /// terms. Without any this is two comparisons; with them it reads the clock and allocates nothing.
+    /// Returns the limits of a request that is received now, from its contexts or, in protocols that have them, its
+    /// fields. Two comparisons if there are none; otherwise reads the clock. Allocates nothing.
     #[inline]
     pub(crate) fn of(frame: &Frame<'_>, request: &Request<'_>) -> Result<Times, Malformed> {
         let (contexts, terms) = (&request.contexts, frame.terms());
@@ -46,7 +46,7 @@ impl Times {
         })
     }
 
-    /// Returns these times, where the reply is of no use after so many units of 100 ns from now.
+    /// Returns these limits, with the reply due within `units` of 100 ns from now.
     fn within(self, units: u64) -> Times {
         let end = clock::now().checked_add(time::duration(units));
         Times {
@@ -58,11 +58,11 @@ impl Times {
         }
     }
 
-    /// Returns the times of a request that was read now.
+    /// Converts the limits of a request that is received now.
     fn from_now(said: &Deadline) -> Times {
         let now = clock::now();
         let utc = time::utc_now();
-        // What lies too far ahead to count is no limit.
+        // A time beyond the clock's range is no limit.
         let after = |units: Option<u64>| now.checked_add(time::duration(units?));
         let absolute = |time: Option<u64>| after(Some(time?.saturating_sub(utc)));
         let sooner = |a: Option<Instant>, b: Option<Instant>| match (a, b) {
@@ -81,7 +81,7 @@ impl Times {
         self.reply_by
     }
 
-    /// Whether there is no use in serving the request any more.
+    /// Reports whether the time to serve the request has passed.
     #[inline]
     pub(crate) fn are_over(&self) -> bool {
         match (self.serve_by, self.reply_by) {
@@ -97,7 +97,8 @@ impl Times {
     /// Waits until the request may be served.
     ///
     /// # Errors
-    /// TRANSIENT, COMPLETED_NO, when that is longer than `limit`; TIMEOUT when it is over then or now.
+    /// TRANSIENT, COMPLETED_NO, if the wait would exceed `limit`; TIMEOUT if a deadline has passed before or after the
+    /// wait.
     #[inline]
     pub(crate) fn admit(&self, limit: Duration) -> Result<(), SystemException> {
         if *self == Times::default() {
@@ -130,11 +131,11 @@ thread_local! {
 
 crate::sync::thread_local! {
     static QOS: Cell<Option<Inherited>> = const { Cell::new(None) };
-    /// Class of `QOS`; `None` where that is. Calls look here, most of which are made outside of such requests.
+    /// Class in `QOS`. Calls read it first: most are made outside of a request with a QoS.
     static CLASS: Cell<Option<CommunicationClass>> = const { Cell::new(None) };
 }
 
-/// Serves a request with what it says, for [`current_deadline`] and [`current_qos`].
+/// Serves a request with its deadline and QoS set for [`current_deadline`] and [`current_qos`].
 #[inline]
 pub(crate) fn within<R>(
     contexts: &ServiceContexts<'_>,
@@ -145,11 +146,11 @@ pub(crate) fn within<R>(
 }
 
 /// Returns the time until which the caller of the operation that this thread serves waits for the
-/// answer, if the request said so: for servants, which can give up work that nobody will see.
-/// `None` outside of a request, too.
+/// answer, if the request declares it: for servants that can abandon work whose result is not
+/// awaited. `None` also outside of a request.
 ///
-/// As precise as the clocks: a relative time limit counts from when the request was read here. An object called by such
-/// a servant within the process inherits the deadline. One look at a thread-local.
+/// The precision is that of the clocks; a relative time limit counts from the receipt of the request. An object that
+/// the servant calls within the process inherits the deadline. Costs one access to a thread-local variable.
 ///
 /// ```
 /// assert_eq!(oxorb_core::current_deadline(), None, "no request is being served here");
@@ -158,7 +159,7 @@ pub fn current_deadline() -> Option<Instant> {
     DEADLINE.get()
 }
 
-/// Serves a request with its deadline for [`current_deadline`], if it has one.
+/// Serves a request with its deadline, if any, set for [`current_deadline`].
 #[inline]
 fn within_deadline<R>(times: &Times, serve: impl FnOnce() -> R) -> R {
     let Some(deadline) = times.reply_by else {
@@ -168,7 +169,7 @@ fn within_deadline<R>(times: &Times, serve: impl FnOnce() -> R) -> R {
     serve()
 }
 
-/// Puts the deadline of the outer request back, also when a servant panics.
+/// Restores the deadline of the outer request, also after a panic of the servant.
 struct RestoreDeadline(Option<Instant>);
 
 impl Drop for RestoreDeadline {
@@ -177,23 +178,22 @@ impl Drop for RestoreDeadline {
     }
 }
 
-/// A request that said something.
+/// QoS of a request, and the time of its receipt.
 #[derive(Clone, Copy)]
 struct Inherited {
     qos: Qos,
     since: Instant,
 }
 
-/// Least deadline that travels: 0 would mean that there is none.
+/// Shortest deadline that is transmitted: 0 would mean no deadline.
 const SOONEST: Duration = Duration::from_nanos(100);
 
-/// Returns what the caller of the operation that this thread serves said about its quality of service
-/// ([`RequestQos`](crate::policy::RequestQos)); `None` where it said nothing, and outside of a request. One look at a
-/// thread-local.
+/// Returns the quality of service of the request that this thread serves ([`RequestQos`](crate::policy::RequestQos));
+/// `None` if its caller set none, and outside of a request. Costs one access to a thread-local variable.
 ///
-/// Calls that the servant makes in this thread carry it on, unless a policy says otherwise for them: with what is left of
-/// the deadline, and the priority at which they are made. A servant that answers later, from another thread, sets it there
-/// itself: `object.with(RequestQos(qos))`.
+/// The servant's calls in this thread propagate it, unless a policy overrides it for them, with the remaining deadline
+/// and the priority at which they are made. A servant that answers later, from another thread, sets it itself:
+/// `object.with(RequestQos(qos))`.
 ///
 /// ```
 /// assert_eq!(oxorb_core::current_qos(), None, "no request is being served here");
@@ -202,9 +202,9 @@ pub fn current_qos() -> Option<Qos> {
     Some(QOS.with(Cell::get)?.qos)
 }
 
-/// Returns what the caller of the operation that this thread serves said about its quality of service, to be taken along to
-/// another thread: for gateways, event channels and whatever else passes on what a request brought after it has ended. One
-/// look at a thread-local.
+/// Returns the quality of service of the request that this thread serves, for use in another thread: for gateways,
+/// event channels and other code that passes a request's data on after the request has ended. Costs one access to a
+/// thread-local variable.
 ///
 /// ```
 /// use oxorb_core::{carried_qos, current_qos};
@@ -220,14 +220,14 @@ pub fn carried_qos() -> CarriedQos {
     })
 }
 
-/// Quality of service of a request, in another thread: from [`carried_qos`].
+/// Quality of service of a request, for use in another thread: from [`carried_qos`].
 #[derive(Clone, Copy, Default)]
 pub struct CarriedQos(Option<Inherited>);
 
 impl CarriedQos {
-    /// Runs `work` as a part of that request, as far as quality of service goes: [`current_qos`] returns what its caller said,
-    /// and calls carry it on, with what is left of the deadline. Where the caller said nothing, `work` runs as it is. Costs two
-    /// looks at a thread-local.
+    /// Runs `work` with the quality of service of the request: [`current_qos`] returns it, and calls propagate it with
+    /// the remaining deadline. If the caller set none, `work` runs unchanged. Costs two accesses to thread-local
+    /// variables.
     pub fn within<R>(&self, work: impl FnOnce() -> R) -> R {
         let Some(carried) = self.0 else {
             return work();
@@ -236,7 +236,7 @@ impl CarriedQos {
         work()
     }
 
-    /// Returns what its caller said, with what is left of the deadline and the period now; `None`: nothing.
+    /// Returns the quality of service, with the deadline and the period remaining now; `None` if the caller set none.
     pub fn qos(&self) -> Option<Qos> {
         let Inherited { qos, since } = self.0?;
         let left = |limit: Duration| limit.saturating_sub(clock::since(since)).max(SOONEST);
@@ -251,14 +251,15 @@ impl std::fmt::Debug for CarriedQos {
     }
 }
 
-/// Returns the communication class that calls of this thread inherit; `None`: nothing is inherited.
+/// Returns the communication class that calls of this thread inherit; `None` if there is nothing to
+/// inherit.
 #[inline]
 pub(crate) fn inherited_class() -> Option<CommunicationClass> {
     CLASS.with(Cell::get)
 }
 
-/// Returns the quality of service that a call of this thread inherits from the request being served. `travels`: the
-/// priority of the call, where the object wants to know it.
+/// Returns the quality of service that a call of this thread inherits from the request being served. `travels` is the
+/// priority sent with the call, if any.
 #[cold]
 pub(crate) fn inherited(travels: Option<Priority>) -> Option<Qos> {
     let Inherited { qos, since } = QOS.with(Cell::get)?;
@@ -270,10 +271,10 @@ pub(crate) fn inherited(travels: Option<Priority>) -> Option<Qos> {
     })
 }
 
-/// Serves a request with what its contexts say for [`current_qos`].
+/// Serves a request with the QoS of its contexts set for [`current_qos`].
 #[inline]
 fn within_qos<R>(contexts: &ServiceContexts<'_>, serve: impl FnOnce() -> R) -> R {
-    // A request within a request may be worth something else, or nothing.
+    // A nested request may have another QoS, or none.
     if contexts.is_empty() && inherited_class().is_none() {
         return serve();
     }
@@ -287,7 +288,7 @@ fn replace(served: Option<Inherited>) -> Option<Inherited> {
     QOS.with(|current| current.replace(served))
 }
 
-/// Puts that of the outer request back, also when a servant panics.
+/// Restores the QoS of the outer request, also after a panic of the servant.
 struct RestoreQos(Option<Inherited>);
 
 impl Drop for RestoreQos {

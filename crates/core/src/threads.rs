@@ -1,4 +1,4 @@
-//! The threads of an ORB: all of them start here, with a declared schedule.
+//! Threads of an ORB: all are started here, with a declared schedule.
 
 use std::io;
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use crate::lock::Mutex;
 use crate::rt::{self, Scheduling};
 use crate::sync::attributed::{Builder, Thread};
 
-/// Starts the threads of one ORB and lists them.
+/// Starts and lists the threads of one ORB.
 ///
-/// What a thread inherits from the one that starts it decides nothing: class, priority and processors are set.
+/// Class, priority and processors are set explicitly, so that nothing depends on the starting thread.
 pub(crate) struct Threads {
     registry: Arc<Registry>,
     scheduling: Arc<Scheduling>,
-    /// Processors of the thread that made the ORB.
+    /// Processors of the thread that created the ORB.
     cpus: Vec<usize>,
 }
 
@@ -34,7 +34,7 @@ impl Threads {
         &self.registry
     }
 
-    /// Reports whether threads have priorities of the system.
+    /// Reports whether threads have native real-time priorities.
     pub(crate) fn are_real_time(&self) -> bool {
         self.scheduling.is_real_time()
     }
@@ -43,7 +43,7 @@ impl Threads {
         &self.cpus
     }
 
-    /// Returns a builder of a thread that is scheduled as `priority` demands; `None`: as the least urgent one of the ORB.
+    /// Returns a builder of a thread with the schedule of `priority`; `None` for the ORB's lowest.
     pub(crate) fn builder(
         &self,
         purpose: Purpose,
@@ -53,7 +53,7 @@ impl Threads {
         self.builder_at(purpose, name, self.scheduling.declared(priority))
     }
 
-    /// Returns a builder of a thread with a schedule of its own.
+    /// Returns a builder of a thread with an explicit schedule.
     pub(crate) fn builder_at(
         &self,
         purpose: Purpose,
@@ -63,8 +63,8 @@ impl Threads {
         Builder::new(name).cpus(&self.cpus).schedule(schedule).listed(&self.registry, purpose)
     }
 
-    /// Starts a thread that works at `priority` and has it as its CORBA priority; `None`: at the ORB's least one, and it
-    /// has none.
+    /// Starts a thread with the schedule and the CORBA priority `priority`; `None` for the ORB's lowest schedule and no
+    /// CORBA priority.
     pub(crate) fn spawn<T: Send + 'static>(
         &self,
         purpose: Purpose,
@@ -93,13 +93,14 @@ struct State<T> {
     closed: bool,
 }
 
-/// Threads that take work until the ORB ends.
+/// Threads that accept work until the ORB ends.
 pub(crate) trait Ends {
-    /// Takes no more work.
+    /// Stops accepting work.
     fn close(&self);
 }
 
-/// Most of them; calls of further priorities share the nearest one.
+/// Largest number of priorities with a `T` of their own; calls of further priorities share the
+/// nearest one.
 const MOST: usize = 32;
 
 impl<T: Ends> ByPriority<T> {
@@ -110,7 +111,7 @@ impl<T: Ends> ByPriority<T> {
         }
     }
 
-    /// Returns the one of a priority.
+    /// Returns the `T` of a priority.
     pub(crate) fn of(&self, priority: Option<Priority>) -> Arc<T> {
         let mut state = self.state.lock();
         let closed = state.closed;
@@ -132,7 +133,7 @@ impl<T: Ends> ByPriority<T> {
         Arc::clone(&nearest.expect("there are as many as may be").1)
     }
 
-    /// The ORB has ended: closes those of all priorities.
+    /// Closes those of all priorities, because the ORB ends.
     pub(crate) fn close(&self) {
         let made: Vec<_> = {
             let mut state = self.state.lock();

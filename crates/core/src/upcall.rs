@@ -1,4 +1,4 @@
-//! A request while it is served.
+//! Requests during their service.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,29 +22,27 @@ use crate::server::Sink;
 use crate::terms::Times;
 use crate::{Answered, Operations, Orb, Ref, Servant, ThreadpoolId, raise};
 
-/// A request on its way to a servant, which must answer it.
+/// Request on its way to a servant, which must answer it.
 ///
-/// The arguments are read where they were received. Each of the methods that
-/// answer takes the upcall and gives the [`Outcome`] that
-/// [`Servant::dispatch`](crate::Servant::dispatch) must return, so a request
-/// cannot be forgotten or answered twice. On the steady path nothing is
-/// allocated and the answer is one write.
+/// The arguments are decoded from the received message. Each method that answers consumes the
+/// upcall and returns the [`Outcome`] that [`Servant::dispatch`](crate::Servant::dispatch) has to
+/// return, so a request cannot be left unanswered or be answered twice. On the steady path nothing
+/// is allocated, and the answer is one write.
 #[derive(Debug)]
 pub struct Upcall<'r> {
-    /// Request that arrived; by reference, because an upcall is handed from one function to the
-    /// next.
+    /// Received request; by reference, because an upcall is moved from function to function.
     pub(crate) arrived: &'r Arrived<'r>,
     pub(crate) sink: &'r mut Sink,
-    /// Record of what server interceptors have seen of the request; `None` where there are none.
+    /// Record of the request for server interceptors; `None` if there are none.
     pub(crate) flow: Option<&'r Arc<ServerFlow>>,
     /// Index at which the client believes the operation to be.
     pub(crate) slot: u16,
 }
 
-/// The slot of an operation whose place is remembered with the alias of the request.
+/// Slot of an operation whose index is remembered with the alias of the request.
 const OF_ALIAS: u16 = NO_SLOT - 1;
 
-/// A request as it came.
+/// Received request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrived<'r> {
     pub(crate) orb: &'r Orb,
@@ -53,23 +51,24 @@ pub(crate) struct Arrived<'r> {
     pub(crate) key: &'r [u8],
     pub(crate) dialect: Dialect,
     pub(crate) times: &'r Times,
-    /// Policy about large payloads of the connection that it came over; `None`: it came over none.
+    /// Policy of the connection about large payloads; `None` if the request came without a
+    /// connection.
     pub(crate) payloads: Option<LargePayloads>,
 }
 
-/// Proof that an upcall was answered (or needs no answer).
+/// Proof that an upcall was answered or needs no answer.
 #[derive(Debug)]
 #[must_use = "return it from dispatch"]
 pub struct Outcome(());
 
 impl Outcome {
-    /// Returns the outcome, for code that has sent or arranged the answer.
+    /// Returns the outcome of an answer that was sent or arranged.
     pub(crate) fn new() -> Self {
         Outcome(())
     }
 }
 
-/// The arguments of a request could not be decoded.
+/// Error of arguments that could not be decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Rejected(SystemException);
 
@@ -82,30 +81,31 @@ impl<'r> Upcall<'r> {
         Upcall { arrived, sink, flow, slot: NO_SLOT }
     }
 
-    /// Returns the time until which the caller waits for the answer, if the request says so
-    /// (INVOCATION_POLICIES: ReplyEndTime, or what is left of a RelativeRoundtripTimeout). Servants
-    /// behind generated skeletons ask [`current_deadline`](crate::current_deadline). Costs nothing.
+    /// Returns the time until which the caller waits for the answer, if the request declares it
+    /// (INVOCATION_POLICIES: ReplyEndTime, or the rest of a RelativeRoundtripTimeout). Servants
+    /// behind generated skeletons call [`current_deadline`](crate::current_deadline). Costs
+    /// nothing.
     pub fn deadline(&self) -> Option<Instant> {
         self.arrived.times.deadline()
     }
 
-    /// Returns the quality of service that the caller asked for
-    /// ([`RequestQos`](crate::policy::RequestQos)), if it did. Read when asked; allocates nothing.
-    /// Servants behind generated skeletons ask [`current_qos`](crate::current_qos).
+    /// Returns the quality of service that the caller set
+    /// ([`RequestQos`](crate::policy::RequestQos)), if any. Decoded at each call; allocates
+    /// nothing. Servants behind generated skeletons call [`current_qos`](crate::current_qos).
     pub fn qos(&self) -> Option<Qos> {
         Qos::of(&self.arrived.request.contexts)
     }
 
-    /// Says which servant is about to be called: interceptors see the request once more, and may end it.
+    /// Announces the servant that is about to be called: interceptors see the request again, and may end it.
     ///
-    /// A request whose time has passed meanwhile (it may have been held back) is answered with TIMEOUT, COMPLETED_NO; a
-    /// oneway with SYNC_WITH_SERVER is acknowledged. An adapter that does not call this serves late requests, and
-    /// treats SYNC_WITH_SERVER as SYNC_WITH_TARGET.
+    /// A request whose deadline has passed meanwhile (it may have been held back) is answered with TIMEOUT,
+    /// COMPLETED_NO; a oneway with SYNC_WITH_SERVER is acknowledged. An adapter that does not call this method serves
+    /// late requests, and treats SYNC_WITH_SERVER as SYNC_WITH_TARGET.
     ///
-    /// An adapter calls this between finding a servant and letting it answer. Costs nothing where there are neither
-    /// interceptors nor access rules; `target` is asked only where there are some of the former, and `object`, which writes the
-    /// object as [`write_object`](crate::write_object) does, where there are some of the latter that want to know.
-    // In place: an upcall is moved in and out otherwise.
+    /// An adapter calls it after it has found the servant. Costs nothing without interceptors and access rules.
+    /// `target` is called only if there are interceptors; `object`, which writes the object as
+    /// [`write_object`](crate::write_object) does, only if access rules refer to objects.
+    // Inlined, because the upcall would be moved in and out otherwise.
     #[inline(always)]
     pub fn reach(
         self,
@@ -126,7 +126,7 @@ impl<'r> Upcall<'r> {
         Ok(reached)
     }
 
-    /// Shows the request to interceptors once more, now with its target.
+    /// Shows the request to interceptors again, now with its target.
     #[cold]
     fn show(
         self,
@@ -140,7 +140,7 @@ impl<'r> Upcall<'r> {
         self.interrupt(seen)
     }
 
-    /// Answers a oneway with SYNC_WITH_SERVER, whose servant was found.
+    /// Answers a oneway with SYNC_WITH_SERVER once its servant is found.
     #[cold]
     fn acknowledge(&mut self) {
         let _ = self.send(ReplyStatus::NO_EXCEPTION, &[], |_| Ok(()));
@@ -151,7 +151,7 @@ impl<'r> Upcall<'r> {
         self.fail(raise::DEADLINE_PASSED)
     }
 
-    /// Interceptors see the request first.
+    /// Shows the request to interceptors for the first time.
     #[inline]
     pub(crate) fn admit(self) -> Result<Self, Outcome> {
         match self.flow {
@@ -163,23 +163,24 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Gives the thread the slots of the interceptors, until the guard goes.
+    /// Sets the interceptors' slots of the request in the thread, until the guard is dropped.
     #[inline]
     pub(crate) fn enter_slots(&self) -> Option<Entered> {
         self.flow.map(ServerFlow::enter)
     }
 
-    /// The operation's name on the wire.
+    /// Returns the operation's name on the wire.
     pub fn operation(&self) -> &'r str {
         self.arrived.request.operation
     }
 
-    /// The key of the target object, as this ORB's adapter made it.
+    /// Returns the key of the target object, as this ORB's adapter created it.
     pub fn object_key(&self) -> &'r [u8] {
         self.arrived.key
     }
 
-    /// The place of the operation in the list of the skeleton, or one past its end.
+    /// Returns the position of the operation in the list of the skeleton, or the list's length if
+    /// it is absent.
     #[inline(always)]
     pub fn find(&self, operations: &Operations) -> usize {
         let found = match self.slot {
@@ -193,7 +194,7 @@ impl<'r> Upcall<'r> {
         found
     }
 
-    /// Finds the operation that an alias stands for: by name the first time, and by address afterwards.
+    /// Finds the operation of an alias: by name for the first request, and by the remembered index afterwards.
     #[inline(never)]
     fn find_once(&self, operations: &Operations) -> usize {
         let alias = self.alias();
@@ -217,32 +218,33 @@ impl<'r> Upcall<'r> {
         found
     }
 
-    /// Returns the meaning of the alias by which the request names object and operation, if it has
-    /// one: for the adapter, which [remembers](Aliased::prepare) there what it finds in the key.
+    /// Returns the entry of the alias by which the request names object and operation, if it has
+    /// one. For the adapter, which [stores](Aliased::prepare) there the object that it finds by the
+    /// key.
     #[inline]
     pub fn alias(&self) -> Option<&'r Aliased> {
         self.arrived.frame.context?.aliased()
     }
 
-    /// Makes [`find`](Self::find) search the operation of an [alias](Self::alias) once, for all
-    /// requests that have it.
+    /// Makes [`find`](Self::find) search the operation of an [alias](Self::alias) once for all
+    /// requests with the alias.
     #[inline]
     pub fn find_by_alias(&mut self) {
         self.slot = OF_ALIAS;
     }
 
-    /// Sets the index at which the client believes the operation to be: for the adapter, which
+    /// Sets the index at which the client believes the operation to be. For the adapter, which
     /// finds it in the key.
     #[inline]
     pub fn set_slot(&mut self, slot: u16) {
         self.slot = slot;
     }
 
-    /// Returns the priority of its caller, where the request says it: in the service context RTCorbaPriority, or in a field
+    /// Returns the caller's priority, if the request carries it: in the service context RTCorbaPriority, or in a field
     /// of protocols that have one. Allocates nothing.
     ///
     /// # Errors
-    /// MARSHAL for a context that is malformed, BAD_PARAM for a priority below 0.
+    /// MARSHAL for a malformed context, BAD_PARAM for a priority below 0.
     pub fn priority(&self) -> Result<Option<Priority>, SystemException> {
         if let Some(priority) = self.arrived.frame.terms().and_then(|terms| terms.priority) {
             let priority = Priority::new(priority).map_err(|_| raise::BAD_PRIORITY)?;
@@ -256,25 +258,25 @@ impl<'r> Upcall<'r> {
         Priority::new(priority.0).map(Some).map_err(|_| raise::BAD_PRIORITY)
     }
 
-    /// The threadpool to whose port the request came, 0: to the ORB's own. `None`: it came to none of them (from this
-    /// process, or over a connection that this side opened), or a [filter](crate::ThreadFilter) has picked its threads.
-    /// For the object adapter. Costs nothing unless asked.
+    /// Returns the threadpool whose port received the request, 0 for the ORB's own port. `None` if no port did (the
+    /// request came from this process, or over a connection that this side opened), or if a
+    /// [filter](crate::ThreadFilter) chose its threads. For the object adapter. Costs nothing unless called.
     pub fn port_of(&self) -> Option<ThreadpoolId> {
         let came = self.sink.is_wire().then(crate::server::pool_of_request);
         came.flatten().map(ThreadpoolId)
     }
 
-    /// The ORB that serves the request.
+    /// Returns the ORB that serves the request.
     pub fn orb(&self) -> &'r Orb {
         self.arrived.orb
     }
 
-    /// Whether the caller waits for the result (not so for `oneway`).
+    /// Reports whether the caller waits for the result (not for a `oneway`).
     pub fn expects_reply(&self) -> bool {
         self.arrived.request.response == Response::WithTarget
     }
 
-    /// Decodes the in and inout arguments. Octets left over are an error if the ORB is strict (`-ORBStrictEncoding`).
+    /// Decodes the in and inout arguments. Remaining octets are an error if the ORB is strict (`-ORBStrictEncoding`).
     pub fn args<T>(
         &mut self,
         decode: impl FnOnce(&mut Decoder<'r>) -> CdrResult<T>,
@@ -291,19 +293,19 @@ impl<'r> Upcall<'r> {
         self.prepared(frame.decoder_at(dialect, request.body))
     }
 
-    /// Decodes arguments as [`args`](Self::args) does, and leaves [`Octets`](oxorb_cdr::Octets) where their sender wrote
-    /// them, if the transport lends them and [`LargePayloads`] allows it: that of the object's POA, else of the endpoint,
-    /// else of the ORB. Where the transport lent others, `decode` is called twice: the first time it may read anything, and
-    /// its result is dropped.
+    /// Decodes arguments as [`args`](Self::args) does, but leaves [`Octets`](oxorb_cdr::Octets) where the sender wrote
+    /// them, if the transport lends them and [`LargePayloads`] permits it: the policy of the object's POA, else of the
+    /// endpoint, else of the ORB. If `decode` does not take the octets that the transport lent, it is called a second
+    /// time, and the result of the first call is dropped.
     ///
-    /// Under [`LargePayloads::InPlaceOnly`] the arguments of a request that came over a connection are rejected with
-    /// NO_RESOURCES, `NOT_IN_PLACE`, where octets of 16 KiB or more lie elsewhere.
+    /// Under [`LargePayloads::InPlaceOnly`] the arguments of a request over a connection are rejected with
+    /// NO_RESOURCES, `NOT_IN_PLACE`, if octets of 16 KiB or more lie elsewhere.
     pub fn args_in_place<T>(
         &mut self,
         decode: impl Fn(&mut Decoder<'r>) -> CdrResult<T>,
     ) -> Result<T, Rejected> {
         let (frame, body) = (self.arrived.frame, self.arrived.request.body);
-        // Nothing in it is large enough for the policy to speak of.
+        // Nothing in the message is large enough for the policy.
         if frame.gap.is_none() && frame.bytes.len() < LARGE {
             return self.args(decode);
         }
@@ -317,7 +319,8 @@ impl<'r> Upcall<'r> {
             if in_place_only { d.in_place_only() } else { d }
         };
         if let Some(gap) = frame.gap {
-            // Another call took it: what is left of the message has other octets in its place.
+            // An earlier call took the lent octets: the rest of the message has other octets in
+            // their place.
             if gap.was_taken() {
                 return Err(Rejected(raise::ARGUMENTS_TAKEN));
             }
@@ -332,8 +335,8 @@ impl<'r> Upcall<'r> {
         ended(d, args)
     }
 
-    /// Returns what is to become of large octets: as the object's POA says, else the connection. What came over none, and
-    /// lies in memory of this process, is left there.
+    /// Returns the policy for large octets: that of the object's POA, else of the connection. Octets that came without
+    /// a connection stay in the memory of this process.
     fn payloads(&self) -> LargePayloads {
         let Some(of_connection) = self.arrived.payloads else {
             return LargePayloads::InPlace;
@@ -343,14 +346,14 @@ impl<'r> Upcall<'r> {
         of_object.unwrap_or(of_connection)
     }
 
-    /// Gives a decoder of the request what the ORB has for it.
+    /// Adds the ORB's limits and scope to a decoder of the request.
     #[inline(always)]
     fn prepared(&self, d: Decoder<'r>) -> Decoder<'r> {
         d.with_limits(self.arrived.orb.options().limits.cdr).with_scope(self.arrived.orb)
     }
 
-    /// Returns an arena for values of the request: the thread's, of the size that its lane or the option ValueArena says.
-    /// Allocates where the thread has none yet.
+    /// Returns an arena for values of the request: that of the thread, of the size configured for its lane or by the
+    /// option ValueArena. Allocates if the thread has none yet.
     pub fn arena(&self) -> LentArena {
         LentArena::of_thread(self.orb().options())
     }
@@ -374,33 +377,32 @@ impl<'r> Upcall<'r> {
         self.answer_otherwise(ReplyStatus::SYSTEM_EXCEPTION, &|e| exception.encode(e))
     }
 
-    /// Answers that the arguments were not understood.
+    /// Answers with the exception of rejected arguments.
     pub fn reject(self, rejected: Rejected) -> Outcome {
         self.fail(rejected.0)
     }
 
-    /// Answers that the interface has no such operation.
+    /// Answers with BAD_OPERATION: the interface has no such operation.
     pub fn unknown_operation(self) -> Outcome {
         self.fail(raise::UNKNOWN_OPERATION)
     }
 
-    /// Ends a `oneway` operation; a caller who wants an answer all the same
-    /// gets an empty one.
+    /// Ends a `oneway` operation; a caller who expects an answer nevertheless gets an empty one.
     pub fn done(self) -> Outcome {
         self.reply(|_| Ok(()))
     }
 
-    /// Sends the caller to another object, for this and later requests
-    /// (LOCATION_FORWARD).
+    /// Answers with a forward of this and later requests to another object (LOCATION_FORWARD).
     pub fn forward(self, target: &Ref) -> Outcome {
         self.answer_otherwise(ReplyStatus::LOCATION_FORWARD, &|e| target.ior().encode(e))
     }
 
-    /// Answers with what another server has answered, octet for octet and in its byte order: copied once, into the message.
-    /// Interceptors see it as the servant's answer.
+    /// Answers with the answer of another server, octet for octet and in its byte order, which is copied once, into the
+    /// message. Interceptors see it as the servant's answer.
     ///
     /// # Errors
-    /// The octets would mean something else in this answer (see [`Relayed`]): both are given back, and nothing is answered.
+    /// The octets would have another meaning in this answer (see [`Relayed`]): upcall and answer are returned, and no
+    /// answer is sent.
     #[expect(
         clippy::result_large_err,
         reason = "a gateway goes on with both at once; a box would cost it an allocation"
@@ -439,7 +441,7 @@ impl<'r> Upcall<'r> {
         })
     }
 
-    /// Whether values can stand in the answer as they are.
+    /// Reports whether values can be copied into the answer unchanged.
     fn is_alike(&mut self, status: ReplyStatus, values: &Relayed<'_>) -> bool {
         let options = self.arrived.orb.options();
         let mut e = self.sink.encoder(values.order(), options, self.arrived.dialect);
@@ -462,7 +464,8 @@ impl<'r> Upcall<'r> {
         })
     }
 
-    /// Sends results that interceptors see before they are marshalled. Once for all operations; `body` is called once.
+    /// Sends results after interceptors have seen them, before they are marshalled. Not generic over operations; `body`
+    /// is called once.
     #[cold]
     fn answer_seen<'a>(mut self, body: Body<'_, 'a>) -> Outcome {
         let status = ReplyStatus::NO_EXCEPTION;
@@ -475,7 +478,7 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Sends whatever is not a result. Interceptors see it marshalled, as the client would.
+    /// Sends an answer other than results. Interceptors see it marshalled, as the client does.
     #[inline(never)]
     fn answer_otherwise<'a>(
         mut self,
@@ -488,7 +491,7 @@ impl<'r> Upcall<'r> {
         };
         let order = self.arrived.orb.options().byte_order;
         let mut e = Encoder::new(Vec::new(), order, self.arrived.dialect);
-        // What cannot be marshalled is found out below, where it is sent.
+        // An encoding error is detected below, when the answer is sent.
         let _ = body(&mut e);
         let octets = e.finish().to_vec();
         let mut d = Decoder::new(&octets, order, self.arrived.dialect).with_scope(self.arrived.orb);
@@ -512,7 +515,7 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Sends what interceptors made of the answer.
+    /// Sends the answer of an interceptor in place of the servant's.
     fn send_instead(mut self, flow: &ServerFlow, verdict: &Verdict) -> Outcome {
         flow.with_contexts(|contexts| match verdict {
             Verdict::Raise(exception) => {
@@ -525,7 +528,7 @@ impl<'r> Upcall<'r> {
         })
     }
 
-    /// An interceptor may have ended the request; those that have seen it see its end.
+    /// Ends the request if an interceptor decided so; interceptors that have seen it see its end.
     #[cold]
     fn interrupt(self, seen: Result<(), Interrupt>) -> Result<Self, Outcome> {
         match seen {
@@ -544,13 +547,13 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Returns who sent the request, as far as the transport knows: the subject of a certificate, for one;
-    /// [`PeerId::Process`] for a call without a connection. Costs a count of references where it is a subject.
+    /// Returns the identity of the sender as far as the transport knows it, such as the subject of a certificate;
+    /// [`PeerId::Process`] for a collocated call. Costs a reference count for a subject.
     pub fn peer(&self) -> PeerId {
         self.sink.link().map_or(PeerId::Process, |link| link.identity())
     }
 
-    /// Reports whether nobody on the way could read or change the request: it came over TLS, or out of this process.
+    /// Reports whether the request was protected on its way: it came over TLS, or from this process.
     pub fn is_protected(&self) -> bool {
         self.sink.link().is_none_or(|link| link.is_protected())
     }
@@ -575,7 +578,7 @@ impl<'r> Upcall<'r> {
     ) -> Outcome {
         match self.arrived.request.response {
             Response::WithTarget => {}
-            // Ended before the servant was reached; later it is answered.
+            // Not yet acknowledged: the request ends before its servant is called.
             Response::WithServer if !self.sink.answered() => {}
             Response::WithServer | Response::None => return Outcome(()),
         }
@@ -589,7 +592,7 @@ impl<'r> Upcall<'r> {
                 self.send_unwritten(&mut e, wire, exception);
             }
         }
-        // It is empty, and dropped in place by this.
+        // The buffer is empty; this drops it in place.
         drop(e.into_buffer());
         Outcome(())
     }
@@ -610,7 +613,8 @@ impl<'r> Upcall<'r> {
         begin_with_priority(e, wire, request.id, status, contexts, sent)
     }
 
-    /// Ends a reply whose results are written, and sends it. Once for all operations, and with the encoder where it is.
+    /// Finishes a reply whose results are encoded, and sends it. Not generic over operations; leaves the encoder in
+    /// place.
     fn send_written(&mut self, e: &mut Encoder<'_>, wire: Wire, begun: Begun) {
         probe::stamp(Stage::ResultsWritten);
         let options = self.arrived.orb.options();
@@ -623,7 +627,7 @@ impl<'r> Upcall<'r> {
         }
     }
 
-    /// Tells the caller that the results cannot be sent, although the operation ran.
+    /// Answers that the results cannot be sent, although the operation ran.
     #[cold]
     fn send_unwritten(&mut self, e: &mut Encoder<'_>, wire: Wire, exception: SystemException) {
         let Arrived { orb, request, dialect, .. } = *self.arrived;
@@ -632,10 +636,10 @@ impl<'r> Upcall<'r> {
     }
 }
 
-/// Writes what an answer carries.
+/// Encodes the body of an answer.
 type Body<'f, 'a> = &'f mut dyn FnMut(&mut Encoder<'a>) -> CdrResult<()>;
 
-/// Returns arguments that were read; an error if more follows and the ORB is strict.
+/// Returns decoded arguments; an error if octets remain and the ORB is strict.
 #[inline(always)]
 fn ended<T>(d: Decoder<'_>, args: CdrResult<T>) -> Result<T, Rejected> {
     match args.and_then(|args| d.finish_arguments().map(|()| args)) {
@@ -652,7 +656,7 @@ fn unreadable(error: oxorb_cdr::Error) -> Rejected {
     Rejected(SystemException::from_cdr(error, CompletionStatus::No))
 }
 
-/// The caller's priority goes back as it came.
+/// Begins a reply that returns the caller's priority context unchanged.
 #[inline(never)]
 fn begin_with_priority(
     e: &mut Encoder<'_>,
@@ -674,7 +678,7 @@ fn begin_with_priority(
 }
 
 impl Rejected {
-    /// Why, as the caller will see it.
+    /// Returns the exception that the caller gets.
     pub fn exception(&self) -> SystemException {
         self.0
     }

@@ -1,4 +1,4 @@
-//! Abstract interfaces: what may be an object or a value.
+//! Abstract interfaces, whose instances are objects or values.
 
 use oxorb_cdr::{
     Decode, Decoder, Encode, Encoder, Inherits, Link, Result as CdrResult, TypeCode, Typed, Value,
@@ -7,18 +7,18 @@ use oxorb_cdr::{
 
 use crate::{Interface, decode_ref, encode_ref};
 
-/// Value of an `abstract interface` in IDL: an object that has it, a value that supports it, or
-/// nothing.
+/// Value of an `abstract interface` in IDL: an object with the interface, a value that supports it,
+/// or nil.
 ///
-/// An object goes as a reference, a value as a copy, as the sender chooses each time.
+/// An object is transmitted as a reference, a value as a copy; the sender chooses each time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Abstract<I: Interface + Valuetype> {
-    /// Neither.
+    /// Nil.
     #[default]
     Nil,
-    /// A reference to an object.
+    /// Reference to an object.
     Object(I),
-    /// A value. [`Value::downcast`] tells which.
+    /// A value. [`Value::downcast`] returns its concrete type.
     Value(Value<I>),
 }
 
@@ -35,7 +35,7 @@ impl<I: Interface + Valuetype, T: Inherits<I>> From<Value<T>> for Abstract<I> {
 }
 
 impl<I: Interface + Valuetype> Encode for Abstract<I> {
-    /// Whether it is an object, then that or the value; nil is a null value.
+    /// Writes whether it is an object, then the reference or the value; nil is a null value.
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> CdrResult<()> {
         e.boolean(matches!(self, Abstract::Object(_)));
         match self {
@@ -52,7 +52,7 @@ impl<I: Interface + Valuetype> Encode for Abstract<I> {
 impl<'de, I: Interface + Valuetype> Decode<'de> for Abstract<I> {
     const MIN_SIZE: usize = 5;
 
-    /// A nil reference and a null value are both nil.
+    /// Decodes a nil reference and a null value as nil.
     fn decode(d: &mut Decoder<'de>) -> CdrResult<Self> {
         Ok(match d.boolean()? {
             true => decode_ref(d)?.map_or(Abstract::Nil, Abstract::Object),

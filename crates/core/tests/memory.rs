@@ -1,4 +1,4 @@
-//! ORBs of one process that talk over memory, without a socket, an object adapter, or stubs.
+//! ORBs of one process that communicate over memory, without sockets, object adapter, or stubs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -26,7 +26,7 @@ const TYPE: &str = "IDL:test/Counter:1.0";
 static ADD: Op = Op::twoway("add");
 static NOTE: Op = Op::oneway("note");
 
-/// Adds one to numbers; keeps the sum of those it was told oneway.
+/// Servant that adds one to numbers, and keeps the sum of those in oneways.
 #[derive(Default)]
 struct Counter {
     notes: AtomicI32,
@@ -90,7 +90,7 @@ fn add(object: &Ref, number: i32) -> Result<i32, SystemException> {
     )
 }
 
-/// The reference as another ORB understands it, by text.
+/// Returns the reference as another ORB parses it from text.
 fn passed_to(client: &Orb, object: &Ref) -> Ref {
     let passed = client.string_to_object(&object.ior().to_string()).unwrap();
     passed.reference().clone()
@@ -137,7 +137,7 @@ fn two_orbs_talk_without_sockets() {
             Ok(())
         };
         object.send(&NOTE, told).unwrap();
-        // Behind the oneway, over the same connection or after it.
+        // After the oneway, over the same connection or after that one.
         assert_eq!(add(&object, 1), Ok(2));
         end(&[&client, &server]);
         assert_eq!(counter.notes.load(Ordering::SeqCst), 7);
@@ -234,7 +234,7 @@ fn endpoints_wait_for_their_protocol() {
     assert!(error.to_string().contains("letters"), "{error}");
 }
 
-/// A transport that loses things.
+/// A transport that may lose messages.
 #[derive(Debug)]
 struct Lossy;
 

@@ -1,4 +1,4 @@
-//! All that generated code names. Not for use by hand: it changes with the generator.
+//! Items that generated code refers to. Not for direct use: they change with the generator.
 
 pub use oxorb_core::__gen::*;
 

@@ -1,19 +1,20 @@
-//! A bridge between protocols (an in-line bridge of CORBA 3.4, part 2, 7): clients call objects of the bridge by one protocol,
-//! and the bridge calls theirs by another.
+//! A bridge between protocols (an in-line bridge of CORBA 3.4, part 2, 7): clients call objects of the bridge over one
+//! protocol, and the bridge calls the targets over another.
 //!
 //! ```text
 //! client --any protocol of the bridge's endpoints--> Bridge --any protocol of the target's reference--> server
 //!        <------------- reply, octet for octet ------------ <-----------------------------------------
 //! ```
 //!
-//! Arguments and results go on as they are, without their types being known: copied once on each way, in the byte order of
-//! their sender. What that needs is checked for each message ([`Relayed`](oxorb_cdr::Relayed)), and the caller gets MARSHAL,
-//! minor code `NOT_ALIKE`, where it does not hold. What belongs to the messages is made anew on each side: versions of GIOP,
-//! fragments, code sets. Priorities, what is left of time limits, forwards (followed here), oneways and exceptions are carried.
+//! Arguments and results are passed on unchanged, without knowledge of their types: copied once in each direction, in
+//! the sender's byte order. Each message is checked for whether its octets can be copied
+//! ([`Relayed`](oxorb_cdr::Relayed)); where they cannot, the caller gets MARSHAL, minor code `NOT_ALIKE`. GIOP version,
+//! fragmentation and code sets are negotiated separately on each side. Priorities, remaining time limits, oneways and
+//! exceptions are propagated; the bridge follows forwards itself.
 //!
-//! References among the values lead to where they led before, past the bridge, unless it is told what operations are like
-//! ([`Interfaces`]): then those that go through become objects of the bridge, and those that come back become what they
-//! were, so that callbacks come back through it.
+//! References among the values still lead to their original objects, past the bridge, unless the bridge knows the
+//! operations ([`Interfaces`]). Then a reference that passes through is replaced by an object of the bridge, and is
+//! replaced by the original when it comes back, so that callbacks pass through the bridge as well.
 //!
 //! ```
 //! use oxorb::{Interface as _, ObjectRef, Orb};
@@ -57,26 +58,26 @@ pub use counts::Statistics;
 pub use error::Error;
 pub use interfaces::Interfaces;
 
-/// The POA of objects that were opened by name.
+/// Name of the POA of the objects that were opened by name.
 pub const POA_NAME: &str = "bridge";
 
-/// References that went through and are objects of the bridge, at most. With one more, requests that bring new ones end with
-/// IMP_LIMIT, COMPLETED_NO; results with COMPLETED_YES.
+/// Largest number of passed references that are replaced by objects of the bridge. Beyond it, a request with a new
+/// reference ends with IMP_LIMIT, COMPLETED_NO; a result with one ends with COMPLETED_YES.
 pub const MOST_REFERENCES: usize = 100_000;
 
-/// Longest time that a target may take to say its interface.
+/// Time limit for a target's answer to a query of its interface.
 const ASK: Duration = Duration::from_secs(5);
 
-/// Passes requests on. Cheap to clone.
+/// A bridge on the endpoints of one ORB. Cheap to clone.
 ///
-/// It lives as long as the ORB whose endpoints it has. Requests are passed on by the threads that have read them, so settings of
-/// the ORB about concurrency, lanes, limits and access rules are those of the bridge.
+/// The bridge lives as long as that ORB. Requests are passed on by the threads that read them, so the ORB's settings of
+/// concurrency, lanes, limits and access rules apply to the bridge.
 #[derive(Clone)]
 pub struct Bridge(Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) orb: Orb,
-    /// Sends what came in the byte order that is not this machine's.
+    /// ORB for requests in the byte order that is not this machine's.
     pub(crate) foreign: Orb,
     named: Poas,
     pub(crate) passing: Passing,
@@ -85,7 +86,7 @@ pub(crate) struct Inner {
 }
 
 impl Bridge {
-    /// Makes one of an ORB that listens where its clients are and can connect to where its targets are.
+    /// Creates a bridge on an ORB that listens where the clients are and can connect to where the targets are.
     ///
     /// # Errors
     /// The ORB has a POA named [`POA_NAME`] or `bridged` already, or is shut down.
@@ -113,11 +114,13 @@ impl Bridge {
         })))
     }
 
-    /// Makes an object that stands for a target: its requests go on to where the reference leads (`IOR:`, `corbaloc:`,
-    /// `corbaname:`, ..). The name is its id, good across restarts of the bridge, and its key: `corbaloc::host:port/name`.
+    /// Creates an object that passes its requests on to a target, given as a reference (`IOR:`, `corbaloc:`,
+    /// `corbaname:`, ..). The name is the object's id, which stays valid across restarts of the bridge, and its key:
+    /// `corbaloc::host:port/name`.
     ///
-    /// A target whose reference does not say its interface, as URLs do not, is asked for it, and then for each interface that the
-    /// bridge knows, each time for 5 s at most; where that leads to nothing, only what needs no types is carried.
+    /// A reference may not declare its interface; URLs do not. The target is then queried for it, and, if it does not
+    /// answer, for each interface that the bridge knows, with a time limit of 5 s for each query. If no interface is
+    /// found, only operations that need no types are passed on.
     ///
     /// # Errors
     /// The reference leads nowhere, or the name is taken.
@@ -125,7 +128,7 @@ impl Bridge {
         let mut ior = self.resolve(target)?;
         if ior.type_id.is_empty() {
             let asked = Ref::new(&self.0.orb, ior.clone()).with_timeout(ASK);
-            // Not every ORB answers the first question.
+            // Not every ORB answers the first query.
             let known = &self.0.interfaces;
             ior.type_id = asked.repository_id().unwrap_or_else(|_| {
                 let is_a = |id: &str| asked.is_a(id).unwrap_or(false);
@@ -135,7 +138,7 @@ impl Bridge {
         self.stand_for(name, &ior)
     }
 
-    /// Makes an object as [`open`](Self::open) does, for a target of this interface.
+    /// Creates an object as [`open`](Self::open) does, for a target of the given interface.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -174,14 +177,15 @@ impl Bridge {
         self.0.interfaces.has(repository_id)
     }
 
-    /// Returns what was passed on so far.
+    /// Returns the counts of the requests passed on so far.
     pub fn statistics(&self) -> Statistics {
         self.0.counts.read()
     }
 
-    /// Ends the connections of the bridge that are not its ORB's; call it when that was shut down.
+    /// Shuts down the connections that belong to the bridge and not to its ORB; call it after the
+    /// ORB's shutdown.
     pub fn close(&self) {
-        // It serves nothing that could fail to end.
+        // This ORB has no servers whose end could fail.
         let _ = self.0.foreign.shutdown(true);
     }
 }

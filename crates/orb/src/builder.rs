@@ -22,8 +22,8 @@ use oxorb_poa::AdapterObserver;
 
 use crate::Orb;
 
-/// Makes an [`Orb`]. Later settings win over earlier ones, and what is set
-/// here and what `-ORB` arguments say is the same.
+/// Configures and starts an [`Orb`]. Later settings override earlier ones; methods and `-ORB`
+/// arguments set the same options.
 ///
 /// ```
 /// use std::time::Duration;
@@ -61,13 +61,13 @@ impl Builder {
         builder
     }
 
-    /// Takes the `-ORB...` arguments out of a command line; the others are in
-    /// [`Orb::args`]. Unknown `-ORB` arguments are an error of [`build`](Self::build).
+    /// Removes the `-ORB...` arguments from a command line and applies them; [`Orb::args`] returns
+    /// the rest. Unknown `-ORB` arguments are an error of [`build`](Self::build).
     ///
-    /// Files that arguments name (`-ORBPersonality`, `-ORBConfigFile`) yield to the environment and to
-    /// the other arguments, wherever they stand. A `-ORBConfigFile` whose name ends in `.cfg` is read
-    /// as an `omniORB.cfg`. Options of TAO and omniORB are mapped, ignored with a line in the log, or
-    /// refused: [`PEER_OPTIONS`](crate::PEER_OPTIONS).
+    /// Settings of files that arguments name (`-ORBPersonality`, `-ORBConfigFile`) are overridden by the environment
+    /// and by the other arguments, in any order of the arguments. A `-ORBConfigFile` whose name ends in `.cfg` is read
+    /// as an `omniORB.cfg`. Options of TAO and omniORB are mapped, ignored with a line in the log, or rejected:
+    /// [`PEER_OPTIONS`](crate::PEER_OPTIONS).
     #[must_use]
     pub fn args(mut self, args: impl IntoIterator<Item = String>) -> Self {
         let args = self.take_files(args.into_iter().collect());
@@ -78,7 +78,7 @@ impl Builder {
         self
     }
 
-    /// Applies the files that arguments name, and gives back the other arguments.
+    /// Applies the files that arguments name, and returns the other arguments.
     fn take_files(&mut self, mut args: Vec<String>) -> Vec<String> {
         let mut named = false;
         for (at, setting) in FILE_SETTINGS.into_iter().enumerate() {
@@ -124,10 +124,10 @@ impl Builder {
         self.note(read.map_err(SetupError::Setting));
     }
 
-    /// Adds a protocol to those that the ORB speaks, behind the others; IIOP is the first.
+    /// Adds a protocol after those that the ORB already speaks; IIOP is the first.
     ///
-    /// Endpoints that earlier settings name, from the environment, a file or arguments, are read once
-    /// their protocol is here. Combinations that make no sense are errors of [`build`](Self::build).
+    /// Endpoints of this protocol in earlier settings (environment, file or arguments) are parsed
+    /// now. Unsupported combinations are errors of [`build`](Self::build).
     ///
     /// ```
     /// use oxorb::protocol::Protocol;
@@ -160,16 +160,15 @@ impl Builder {
         self
     }
 
-    /// Adds an object, by name of an initial reference or by URL, to whose server connections are opened when the ORB is
-    /// made ([`preconnect`](oxorb_core::Orb::preconnect)); that it cannot be reached is an error of
-    /// [`build`](Self::build).
+    /// Adds an object, by name of an initial reference or by URL, to whose server the ORB connects when it is built
+    /// ([`preconnect`](oxorb_core::Orb::preconnect)); an unreachable server is an error of [`build`](Self::build).
     #[must_use]
     pub fn preconnect(mut self, object: &str) -> Self {
         self.options.preconnect.push(object.to_owned());
         self
     }
 
-    /// Sets the time limit of a two-way call; `None`: no limit.
+    /// Sets the time limit of a two-way call; `None` for no limit.
     #[must_use]
     pub fn round_trip_timeout(mut self, limit: impl Into<Option<Duration>>) -> Self {
         self.options.round_trip_timeout = limit.into();
@@ -190,14 +189,14 @@ impl Builder {
         self
     }
 
-    /// Sets the threads that serve requests.
+    /// Sets the concurrency strategy of the threads that serve requests.
     #[must_use]
     pub fn concurrency(mut self, strategy: Concurrency) -> Self {
         self.options.concurrency = strategy;
         self
     }
 
-    /// Adds a filter that picks the threads which serve requests, after those that were added
+    /// Adds a filter that chooses the threads which serve requests; it runs after the filters added
     /// before.
     #[must_use]
     pub fn thread_filter(mut self, filter: impl ThreadFilter + 'static) -> Self {
@@ -205,8 +204,8 @@ impl Builder {
         self
     }
 
-    /// A threadpool that is created with the ORB, which finds it by this name
-    /// ([`threadpool_named`](Orb::threadpool_named)), as it does those of configuration files.
+    /// Adds a threadpool that is created with the ORB; [`threadpool_named`](Orb::threadpool_named)
+    /// returns it by this name, as it does the threadpools of configuration files.
     #[must_use]
     pub fn threadpool(mut self, name: &str, plan: Threadpool) -> Self {
         self.threadpools.retain(|(known, _)| known != name);
@@ -214,28 +213,29 @@ impl Builder {
         self
     }
 
-    /// The highest GIOP version to publish and to speak.
+    /// Sets the highest GIOP version to publish and to use.
     #[must_use]
     pub fn max_giop(mut self, version: Version) -> Self {
         self.options.max_giop = version;
         self
     }
 
-    /// The native code set of `char` and `string`; see the setting `NativeCharCodeSet`.
+    /// Sets the native code set of `char` and `string`; see the setting `NativeCharCodeSet`.
     #[must_use]
     pub fn native_chars(mut self, set: CharSet) -> Self {
         self.options.native_chars = set;
         self
     }
 
-    /// Whether strings go out in UTF-8 wherever the server understands it; see the setting `PreferUtf8`.
+    /// Sets whether strings are sent in UTF-8 if the server supports it; see the setting `PreferUtf8`.
     #[must_use]
     pub fn prefer_utf8(mut self, prefer: bool) -> Self {
         self.options.prefer_utf8 = prefer;
         self
     }
 
-    /// Byte order of what is sent; other than the machine's own for tests of peers.
+    /// Sets the byte order of sent messages. An order other than the machine's own serves tests of
+    /// peers.
     #[must_use]
     pub fn byte_order(mut self, order: ByteOrder) -> Self {
         self.options.byte_order = order;
@@ -250,7 +250,7 @@ impl Builder {
         self
     }
 
-    /// Sets the interceptor of a scheduler whose threads go where requests go, of which an ORB has at most one.
+    /// Sets the interceptor of a scheduler of distributable threads. An ORB has at most one.
     #[must_use]
     pub fn scheduling_interceptor(mut self, interceptor: Arc<dyn SchedulingInterceptor>) -> Self {
         let set = self.interceptors.set_scheduling(interceptor);
@@ -266,22 +266,22 @@ impl Builder {
         self
     }
 
-    /// Adds an observer of POAs, which may add components to the references they make (`IORInterceptor`).
+    /// Adds an observer of POAs, which can add components to their references (`IORInterceptor`).
     #[must_use]
     pub fn adapter_observer(mut self, observer: impl AdapterObserver) -> Self {
         self.observers.push(Arc::new(observer));
         self
     }
 
-    /// Changes every other option that can be configured.
+    /// Changes any other option.
     #[must_use]
     pub fn configure(mut self, change: impl FnOnce(&mut Options)) -> Self {
         change(&mut self.options);
         self
     }
 
-    /// Any setting by its `-ORB` name, other than those that name files: with the feature `files` there are `personality`
-    /// and `config_file`.
+    /// Applies a setting by its `-ORB` name. The settings that name files have methods of their own, `personality` and
+    /// `config_file`, with the feature `files`.
     #[must_use]
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         let arg = [format!("-ORB{name}"), value.to_owned()];
@@ -290,19 +290,18 @@ impl Builder {
         self
     }
 
-    /// Does not listen before the first object needs an address, even if
-    /// endpoints were given: for a server that clients reach under names they
-    /// keep, and which must not tell them, while it starts, that there is no such
-    /// object. What is wrong with the endpoints is then an error of the first
-    /// activation.
+    /// Defers listening until the first object needs an address, even if endpoints were given. Use
+    /// it for a server whose clients know fixed addresses and must not get OBJECT_NOT_EXIST while
+    /// the server starts. An error in the endpoints is then an error of the first activation.
     #[must_use]
     pub fn listen_late(mut self) -> Self {
         self.listens_late = true;
         self
     }
 
-    /// Makes the ORB. It listens when the first object needs an address, or at
-    /// once if endpoints were given, unless [`listen_late`](Self::listen_late).
+    /// Builds the ORB. It listens at once if endpoints were given, unless
+    /// [`listen_late`](Self::listen_late) was called; otherwise when the first object needs an
+    /// address.
     pub fn build(mut self) -> Result<Orb, SetupError> {
         if let Some(rules) = self.options.access_rules.clone() {
             self.interceptors.set_access_rules(&rules);
@@ -325,7 +324,7 @@ impl Builder {
         }
     }
 
-    /// Whether settings and threadpools go together.
+    /// Checks that settings and threadpools are compatible.
     fn check(&self) -> Result<(), SetupError> {
         self.options.check_protocols().map_err(SetupError::Setting)?;
         self.options.check().map_err(SetupError::Incompatible)?;
@@ -348,15 +347,15 @@ impl Builder {
         Ok(())
     }
 
-    /// Enforces an analysed schedule: [`RunTimeScheduler`]. `[schedule]` of a configuration file does the same, and so do
-    /// `-ORBSchedule` and `OXORB_SCHEDULE`, which name the table alone.
+    /// Enforces an analysed schedule: [`RunTimeScheduler`]. Equivalent to `[schedule]` in a configuration file, and to
+    /// `-ORBSchedule` and `OXORB_SCHEDULE`, which name only the table.
     #[must_use]
     pub fn scheduler(mut self, scheduler: RunTimeScheduler) -> Self {
         self.options.realtime.scheduler = Some(Arc::new(scheduler));
         self
     }
 
-    /// Returns the first mistake in the settings so far, with which [`build`](Self::build) would fail.
+    /// Returns the first error in the settings so far, which [`build`](Self::build) would return.
     pub fn problem(&self) -> Option<&SetupError> {
         self.error.as_ref()
     }

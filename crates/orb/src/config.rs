@@ -1,6 +1,7 @@
-//! Configuration from TOML files, and personalities: combinations that were thought through.
+//! Configuration from TOML files, and personalities: ready-made combinations of settings.
 //!
-//! A file says in `[orb]` what `-ORB` arguments say, under the same names, and describes threadpools:
+//! The table `[orb]` of a file holds the settings of `-ORB` arguments under the same names; other
+//! tables describe threadpools, a schedule and access rules:
 //!
 //! ```toml
 //! personality = "avionics"            # what all else is put over; may be left out
@@ -37,9 +38,9 @@
 //! protected = true                    # over TLS only
 //! ```
 //!
-//! The personalities that come with OxORB are such files: [`PERSONALITIES`].
+//! The personalities included in OxORB are such files: [`PERSONALITIES`].
 //!
-//! Reading is for the start of a process; nothing here is on a request's path.
+//! Files are read when a process starts; nothing here runs on the path of a request.
 
 mod access;
 mod error;

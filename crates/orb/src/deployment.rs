@@ -1,4 +1,4 @@
-//! Deployment plans launched: localities and their managers. With the feature `deployment`.
+//! Launch of deployment plans: localities and their managers. With the feature `deployment`.
 
 use std::process::ExitCode;
 
@@ -6,9 +6,9 @@ pub use oxorb_launch::*;
 
 use crate::Orb;
 
-/// Runs the process of a locality: reads the arguments of the process, serves until it is told to end.
+/// Runs the process of a locality: parses the arguments of the process, and serves until the locality is ended.
 ///
-/// It is the `main` of an executable artifact:
+/// Call it from the `main` of an executable artifact:
 ///
 /// ```no_run
 /// use std::process::ExitCode;
@@ -24,7 +24,7 @@ use crate::Orb;
 /// | arguments | |
 /// |---|---|
 /// | `--plan FILE --node NODE --process NAME` | runs the part of a plan alone; `--rt FILE`, `--references DIR`, `--wait SECONDS` |
-/// | `--locality UUID --activator IOR` | is told its part by the node manager that started it |
+/// | `--locality UUID --activator IOR` | gets its part of the plan from the node manager that started the process |
 /// | `-ORB...` | options of the ORB |
 ///
 /// SIGINT and SIGTERM stop the instances and end the process.
@@ -32,8 +32,8 @@ pub fn run_locality(implementations: Implementations) -> ExitCode {
     run_locality_with_args(implementations, std::env::args())
 }
 
-/// Runs the process of a locality, as [`run_locality`] does, with arguments of which the first is the name of the program: for
-/// an executable that does other things as well.
+/// Runs the process of a locality as [`run_locality`] does, with explicit arguments, the first of which is the
+/// program's name: for an executable with further functions.
 pub fn run_locality_with_args(
     implementations: Implementations,
     args: impl IntoIterator<Item = String>,
@@ -49,11 +49,11 @@ pub fn run_locality_with_args(
     })
 }
 
-/// Makes a crate of `crate-type = ["cdylib"]` a shared library that a plan's artifact may name: `oxorb deploy host` loads it,
-/// checks it and runs its locality, with the arguments of [`run_locality`].
+/// Exports a crate of `crate-type = ["cdylib"]` as a shared library that a plan's artifact may name.
+/// `oxorb deploy host` loads and checks the library, and runs its locality with the arguments of [`run_locality`].
 ///
-/// The first argument is a function that returns the [`Implementations`]; the second is the hash of the interfaces, which the
-/// IDL compiler writes beside the executors of `NAME.idl` as `NAME_interfaces::HASH`.
+/// The first argument is a function that returns the [`Implementations`]; the second is the hash of the interfaces,
+/// which the IDL compiler writes next to the executors of `NAME.idl` as `NAME_interfaces::HASH`.
 ///
 /// ```
 /// use oxorb::deployment::Implementations;
@@ -69,7 +69,7 @@ pub fn run_locality_with_args(
 #[doc(inline)]
 pub use crate::__export_artifact as export;
 
-/// [`export!`](crate::deployment::export) under the name that a macro has at the root.
+/// [`export!`](crate::deployment::export) under the name that a macro has at the crate's root.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __export_artifact {
@@ -78,7 +78,7 @@ macro_rules! __export_artifact {
             extern "C" fn main(arguments: $crate::deployment::artifact::Arguments<'_>) -> i32 {
                 $crate::deployment::__serve(&arguments, $implementations)
             }
-            // The library has no other symbol of this name: this crate is linked into it once.
+            // The symbol is unique in the library: this crate is linked into it once.
             #[unsafe(no_mangle)]
             #[allow(non_upper_case_globals, reason = "a name for the dynamic linker")]
             static oxorb_artifact: $crate::deployment::artifact::Export =

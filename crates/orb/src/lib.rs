@@ -38,8 +38,7 @@
 
 #[doc(hidden)]
 pub mod __gen;
-/// Codec that values are written to and read from: for [`CustomMarshal`], and for octets that no
-/// message carries.
+/// Codec of values: for [`CustomMarshal`], and for octets outside messages.
 pub mod cdr {
     pub use oxorb_cdr::{Decode, Decoder, Dialect, Encode, Encoder, Error, ErrorKind, Result};
 }
@@ -56,7 +55,7 @@ pub mod deployment;
 pub mod dynamic {
     pub use oxorb_dynamic::*;
 }
-/// Schedules: what is analysed, and what is enforced ([`RunTimeScheduler`]).
+/// Schedules: results of the analysis, and their enforcement ([`RunTimeScheduler`]).
 pub mod sched {
     pub use oxorb_rt::dispatch::{Counts, Module, Plan, StartError, Storage, Threads};
     pub use oxorb_sched::*;
@@ -102,8 +101,8 @@ pub use oxorb_core::{
 };
 pub use oxorb_core::{escape, interceptor, probe, protocol};
 
-/// Messagings with less around CORBA's messages than GIOP has, for protocols of an application's own. With the feature
-/// `lite`, which is a default.
+/// Messagings with less overhead around CORBA's messages than GIOP has, for protocols of an application's own. With the
+/// feature `lite`, which is a default.
 #[cfg(feature = "lite")]
 pub mod lite {
     pub use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT, Messaging};
@@ -134,8 +133,8 @@ pub use oxorb_object::components::tag::{
     SSL_SEC_TRANS, TAO_ENDPOINTS,
 };
 
-/// Returns a reference as `corbaloc:iiop:...`, with the addresses of every protocol that ORBs speak
-/// unless told otherwise. `None` when it has none of them.
+/// Returns a reference as `corbaloc:iiop:...`, with the addresses of all protocols that an ORB
+/// speaks by default. `None` if the reference has no such address.
 pub fn corbaloc(ior: &Ior) -> Option<String> {
     protocols::table().url_of(ior)
 }
@@ -143,7 +142,7 @@ pub fn corbaloc(ior: &Ior) -> Option<String> {
 /// Result of an operation without declared exceptions.
 pub type Result<T> = core::result::Result<T, SystemException>;
 
-/// Includes the Rust that `oxorb_idlgen::compile(["idl/NAME.idl"])` made in `build.rs`.
+/// Includes the Rust code that `oxorb_idlgen::compile(["idl/NAME.idl"])` generated in `build.rs`.
 ///
 /// ```ignore
 /// oxorb::include_idl!("bank");

@@ -1,4 +1,4 @@
-//! The ORB as applications hold it: core and root POA together.
+//! The ORB as applications use it: core and root POA together.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -14,8 +14,8 @@ use crate::Builder;
 
 /// An ORB with its root POA. Cheap to clone; several may live in one process.
 ///
-/// Everything of [`oxorb_core::Orb`] is here, too: resolving references,
-/// [`run`](oxorb_core::Orb::run), [`shutdown`](oxorb_core::Orb::shutdown).
+/// Dereferences to [`oxorb_core::Orb`], which resolves references, [runs](oxorb_core::Orb::run) and
+/// [shuts down](oxorb_core::Orb::shutdown).
 #[derive(Clone, Debug)]
 pub struct Orb {
     core: oxorb_core::Orb,
@@ -25,8 +25,8 @@ pub struct Orb {
 }
 
 impl Orb {
-    /// Configures a new ORB, starting from the defaults and `OXORB_...`
-    /// environment variables.
+    /// Returns a builder with the default settings, overridden by the `OXORB_...` environment
+    /// variables.
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -53,7 +53,7 @@ impl Orb {
         let threadpools = match threadpools {
             Ok(created) => created,
             Err(error) => {
-                // Threads of those that were created must not stay.
+                // The threads of those already created must end.
                 let _ = core.shutdown(true);
                 return Err(error);
             }
@@ -72,39 +72,39 @@ impl Orb {
         Ok(Orb { core, root_poa, threadpools, args })
     }
 
-    /// The adapter that exists from the start: transient objects with ids made
-    /// by the system. Its requests pass at once.
+    /// Returns the root POA, which exists from the start. Its objects are transient, with ids
+    /// assigned by the system, and its POA manager is active.
     pub fn root_poa(&self) -> &Poa {
         &self.root_poa
     }
 
-    /// The threadpool that the configuration describes under this name.
+    /// Returns the threadpool that the configuration describes under this name.
     pub fn threadpool_named(&self, name: &str) -> Option<ThreadpoolId> {
         let found = self.threadpools.iter().find(|(known, _)| known == name);
         found.map(|&(_, id)| id)
     }
 
-    /// Returns the command line without the arguments that [`Builder::args`] took.
+    /// Returns the command line without the arguments that [`Builder::args`] removed.
     pub fn args(&self) -> &[String] {
         &self.args
     }
 
-    /// Makes `corbaloc::host:port/name` lead to an object of this ORB, and
-    /// registers it as an initial reference.
+    /// Binds an object of this ORB to `corbaloc::host:port/name`, and registers it as an initial
+    /// reference.
     pub fn bind(&self, name: &str, object: &impl Interface) {
         self.root_poa.bind_name(name, object);
         self.core.register_initial_reference(name, object.reference());
     }
 
-    /// Takes a name of [`bind`](Self::bind) away, as key and as initial reference; returns whether it
-    /// was bound. The object lives on under its other references.
+    /// Removes a name bound by [`bind`](Self::bind), as key and as initial reference; returns
+    /// whether it was bound. The object's other references stay valid.
     pub fn unbind(&self, name: &str) -> bool {
         self.core.forget_initial_reference(name);
         self.root_poa.unbind_name(name)
     }
 }
 
-/// Makes `corbaloc::host:port/name` lead to an object of the ORB's own: for `oxorb sched`.
+/// Binds an object of the ORB itself to `corbaloc::host:port/name`: for `oxorb sched`.
 fn serve(root: &Poa, name: &str, servant: Arc<dyn Servant>) -> Result<(), SetupError> {
     let object = root.activate_servant(servant);
     let object = object.map_err(|error| SetupError::Configuration(Box::new(error)))?;

@@ -5,8 +5,8 @@ use oxorb_core::protocol::{Protocol, Protocols};
 #[cfg(feature = "lite")]
 mod lite;
 
-/// Protocols that every ORB speaks besides IIOP, by the features of this crate. Of those that IIOP's profiles tell of, for clients on the same host, the
-/// first is preferred.
+/// Protocols that every ORB speaks in addition to IIOP, by the features of this crate. Among those whose addresses are
+/// published in IIOP profiles for clients on the same host, the first is preferred.
 #[rustfmt::skip] // a row for each
 const TABLE: &[fn() -> Protocol] = &[
     #[cfg(feature = "memory")] oxorb_protocols::shm::protocol,

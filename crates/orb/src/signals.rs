@@ -1,4 +1,4 @@
-//! Signals that end an ORB in order, or have it read certificates again.
+//! Signals that shut an ORB down in order, or make it reload certificates.
 
 use std::io;
 
@@ -11,12 +11,13 @@ use crate::Orb;
 
 impl Orb {
     /// Shuts the ORB down on SIGINT (Ctrl-C) or SIGTERM (service managers): hooks of
-    /// [`before_shutdown`](oxorb_core::Orb::before_shutdown) run, running requests finish, clients are
-    /// sent CloseConnection, and [`run`](oxorb_core::Orb::run) returns. A second signal ends the
-    /// process at once, with status 128 plus the signal's number.
+    /// [`before_shutdown`](oxorb_core::Orb::before_shutdown) run, running requests finish, clients are sent
+    /// CloseConnection, and [`run`](oxorb_core::Orb::run) returns. A second signal ends the process at once, with
+    /// status 128 plus the signal's number.
     ///
-    /// Starts one thread, which waits for signals and holds no reference to the ORB. Call it once for
-    /// each ORB that signals are to end; the handlers stay for the life of the process.
+    /// Starts one thread, which waits for signals and holds no reference to the ORB. Call it once
+    /// for each ORB that signals shall shut down; the handlers stay installed for the life of the
+    /// process.
     ///
     /// ```no_run
     /// let orb = oxorb::Orb::builder().args(std::env::args()).build()?;
@@ -46,9 +47,9 @@ impl Orb {
         self.start_thread(ThreadPurpose::Shutdown, "oxorb-signals", wait)
     }
 
-    /// Reads certificates, keys, roots and lists of revoked certificates again on SIGHUP, as
-    /// [`reload_security`](oxorb_core::Orb::reload_security) does, which logs how that went. An ORB whose settings name none of
-    /// these is left as it is, and SIGHUP ends its process, as it does without this call.
+    /// Reloads certificates, keys, roots and lists of revoked certificates on SIGHUP, as
+    /// [`reload_security`](oxorb_core::Orb::reload_security) does, which logs the result. If the ORB's settings name
+    /// none of these, no handler is installed, and SIGHUP ends the process.
     ///
     /// Starts one thread, which waits for signals and holds no reference to the ORB.
     ///
@@ -65,7 +66,7 @@ impl Orb {
                 let Some(orb) = orb.upgrade() else {
                     continue;
                 };
-                // The log says what failed.
+                // `reload_security` logs the failure.
                 let _ = orb.reload_security();
             }
         };
@@ -73,7 +74,7 @@ impl Orb {
     }
 }
 
-/// Ends the ORB in a thread of its own: the next signal must find this one waiting.
+/// Shuts the ORB down in a separate thread, so that this thread can receive the next signal.
 fn end(orb: oxorb_core::Orb) {
     let starter = orb.clone();
     let shutdown = move || {

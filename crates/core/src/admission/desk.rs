@@ -1,4 +1,4 @@
-//! Admissions to an ORB, and the budgets that hold the admitted to them.
+//! Admissions to an ORB, and the budgets that enforce them.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::budget::{Budget, BudgetOf, Ledger};
 use crate::lock::Mutex;
 use crate::threads::Threads;
 
-/// Request to be admitted to an ORB: for [`Orb::admit`](crate::Orb::admit).
+/// Request for admission to an ORB: for [`Orb::admit`](crate::Orb::admit).
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,8 +31,8 @@ pub struct AdmissionRequest {
 }
 
 impl AdmissionRequest {
-    /// A request for a guarantee: each request takes at most `worst_case`, they come `period` apart at least, and each is to be
-    /// answered before the next.
+    /// Returns a request for a guarantee: each request takes at most `worst_case`, requests arrive at least `period`
+    /// apart, and each is to be answered before the next.
     pub fn new(of: BudgetOf, worst_case: Duration, period: Duration) -> AdmissionRequest {
         let wanted = Wanted {
             name: of.to_string(),
@@ -45,14 +45,14 @@ impl AdmissionRequest {
         AdmissionRequest { of, wanted }
     }
 
-    /// A request for an equal share of what guarantees leave.
+    /// Returns a request for an equal share of the capacity that guarantees leave.
     pub fn share(of: BudgetOf) -> AdmissionRequest {
         let mut request = AdmissionRequest::new(of, Duration::ZERO, Duration::ZERO);
         request.wanted.shares = true;
         request
     }
 
-    /// Sets when each request is to be answered.
+    /// Sets the relative deadline of each request.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> AdmissionRequest {
         self.wanted.deadline = nanoseconds(deadline);
@@ -71,7 +71,7 @@ fn nanoseconds(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Why an ORB does not consider a request for admission.
+/// Error of a request for admission.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AdmissionError {
@@ -79,10 +79,10 @@ pub enum AdmissionError {
     /// [`RealTime::admission`](crate::RealTime::admission).
     #[error("this ORB admits nobody (-ORBAdmission late=refuse or late=share)")]
     Off,
-    /// Something is wrong with the request.
+    /// The request is invalid.
     #[error(transparent)]
     Unacceptable(Unacceptable),
-    /// The number of budgets is the largest allowed.
+    /// The number of budgets is at its limit.
     #[error("this ORB has as many budgets as it may, 4096 (-ORBBudget)")]
     TooManyBudgets,
 }
@@ -104,15 +104,15 @@ struct State {
     admitted: Vec<Admitted>,
 }
 
-/// Owner of a budget that was given here.
+/// Owner of a budget that an admission set.
 struct Admitted {
     of: BudgetOf,
-    /// Budget that the owner had before and has again afterwards.
+    /// Budget that the owner had before, and gets back on release.
     before: Option<Budget>,
 }
 
 impl AdmissionDesk {
-    /// `watched`: how often the thread that watches budgets goes before all that are admitted; `None`: it does not.
+    /// `watched` is the interval at which the thread that watches budgets preempts all members; `None` if it does not.
     pub(crate) fn new(plan: AdmissionPlan, watched: Option<Duration>) -> AdmissionDesk {
         let controller = plan.controller(watched);
         AdmissionDesk { plan, state: Mutex::new(State { controller, admitted: Vec::new() }) }
@@ -122,7 +122,7 @@ impl AdmissionDesk {
         self.plan
     }
 
-    /// Admits all, or none of them where one cannot be guaranteed and late comers are refused.
+    /// Admits all requests, or none if one cannot be guaranteed and the plan refuses late comers.
     pub(crate) fn admit(
         &self,
         ledger: &std::sync::Arc<Ledger>,
@@ -160,7 +160,7 @@ impl AdmissionDesk {
         Err(AdmissionError::TooManyBudgets)
     }
 
-    /// Lets somebody go; false: nobody of this name was admitted.
+    /// Releases an admission; returns false if there is none of this name.
     pub(crate) fn release(
         &self,
         ledger: &std::sync::Arc<Ledger>,
@@ -178,13 +178,13 @@ impl AdmissionDesk {
         true
     }
 
-    /// Returns all that are admitted, and what guarantees take of the processor.
+    /// Returns all members, and the processor utilization of the guarantees.
     pub(crate) fn members(&self) -> (Vec<Member>, Utilization) {
         let state = self.state.lock();
         (state.controller.members(), state.controller.utilization())
     }
 
-    /// Gives all that are admitted the budgets that they were promised; false: there are too many.
+    /// Sets the budgets of all members as granted; returns false if there are too many budgets.
     fn enforce(&self, state: &State, ledger: &std::sync::Arc<Ledger>, threads: &Threads) -> bool {
         let members = state.controller.members();
         let known = ledger.rules();
@@ -215,7 +215,7 @@ impl AdmissionDesk {
 impl Admitted {
     fn give_back(self, ledger: &std::sync::Arc<Ledger>, threads: &Threads) {
         match self.before {
-            // Never refused: the owner has a budget now.
+            // Never fails: the owner has a budget now.
             Some(before) => drop(ledger.set(self.of, before, threads)),
             None => drop(ledger.remove(&self.of)),
         }

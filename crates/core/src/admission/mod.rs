@@ -1,4 +1,4 @@
-//! Admission: who is promised a deadline by a server that runs, and who is not (paper 0, 2.2 and 3.1).
+//! Admission: guarantees of deadlines by a running server (paper 0, 2.2 and 3.1).
 //!
 //! ```text
 //! Orb::admit, oxorb sched admit (object.rs)   who, and how much of the processor how often

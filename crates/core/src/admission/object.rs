@@ -1,4 +1,4 @@
-//! Admission as an object that other processes ask: `idl/oxorb/admission.idl`.
+//! Admission as an object for other processes: `idl/oxorb/admission.idl`.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use oxorb_sched::admission::{Answer, Has, LateComers, Member};
 use super::AdmissionRequest;
 use crate::{BudgetUse, Outcome, Servant, Upcall};
 
-/// Serves [`Orb::admit_schedule`](crate::Orb::admit_schedule), [`Orb::release`](crate::Orb::release) and
-/// [`Orb::admitted`](crate::Orb::admitted) of the ORB that it is activated in, to `oxorb sched`. The facade activates one where
-/// an ORB admits.
+/// Servant that offers [`Orb::admit_schedule`](crate::Orb::admit_schedule), [`Orb::release`](crate::Orb::release) and
+/// [`Orb::admitted`](crate::Orb::admitted) of its ORB to `oxorb sched`. The facade activates one if the ORB has an
+/// admission plan.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Admission;
 
@@ -19,13 +19,13 @@ impl Admission {
     pub const NAME: &'static str = "OxorbAdmission";
 }
 
-/// Least octets of a request: a string, three times, a priority and a flag.
+/// Smallest size of an encoded request: a string, three times, a priority and a flag.
 const LEAST: usize = 4 + 3 * 8 + 2 + 1;
 
-/// Most requests of one call.
+/// Largest number of requests in one call.
 const MOST: usize = 4096;
 
-/// Request of a peer, or the mistake in it.
+/// Request of a peer, or the description of an error in it.
 type Read = Result<AdmissionRequest, String>;
 
 impl Servant for Admission {
@@ -111,7 +111,7 @@ fn request(d: &mut Decoder<'_>) -> CdrResult<Read> {
     }))
 }
 
-/// An answer as it is sent.
+/// Answer in its encoded form.
 #[derive(Debug, Clone, Default)]
 struct Said {
     verdict: u32,

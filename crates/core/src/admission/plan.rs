@@ -10,7 +10,7 @@ use oxorb_sched::{Task, Utilization};
 
 use crate::budget::{BeyondBudget, BudgetError};
 
-/// Plan by which an ORB admits operations, objects, POAs and clients: of
+/// Plan by which an ORB admits operations, objects, POAs and clients: the value of
 /// [`RealTime::admission`](crate::RealTime::admission).
 ///
 /// ```
@@ -25,19 +25,19 @@ use crate::budget::{BeyondBudget, BudgetError};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdmissionPlan {
-    /// Treatment of late comers, for whom no deadline can be guaranteed any more.
+    /// Treatment of late comers, whose deadlines can no longer be guaranteed.
     pub late_comers: LateComers,
-    /// Order by which requests go first.
+    /// Order in which requests have precedence.
     pub urgency: Urgency,
-    /// Treatment of requests beyond what was admitted.
+    /// Treatment of requests beyond an admission.
     pub beyond: BeyondBudget,
-    /// Most of the processor that guarantees take. Default: all of it.
+    /// Largest utilization of the processor by guarantees. Default: all of it.
     pub guaranteed: Utilization,
     /// Period of shares. Default 100 ms.
     pub period: Duration,
-    /// Longest processor time of one look of the thread that watches budgets: where threads have real-time priorities it goes
-    /// before all that are admitted, once in each [`RealTime::budget_quantum`](crate::RealTime::budget_quantum). Default 50 us;
-    /// it grows with the number of threads that serve.
+    /// Longest processor time of one look of the thread that watches budgets. With real-time priorities it preempts all
+    /// members once in each [`RealTime::budget_quantum`](crate::RealTime::budget_quantum). Default 50 us; it grows with
+    /// the number of serving threads.
     pub look: Duration,
 }
 
@@ -57,7 +57,8 @@ impl Default for AdmissionPlan {
 const WHOLE: Utilization = Utilization(1_000_000_000);
 
 impl AdmissionPlan {
-    /// Returns a controller without members. `watched`: how often the watching thread goes before all of them.
+    /// Returns a controller without members. `watched` is the interval at which the watching thread preempts all
+    /// members.
     pub(crate) fn controller(&self, watched: Option<Duration>) -> Controller {
         let controller = Controller::new(self.late_comers)
             .urgency(self.urgency)
@@ -66,7 +67,7 @@ impl AdmissionPlan {
         match watched.filter(|_| !self.look.is_zero()) {
             None => controller,
             Some(quantum) => {
-                // It sleeps for a quantum behind each look.
+                // The watching thread sleeps for a quantum after each look.
                 let (look, period) = (nanoseconds(self.look), nanoseconds(self.look + quantum));
                 controller.behind(Task::periodic("oxorb-budgets", look, period))
             }

@@ -1,4 +1,4 @@
-//! Accounts of budgets while the ORB runs: the rest of each, and its use.
+//! Accounts of budgets: the rest of each, and its use.
 
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
@@ -7,44 +7,43 @@ use super::rule::{BeyondBudget, Budget, BudgetOf};
 use crate::clock;
 use crate::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
-/// Account of a budget. Shared by all threads, which never wait for each other here.
+/// Account of a budget. Shared by all threads without locks.
 #[derive(Debug)]
 pub(crate) struct Account {
-    /// Place in the ledger's list: for slots, from which another thread finds the account.
+    /// Number of the account, by which slots refer to it.
     pub(super) id: u32,
     kind: Kind,
     name: String,
-    /// Limits that the budget has: of [`RATE`], [`TIME`], [`LONGEST`].
+    /// Bit set of the budget's limits: [`RATE`], [`TIME`], [`LONGEST`].
     limits: AtomicU8,
     beyond: AtomicU8,
     requests: Bucket,
-    /// Cost of a request.
+    /// Cost of a request, in nanoseconds.
     interval: AtomicU64,
     time: Bucket,
-    /// Cost of a nanosecond of processor time, in 2^-20.
+    /// Cost of a nanosecond of processor time, as a fixed-point number with 20 fraction bits.
     factor: AtomicU64,
-    /// Processor time of one request, in nanoseconds.
+    /// Longest processor time of one request, in nanoseconds.
     longest: AtomicU64,
-    /// Processor time in each period, and that, in nanoseconds; 0: not limited.
+    /// Processor time per period, and the period, in nanoseconds; 0 for no limit.
     pub(super) share: (AtomicU64, AtomicU64),
     pub(super) counts: Counts,
-    /// Time at which it was last reported that the budget is spent, in nanoseconds of the monotonic
-    /// clock.
+    /// Time of the last report that the budget is spent, in nanoseconds of the monotonic clock.
     told: AtomicU64,
 }
 
-/// Counts since the account was made.
+/// Counts since the account was created.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     pub(super) served: AtomicU64,
     pub(super) refused: AtomicU64,
     pub(super) demoted: AtomicU64,
     pub(super) overruns: AtomicU64,
-    /// Nanoseconds.
+    /// Processor time, in nanoseconds.
     pub(super) cpu: AtomicU64,
 }
 
-/// Kind of what a budget is of.
+/// Kind of the budget's owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Operation,
@@ -53,7 +52,7 @@ pub(crate) enum Kind {
     Client,
 }
 
-/// Part of a budget that is spent.
+/// Limit of a budget that is exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spent {
     Rate,
@@ -67,7 +66,7 @@ pub(super) const LONGEST: u8 = 4;
 /// Bits of a fraction in `factor`.
 const FRACTION: u32 = 20;
 
-/// Shortest time between two reports that an account is spent.
+/// Shortest time between two reports that an account is exhausted, in nanoseconds.
 const TELL_AFTER: u64 = 1_000_000_000;
 
 impl Account {
@@ -99,7 +98,7 @@ impl Account {
         account
     }
 
-    /// Changes the budget. What was used stays used: so many requests, and so much processor time.
+    /// Changes the budget. Past use stays counted, in requests and in processor time.
     pub(super) fn set(&self, budget: Budget, now: u64) {
         let mut limits = 0;
         if let Some(rate) = budget.rate {
@@ -152,24 +151,24 @@ impl Account {
         self.longest.load(Relaxed)
     }
 
-    /// Takes one request.
+    /// Takes one request; returns false if the rate is exhausted.
     #[inline]
     pub(super) fn take_request(&self, now: u64) -> bool {
         self.requests.take(now, self.interval.load(Relaxed))
     }
 
-    /// Puts one back that was not run.
+    /// Returns the request that was taken, but not run.
     pub(super) fn put_request_back(&self, now: u64) {
         self.requests.put_back(now, self.interval.load(Relaxed));
     }
 
-    /// Reports whether all processor time is used.
+    /// Reports whether the processor time is exhausted.
     #[inline]
     pub(super) fn is_out_of_time(&self, now: u64) -> bool {
         self.time.is_spent(now)
     }
 
-    /// Returns what is spent, if something is; takes nothing.
+    /// Returns the exhausted limit, if any. Takes nothing.
     pub(crate) fn spent(&self, now: u64) -> Option<Spent> {
         let limits = self.limits();
         if limits & TIME != 0 && self.is_out_of_time(now) {
@@ -179,7 +178,7 @@ impl Account {
         (limits & RATE != 0 && self.requests.lacks(now, interval)).then_some(Spent::Rate)
     }
 
-    /// Uses processor time, in nanoseconds.
+    /// Charges processor time, in nanoseconds.
     #[inline]
     pub(super) fn charge(&self, now: u64, cpu: u64) {
         self.counts.cpu.fetch_add(cpu, Relaxed);
@@ -190,24 +189,24 @@ impl Account {
         }
     }
 
-    /// Reports whether nothing is owed any more: a new account would be as good.
+    /// Reports whether the account has no debt, so that it equals a new one.
     pub(super) fn is_clear(&self, now: u64) -> bool {
         self.requests.debt(now) == 0 && self.time.debt(now) == 0
     }
 
-    /// Returns how much it owes, in nanoseconds until nothing is.
+    /// Returns the debt, as the time in nanoseconds until it is paid.
     pub(super) fn debt(&self, now: u64) -> u64 {
         self.requests.debt(now).max(self.time.debt(now))
     }
 
-    /// Reports whether it is time to tell that it is spent, once in a while.
+    /// Reports whether a report that the account is exhausted is due, and records it as made.
     pub(super) fn is_to_tell(&self, now: u64) -> bool {
         let told = self.told.load(Relaxed);
         (told == 0 || now.saturating_sub(told) >= TELL_AFTER)
             && self.told.compare_exchange(told, now.max(1), Relaxed, Relaxed).is_ok()
     }
 
-    /// Returns whose it is: `client 10.0.0.7`.
+    /// Returns the owner, as `client 10.0.0.7`.
     pub(crate) fn subject(&self) -> String {
         let of = match self.kind {
             Kind::Operation => BudgetOf::Operation,
@@ -218,7 +217,7 @@ impl Account {
         of(self.name.clone()).to_string()
     }
 
-    /// Returns the answer to a request beyond it.
+    /// Returns the exception of a request beyond the budget.
     pub(super) fn refusal(&self, spent: Spent) -> SystemException {
         use minor::transient as code;
         let minor = match (self.kind, spent) {
@@ -262,7 +261,7 @@ mod tests {
         assert_eq!(account.spent(0), None);
         account.charge(0, 1);
         assert_eq!(account.spent(0), Some(Spent::Time));
-        // One fifth of what passes.
+        // One fifth of the time that passes.
         account.charge(0, 20_000_000);
         assert_eq!(account.spent(99_999_999), Some(Spent::Time));
         assert_eq!(account.spent(100_000_001), None);

@@ -1,29 +1,30 @@
-//! A token bucket as one number: the moment from which it is full again.
+//! Token bucket, represented by one number: the time at which it is full again.
 //!
-//! What is taken moves the moment on; time brings it back. So a bucket is one atomic word, refills without anybody
-//! refilling it, loses no fraction of a token, and two lanes that take from one never wait for each other. (ITU-T I.371
-//! calls it the generic cell rate algorithm, in its form of virtual scheduling.)
+//! Taking advances this time, and the clock catches up with it. The bucket is thus one atomic word that refills without
+//! a timer, loses no fraction of a token, and can be used by two lanes without a lock. (ITU-T I.371 calls it the
+//! generic cell rate algorithm, in its form of virtual scheduling.)
 
 use crate::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bucket with a limit that may be changed while others take from it.
+/// Bucket with a limit that may be changed during use.
 ///
-/// All times are nanoseconds of one clock that never goes back.
+/// All times are nanoseconds of one monotonic clock.
 #[derive(Debug, Default)]
 pub(crate) struct Bucket {
-    /// Time from which on the bucket is full.
+    /// Time from which the bucket is full.
     full_at: AtomicU64,
-    /// Longest time by which `full_at` may be later than now for something to be taken.
+    /// Largest time by which `full_at` may be ahead of now after taking.
     depth: AtomicU64,
 }
 
 impl Bucket {
-    /// Changes how far the moment at which it is full may lie ahead. What was taken stays taken.
+    /// Changes the depth: the largest time by which `full_at` may be ahead of now. What was taken
+    /// stays taken.
     pub(crate) fn set_depth(&self, depth: u64) {
         self.depth.store(depth, Relaxed);
     }
 
-    /// Takes `cost`, unless that is more than there is.
+    /// Takes `cost`, unless the bucket has less.
     #[inline]
     pub(crate) fn take(&self, now: u64, cost: u64) -> bool {
         let depth = self.depth.load(Relaxed);
@@ -40,7 +41,7 @@ impl Bucket {
         }
     }
 
-    /// Takes `cost`, however much there is: what was used was used.
+    /// Takes `cost` even beyond the depth, for what was already used.
     #[inline]
     pub(crate) fn charge(&self, now: u64, cost: u64) {
         let mut full_at = self.full_at.load(Relaxed);
@@ -53,15 +54,15 @@ impl Bucket {
         }
     }
 
-    /// Puts back what was [taken](Self::take) a moment ago and not used. Where the bucket is full but for a part of that,
-    /// nothing: it would have more than it may.
+    /// Returns what was [taken](Self::take) just before and not used. Does nothing if the bucket has refilled beyond it
+    /// meanwhile, because it would hold more than its depth.
     pub(crate) fn put_back(&self, now: u64, cost: u64) {
         let _ = self.full_at.fetch_update(Relaxed, Relaxed, |full_at| {
             full_at.checked_sub(cost).filter(|&before| before >= now)
         });
     }
 
-    /// Changes the cost of all that was taken, in proportion.
+    /// Scales the debt by `cost / before`.
     pub(crate) fn rescale(&self, now: u64, cost: u64, before: u64) {
         if cost == before || before == 0 {
             return;
@@ -74,18 +75,18 @@ impl Bucket {
         });
     }
 
-    /// Reports whether nothing is left of it.
+    /// Reports whether the bucket is empty.
     #[inline]
     pub(crate) fn is_spent(&self, now: u64) -> bool {
         self.debt(now) >= self.depth.load(Relaxed)
     }
 
-    /// Reports whether there is less than `cost` in it.
+    /// Reports whether the bucket has less than `cost`.
     pub(crate) fn lacks(&self, now: u64, cost: u64) -> bool {
         self.debt(now).saturating_add(cost) > self.depth.load(Relaxed)
     }
 
-    /// Returns how far it is from being full.
+    /// Returns the time until the bucket is full.
     pub(crate) fn debt(&self, now: u64) -> u64 {
         self.full_at.load(Relaxed).saturating_sub(now)
     }
@@ -109,11 +110,11 @@ mod tests {
         let taken = (0..20).filter(|_| bucket.take(now, 100)).count();
         assert_eq!(taken, 10);
         assert!(bucket.is_spent(now));
-        // A unit comes back each 100 ns, and no sooner.
+        // A unit returns every 100 ns, and no sooner.
         assert!(!bucket.take(now + 99, 100));
         assert!(bucket.take(now + 100, 100));
         assert!(!bucket.take(now + 100, 100));
-        // However long nothing is taken, it holds no more than its depth.
+        // After any time without taking it holds no more than its depth.
         let later = now + 1_000_000;
         assert_eq!((0..20).filter(|_| bucket.take(later, 100)).count(), 10);
     }
@@ -135,7 +136,7 @@ mod tests {
         assert!(bucket.take(0, 100) && bucket.take(0, 100));
         bucket.put_back(0, 100);
         assert_eq!(bucket.debt(0), 100);
-        // Time has brought nearly all of it back.
+        // Nearly all of it has been refilled meanwhile.
         bucket.put_back(50, 100);
         assert_eq!(bucket.debt(50), 50);
         bucket.put_back(5_000, 100);

@@ -1,23 +1,23 @@
-//! Descriptions of objects by a server's object adapter, for its budgets.
+//! Descriptions of objects, from a server's object adapter, for its budgets.
 
 use std::fmt;
 
-/// An active object, as its adapter knows it.
+/// Description of an active object by its adapter.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct Described<'a> {
-    /// The key that its references have, without what they may add to it for an operation.
+    /// Object key in its references, without a suffix for an operation.
     pub key: &'a [u8],
-    /// Names of its POA and of those above it, without the root's, joined by `/`.
+    /// Path of its POA below the root, with names joined by `/`.
     pub poa: &'a str,
     /// Repository id of its interface.
     pub repository_id: &'a str,
-    /// Reports whether it has the interface of another repository id, too.
+    /// Predicate for further repository ids of the object's interfaces.
     pub is_a: &'a dyn Fn(&str) -> bool,
 }
 
 impl<'a> Described<'a> {
-    /// An object with these properties.
+    /// Describes an object.
     pub fn new(
         key: &'a [u8],
         poa: &'a str,
@@ -37,5 +37,5 @@ impl fmt::Debug for Described<'_> {
     }
 }
 
-/// Shows the object of a key, if it is active.
+/// Function that passes the description of an active object, by its key, to a callback.
 pub(crate) type Describe<'a> = dyn Fn(&[u8], &mut dyn FnMut(Described<'_>)) + 'a;

@@ -1,8 +1,9 @@
-//! Budgets on the path of a request, in the thread that serves it.
+//! Budgets on the path of a request, in the serving thread.
 //!
-//! It finds the accounts of the request, takes from all of them or says what becomes of it, and charges them when it ends.
-//! The accounts of an operation of an object are remembered, so that this allocates nothing and takes no lock. A request's
-//! processor time is counted from the end of the one before, so that reading and decoding it is charged to it, too.
+//! A desk finds the accounts of a request, takes from all of them or decides on the treatment of the request, and
+//! charges them at its end. The accounts of an operation of an object are cached, so that this allocates nothing and
+//! takes no lock. The processor time of a request is counted from the end of the one before, so that reading and
+//! decoding are charged, too.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -31,37 +32,37 @@ use crate::sync::atomic::Ordering::Relaxed;
 pub(crate) struct Desk {
     seen: RefCell<Option<Box<Seen>>>,
     slot: RefCell<Option<Arc<Slot>>>,
-    /// Processor time of the thread up to which all is charged; 0: not known.
+    /// Processor time of the thread up to which all is charged; 0 if unknown.
     charged: Cell<u64>,
-    /// The thread is throttled or demoted until a request comes that is within its budget.
+    /// Guard of a throttled or demoted thread, kept until a request within its budget arrives.
     lowered: RefCell<Option<Lowered>>,
-    /// Copy of the flag, to look at.
+    /// Whether `lowered` is set, for a cheap test.
     is_lowered: Cell<bool>,
 }
 
-/// A request for which somebody may have a budget.
+/// Request to which budgets may apply.
 pub(crate) struct Asked<'r> {
-    /// Object key as it came.
+    /// Object key as received.
     pub(crate) key: &'r [u8],
     pub(crate) operation: &'r str,
-    /// Shows the objects of keys.
+    /// Describes objects by their keys.
     pub(crate) describe: &'r Describe<'r>,
-    /// The thread is of the lane that requests beyond their budgets go to.
+    /// Whether the thread belongs to the lane for requests beyond their budgets.
     pub(crate) lowest: bool,
-    /// The thread serves this connection alone.
+    /// Whether the thread serves only this connection.
     pub(crate) own: bool,
 }
 
-/// Operations of objects whose accounts a thread remembers.
+/// Number of operations of objects whose accounts a thread caches.
 const SEEN: usize = 32;
 
-/// Longest keys and names that are remembered.
+/// Longest keys and names that are cached, in octets.
 const KEY: usize = 64;
 const NAME: usize = 48;
 
 type Seen = [Option<One>; SEEN];
 
-/// An operation of an object, with its accounts.
+/// Cached operation of an object, with its accounts.
 struct One {
     epoch: u64,
     key: Text<KEY>,
@@ -69,7 +70,7 @@ struct One {
     bundle: Rc<Bundle>,
 }
 
-/// Octets in place.
+/// Octets stored inline.
 struct Text<const N: usize> {
     octets: [u8; N],
     length: usize,
@@ -89,7 +90,7 @@ impl<const N: usize> Text<N> {
     }
 }
 
-/// A request that runs within its budgets, or demoted, until this is dropped. For its thread alone.
+/// Guard of a request that runs within its budgets or demoted; charges it when dropped. Not `Send`.
 #[must_use = "it is charged when this is dropped"]
 pub(crate) struct Charged<'c> {
     ledger: &'c Arc<Ledger>,
@@ -104,10 +105,10 @@ pub(crate) struct Charged<'c> {
 }
 
 impl Desk {
-    /// Begins a request.
+    /// Begins a request: takes from its accounts.
     ///
     /// # Errors
-    /// TRANSIENT, COMPLETED_NO, with a minor code that names what is spent.
+    /// TRANSIENT, COMPLETED_NO, with a minor code that names the exhausted limit.
     #[inline(never)]
     pub(crate) fn begin<'c>(
         &'c self,
@@ -145,7 +146,7 @@ impl Desk {
         Ok(charged)
     }
 
-    /// Ends what the thread is throttled or demoted for.
+    /// Restores the schedule of a throttled or demoted thread.
     #[inline]
     pub(crate) fn rise(&self) {
         if self.is_lowered.replace(false) {
@@ -153,7 +154,7 @@ impl Desk {
         }
     }
 
-    /// Keeps the thread as it is until a request comes that is within its budget.
+    /// Keeps the thread lowered until a request within its budget arrives.
     fn stay(&self, lowered: Lowered) {
         self.lowered.replace(Some(lowered));
         self.is_lowered.set(true);
@@ -205,7 +206,7 @@ impl Desk {
         self.find_out(ledger, asked, epoch, place)
     }
 
-    /// Asks for the accounts, and remembers them.
+    /// Looks the accounts up in the ledger, and caches them.
     #[cold]
     fn find_out(
         &self,
@@ -224,7 +225,8 @@ impl Desk {
         Some(bundle)
     }
 
-    /// Shows the watcher what the thread runs from now on; false: it runs a request already, of which this is a part.
+    /// Shows the watcher the request that the thread runs from now on; returns false if the thread already runs a
+    /// request that contains this one.
     #[inline]
     fn watch(&self, ledger: &Ledger, accounts: &Accounts<'_>) -> bool {
         let slot = self.slot.borrow();
@@ -233,7 +235,7 @@ impl Desk {
             return self.enlist(ledger, accounts);
         };
         let before = self.charged.get();
-        // Without a request before, what it took to read this one is nobody's.
+        // Without a request before, the cost of reading this one is not known.
         let (since, cpu) = match before {
             0 => {
                 let cpu = thread_cpu_nanoseconds();
@@ -254,7 +256,8 @@ impl Desk {
         self.watch(ledger, accounts)
     }
 
-    /// Says what becomes of a request beyond its budget: `Err`, it is refused; else how its thread runs it.
+    /// Decides on the treatment of a request beyond its budget: an exception, or the schedule in which its thread runs
+    /// it.
     #[cold]
     fn exceed(
         &self,
@@ -316,15 +319,15 @@ impl Desk {
         if asked.own
             && let Some(lowered) = lowered
         {
-            // Reading further requests of the same client is no more urgent, and to change its class for each would have the
-            // kernel place the thread anew, before others that wait.
+            // Further requests of this client are read at the same urgency: a change of class for each would make the
+            // kernel requeue the thread each time, before other waiting threads.
             self.stay(lowered);
             return Ok(None);
         }
         Ok(lowered)
     }
 
-    /// Charges what it took to read a request that is refused, where processor time is limited.
+    /// Charges the cost of reading a request that is refused, if processor time is limited.
     fn charge_reading(&self, accounts: &Accounts<'_>, now: u64) {
         if limits(accounts) & TIME == 0 {
             return;
@@ -338,7 +341,7 @@ impl Desk {
         }
     }
 
-    /// Gives the thread no more processor time than a budget; false: that cannot be.
+    /// Limits the thread to the processor time of a budget; returns false if that is impossible.
     fn throttle(&self, ledger: &Ledger, account: &Account) -> bool {
         if self.is_lowered.get() {
             return true;
@@ -354,7 +357,7 @@ impl Desk {
                 self.stay(lowered);
                 true
             }
-            // It has processor time of its own already.
+            // The thread has reserved processor time already.
             Ok(None) => true,
             Err(error) => {
                 lowest::tell(&ledger.watch, || {
@@ -383,7 +386,7 @@ impl Charged<'_> {
         accounts(self.client, self.bundle.as_deref())
     }
 
-    /// Charges what the thread used, and restores its schedule.
+    /// Charges the processor time used, and restores the thread's schedule.
     #[inline]
     fn finish(&self) {
         let slot = self.desk.slot.borrow();
@@ -416,7 +419,7 @@ impl Charged<'_> {
         if told {
             return;
         }
-        // It ended before the watcher looked.
+        // The request ended before the watcher looked.
         for account in self.accounts().into_iter().flatten() {
             if let Some(overrun) = overruns(account, run, slot.thread, false, false) {
                 let log = account.is_to_tell(clock::monotonic_nanoseconds());
@@ -451,7 +454,8 @@ fn limits(accounts: &Accounts<'_>) -> u8 {
     limits.fold(0, |all, one| all | one)
 }
 
-/// Takes a request from each account. Returns which are spent: of time in the lower half, of requests in the upper.
+/// Takes a request from each account. Returns the exhausted accounts: of time in the lower four bits, of requests in
+/// the upper.
 #[inline]
 fn take(accounts: &Accounts<'_>, now: u64) -> u8 {
     let mut spent = 0;
@@ -469,7 +473,7 @@ fn take(accounts: &Accounts<'_>, now: u64) -> u8 {
     spent
 }
 
-/// Returns the place where an operation of an object is remembered.
+/// Returns the index in the cache for an operation of an object.
 #[inline]
 fn place(key: &[u8], operation: &[u8]) -> usize {
     let last = key.last_chunk().map_or(key.len() as u64, |last| u64::from_le_bytes(*last));

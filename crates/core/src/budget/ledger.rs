@@ -1,4 +1,4 @@
-//! The budgets of one ORB: rules, and the accounts that they make.
+//! Budgets of one ORB: rules, and their accounts.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -22,24 +22,24 @@ use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::threads::Threads;
 
-/// Budgets of one ORB. Its locks are taken when a rule changes, a connection or a thread is new, or a thread sees an object
-/// for the first time; never for a request otherwise.
+/// Budgets of one ORB. Its locks are taken when a rule changes, when a connection or a thread is new, and when a thread
+/// meets an object for the first time; not for other requests.
 pub(crate) struct Ledger {
     rules: Mutex<Vec<Rule>>,
-    /// Number of the present rules, which no other ledger of the process ever has.
+    /// Version of the rules, unique among all ledgers of the process.
     epoch: AtomicU64,
-    /// Accounts of clients, by what the transport knows of them: those with connections, and those
-    /// that owe something.
+    /// Accounts of clients by their identity: of clients with connections, and of clients with
+    /// debt.
     clients: Mutex<HashMap<PeerId, Arc<Account>>>,
     next_account: AtomicU32,
-    /// Some rule demotes, so that requests may have to go to another lane.
+    /// Whether a rule demotes, so that requests may belong to another lane.
     pub(super) demotes: AtomicBool,
     pub(super) lowest: Lowest,
     pub(super) slots: Mutex<Vec<Weak<Slot>>>,
     pub(super) quantum: Duration,
     pub(super) hooks: OverrunHooks,
     pub(super) watch: Arc<Watch>,
-    /// The watcher runs, or has ended for good.
+    /// Set once the watcher was started, even if it has ended.
     watched: OnceLock<()>,
     pub(super) ended: AtomicBool,
 }
@@ -48,11 +48,11 @@ pub(crate) struct Ledger {
 struct Rule {
     of: BudgetOf,
     budget: Budget,
-    /// `None`: each client has its own.
+    /// Account; `None` if each client has its own.
     account: Option<Arc<Account>>,
 }
 
-/// Accounts of a request besides that of its client.
+/// Accounts of a request, except that of its client.
 #[derive(Debug, Default)]
 pub(super) struct Bundle {
     pub(super) operation: Option<Arc<Account>>,
@@ -60,14 +60,14 @@ pub(super) struct Bundle {
     pub(super) poa: Option<Arc<Account>>,
 }
 
-/// Most clients whose accounts are kept: beyond it, those that owe least are forgotten.
+/// Largest number of clients with accounts; beyond it, those with the least debt are dropped.
 const MOST_CLIENTS: usize = 4096;
 
-/// Most rules.
+/// Largest number of rules.
 pub(super) const MOST_RULES: usize = 4096;
 
 impl Ledger {
-    /// The budgets that options name.
+    /// Returns a ledger with the configured budgets.
     pub(crate) fn new(
         rules: &[(BudgetOf, Budget)],
         quantum: Duration,
@@ -95,7 +95,8 @@ impl Ledger {
         ledger
     }
 
-    /// Gives somebody a budget, or changes it. False: there are as many as may be.
+    /// Sets or changes the budget of an owner; returns false if the number of rules is at its
+    /// limit.
     pub(crate) fn set(self: &Arc<Self>, of: BudgetOf, budget: Budget, threads: &Threads) -> bool {
         let mut rules = self.rules.lock();
         match rules.iter().position(|rule| rule.of == of) {
@@ -125,11 +126,11 @@ impl Ledger {
         true
     }
 
-    /// Takes a budget away; false: there was none.
+    /// Removes a budget; returns false if there was none.
     pub(crate) fn remove(&self, of: &BudgetOf) -> bool {
         let mut rules = self.rules.lock();
         let before = rules.len();
-        // Threads that know its account see that it limits nothing.
+        // Threads that have cached the account find it without limits.
         for rule in rules.iter().filter(|rule| rule.of == *of) {
             if let Some(account) = &rule.account {
                 account.set(Budget::default(), clock::monotonic_nanoseconds());
@@ -141,7 +142,7 @@ impl Ledger {
         removed
     }
 
-    /// Makes threads look for accounts anew, and clients for their limits.
+    /// Invalidates the caches of threads, and updates the limits of clients.
     fn changed(&self, rules: &[Rule]) {
         let demotes = rules.iter().any(|rule| rule.budget.beyond == BeyondBudget::Demote);
         self.demotes.store(demotes, Ordering::Relaxed);
@@ -159,7 +160,7 @@ impl Ledger {
     /// Returns the account of a client. Takes locks; once for each connection.
     pub(crate) fn client(&self, peer: PeerId) -> Arc<Account> {
         let peer = match peer {
-            // Wherever it calls from.
+            // Whatever address the subject calls from.
             PeerId::Subject(_) => peer.client(),
             other => other,
         };
@@ -182,7 +183,8 @@ impl Ledger {
         Arc::new(Account::new(id, of, budget))
     }
 
-    /// Returns the accounts of an operation of an object. `key` as it came; `describe` shows the objects of keys.
+    /// Returns the accounts of an operation of an object. `key` is the key as received; `describe` describes objects by
+    /// key.
     pub(super) fn bundle(
         &self,
         key: &[u8],
@@ -206,7 +208,7 @@ impl Ledger {
                     BudgetOf::Poa(path) if path == object.poa => &mut bundle.poa,
                     _ => continue,
                 };
-                // That of the interface which was named first, where one is derived from the other.
+                // If one interface is derived from the other, the rule that was set first applies.
                 if place.is_none() {
                     place.clone_from(&rule.account);
                 }
@@ -216,14 +218,14 @@ impl Ledger {
         found
     }
 
-    /// Lists the thread that a slot stands for, until that goes.
+    /// Lists the slot of a thread until the slot is dropped.
     pub(super) fn list(&self, slot: &Arc<Slot>) {
         let mut slots = self.slots.lock();
         slots.retain(|slot| slot.strong_count() > 0);
         slots.push(Arc::downgrade(slot));
     }
 
-    /// Returns what everybody used.
+    /// Returns the use of all budgets.
     pub(crate) fn report(&self) -> Vec<BudgetUse> {
         let rules = self.rules.lock();
         let clients = self.clients.lock();
@@ -254,7 +256,7 @@ impl Ledger {
     }
 }
 
-/// The budget of a client: its own, or that of each.
+/// Returns the budget of a client: its own, or the one for each client.
 fn budget_of(rules: &[Rule], peer: &PeerId) -> Budget {
     let (full, of_limits) = (peer.to_string(), peer.client());
     let user = match of_limits {
@@ -274,7 +276,7 @@ fn budget_of(rules: &[Rule], peer: &PeerId) -> Budget {
     found.map_or_else(Budget::default, |rule| rule.budget)
 }
 
-/// Reports whether a rule names the object with this key, which came as `asked`.
+/// Reports whether a rule names the object with this key, which was received as `asked`.
 fn is_object(name: &str, asked: &[u8], key: &[u8], describe: &Describe<'_>) -> bool {
     let octets = name.as_bytes();
     if octets == asked || octets == key {
@@ -287,7 +289,8 @@ fn is_object(name: &str, asked: &[u8], key: &[u8], describe: &Describe<'_>) -> b
     same || named == key
 }
 
-/// Forgets clients without connections: first those that owe nothing, then the one that owes least.
+/// Drops accounts of clients without connections: first those without debt, then the one with the
+/// least.
 fn make_room(clients: &mut HashMap<PeerId, Arc<Account>>) {
     let now = clock::monotonic_nanoseconds();
     clients.retain(|_, account| Arc::strong_count(account) > 1 || !account.is_clear(now));

@@ -1,4 +1,4 @@
-//! The least urgent schedule that a thread can have and come back from.
+//! Lowest schedule that a thread can have and return from.
 
 use std::sync::OnceLock;
 
@@ -7,12 +7,12 @@ use oxorb_sys::schedule::{self, Class, Schedule, Scheduling};
 use crate::Incident;
 use crate::incident::Watch;
 
-/// Way in which threads of this process can be demoted. Found out when the first budget wants it.
+/// Way of demoting threads of this process, determined when the first budget needs it.
 #[derive(Debug, Default)]
 pub(super) struct Lowest(OnceLock<bool>);
 
 impl Lowest {
-    /// Finds out whether threads may come back from SCHED_IDLE. Starts a thread, once.
+    /// Determines whether threads may return from SCHED_IDLE. Starts a thread, once.
     pub(super) fn find(&self, watch: &Watch) {
         self.0.get_or_init(|| {
             let may = schedule::may_leave_idle();
@@ -27,7 +27,8 @@ impl Lowest {
         });
     }
 
-    /// Returns the schedule of a demoted thread; `None`: this one cannot be demoted.
+    /// Returns the schedule of a demoted thread; `None` if a thread with this schedule cannot be
+    /// demoted.
     pub(super) fn below(&self, now: Schedule) -> Option<Schedule> {
         let class = match (self.0.get(), now.class) {
             (_, Class::Idle) => return None,
@@ -38,7 +39,8 @@ impl Lowest {
         Some(Schedule { class, priority: 0 })
     }
 
-    /// Demotes another thread; whether it is now as low as can be. One that has processor time of its own stays.
+    /// Demotes another thread; returns whether it has the lowest schedule now. Leaves a thread with reserved time
+    /// unchanged.
     pub(super) fn demote(&self, thread: i32) -> bool {
         match schedule::of(thread) {
             Ok(Scheduling::Class(now)) => match self.below(now) {
@@ -50,7 +52,7 @@ impl Lowest {
     }
 }
 
-/// Tells once that budgets are not enforced as they say.
+/// Reports, once, that budgets are not enforced as configured.
 pub(super) fn tell(watch: &Watch, detail: impl FnOnce() -> String) {
     watch.note_once(Incident::BudgetNotEnforced, || "this process".to_owned(), detail);
 }

@@ -1,4 +1,5 @@
-//! Budgets: what operations, objects, POAs and clients may use of a server, and what happens beyond it (paper 0, 2.2).
+//! Budgets: limits of operations, objects, POAs and clients on their use of a server, and the treatment of requests
+//! beyond them (paper 0, 2.2).
 //!
 //! ```text
 //! -ORBBudget, Orb::set_budget     rules (rule.rs): whose, and how much
@@ -10,7 +11,7 @@
 //! Watcher (watcher.rs)            each quantum: charges what runs, tells and demotes what overruns
 //! ```
 //!
-//! An ORB without budgets has no ledger, and its requests look at one flag that they look at anyway.
+//! An ORB without budgets has no ledger; its requests test only a flag that they test anyway.
 
 mod account;
 mod bucket;

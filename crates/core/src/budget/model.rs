@@ -1,4 +1,4 @@
-//! Budgets between threads: no more is given than there is, nothing of it is lost, each nanosecond is charged once, and no
+//! Budgets between threads: no more is granted than available, nothing is lost, each nanosecond is charged once, and no
 //! thread stays demoted.
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::rule::{Budget, BudgetOf};
 use super::slot::Slot;
 use crate::model::explore;
 
-/// Time stands still, so that nothing comes back meanwhile.
+/// Fixed time, so that nothing is refilled meanwhile.
 const NOW: u64 = 1_000_000;
 
 #[test]
@@ -32,7 +32,7 @@ fn threads_take_what_there_is_and_no_more() {
     });
 }
 
-/// Checks requests that one budget lets pass and another refuses: they are put back.
+/// Checks requests that one budget admits and another refuses: they are returned.
 #[test]
 fn what_is_put_back_is_neither_lost_nor_given_twice() {
     explore(|| {
@@ -63,8 +63,8 @@ fn what_is_put_back_is_neither_lost_nor_given_twice() {
     });
 }
 
-/// Checks requests of a budget that run at a time on several threads: beyond the budget goes at
-/// most one request of each, since none begins once it is spent.
+/// Checks concurrent requests of a budget: each thread exceeds the budget by at most one request,
+/// since none begins once the budget is exhausted.
 #[test]
 fn time_is_exceeded_by_no_more_than_what_runs() {
     explore(|| {
@@ -89,14 +89,15 @@ fn time_is_exceeded_by_no_more_than_what_runs() {
     });
 }
 
-/// The watcher charges and demotes while requests begin and end.
+/// Checks that the watcher may charge and demote while requests begin and end.
 #[test]
 fn each_nanosecond_is_charged_once_and_no_thread_stays_demoted() {
     explore(|| {
         let account = Account::new(0, &BudgetOf::EachClient, Budget::default());
         let account = Arc::new(account);
         let slot = Arc::new(Slot::new(1));
-        // The processor time of the thread, and whether the kernel runs it demoted. Of `std`: no steps of the model.
+        // Processor time of the thread, and whether the kernel runs it demoted. Atomics of `std`, which are no steps of
+        // the model.
         let cpu = Arc::new(AtomicU64::new(0));
         let is_low = Arc::new(AtomicBool::new(false));
         let ended = Arc::new(AtomicBool::new(false));

@@ -1,17 +1,18 @@
-//! Reports to the application of requests that overrun.
+//! Reports of overruns to the application.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A request that has used more processor time than its [budget](crate::Budget::longest) allows one.
+/// Report of a request that has used more processor time than its [budget](crate::Budget::longest)
+/// allows for one request.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Overrun {
     /// Owner of the budget: `operation Radar::Track::update`, `client 10.0.0.7`.
     pub subject: String,
-    /// The kernel's number of the thread that runs it.
+    /// Kernel's id of the thread that runs the request.
     pub thread: i32,
     /// Processor time that the request has used so far.
     pub used: Duration,
@@ -26,8 +27,8 @@ pub struct Overrun {
 /// Hook of the application for requests that overrun.
 pub(crate) type OverrunHook = dyn Fn(&Overrun) + Send + Sync;
 
-/// Hooks of the application that are called when a request overruns its budget: from the thread that watches, while the
-/// request runs, or from that of the request when it has ended. They should be quick: no other request is watched meanwhile.
+/// Application hooks that are called when a request overruns its budget: by the watching thread while the request runs,
+/// or by the request's own thread after its end. Hooks should be quick: meanwhile no other request is watched.
 ///
 /// ```
 /// let mut options = oxorb_core::Options::default();
@@ -44,7 +45,7 @@ impl OverrunHooks {
 
     pub(super) fn call(&self, overrun: &Overrun) {
         for hook in &self.0 {
-            // What the application does wrong must not end the watching.
+            // A panic of the application must not end the watcher.
             let _ = catch_unwind(AssertUnwindSafe(|| hook(overrun)));
         }
     }

@@ -8,7 +8,7 @@ use crate::clock;
 use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// Use of a server within a budget: from [`Orb::budgets`](crate::Orb::budgets). Counted since the
-/// budget was given, or the client connected first.
+/// budget was set, or since the client's first connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BudgetUse {
@@ -16,15 +16,15 @@ pub struct BudgetUse {
     pub of: BudgetOf,
     /// Budget.
     pub budget: Budget,
-    /// Requests that were run within it.
+    /// Requests that ran within the budget.
     pub served: u64,
     /// Requests beyond it that were answered TRANSIENT.
     pub refused: u64,
     /// Requests beyond it that were run demoted, or by a throttled lane.
     pub demoted: u64,
-    /// Requests that used more processor time than one may.
+    /// Requests that used more processor time than the budget allows for one.
     pub overruns: u64,
-    /// Processor time, where some budget of the request limits that.
+    /// Processor time, counted if a budget of the request limits it.
     pub processor_time: Duration,
     /// Whether the budget is spent at this moment.
     pub spent: bool,

@@ -1,4 +1,4 @@
-//! Budgets and their owners, and how both are written.
+//! Budgets and their owners, and their textual form.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use oxorb_cdr::Printable;
 use oxorb_sched::time::{self, Show};
 
-/// Budget: the use of a server that its owner is allowed, and the treatment of requests beyond it.
+/// Budget: limits of its owner's use of a server, and the treatment of requests beyond them.
 ///
 /// ```
 /// use std::time::Duration;
@@ -24,33 +24,34 @@ use oxorb_sched::time::{self, Show};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Budget {
-    /// Requests; `None`: any number.
+    /// Rate of requests; `None` for no limit.
     pub rate: Option<RequestRate>,
-    /// Processor time of the threads that read and run its requests; `None`: all there is.
+    /// Processor time of the threads that read and run its requests; `None` for no limit.
     pub share: Option<ProcessorShare>,
-    /// Processor time of one request, from which on it overruns: its application is told, and its thread demoted until it
-    /// ends. `None`: any. Noticed within one quantum ([`RealTime::budget_quantum`](crate::RealTime::budget_quantum)).
+    /// Longest processor time of one request. Beyond it the application is notified, and the thread is demoted until
+    /// the request ends. `None` for no limit. Detected within one quantum
+    /// ([`RealTime::budget_quantum`](crate::RealTime::budget_quantum)).
     pub longest: Option<Duration>,
-    /// Treatment of requests that come when the budget is spent.
+    /// Treatment of requests that arrive while the budget is exhausted.
     pub beyond: BeyondBudget,
 }
 
-/// Rate of requests in a second, and size of bursts.
+/// Rate of requests per second, and size of bursts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestRate {
-    /// Number of requests in a second, in the long run; from 1 to 10^9.
+    /// Average number of requests per second, from 1 to 10^9.
     pub per_second: u32,
-    /// Number of requests that may come at once after a silence; at least 1.
+    /// Number of requests that may arrive at once after a pause; at least 1.
     pub burst: u32,
 }
 
 /// Processor time in each period.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessorShare {
-    /// Processor time in each `period` in the long run, and most after a silence; more than 0. More
-    /// than `period` where several threads may run at a time.
+    /// Average processor time in each `period`, and the most after a pause; more than 0. May exceed
+    /// `period` if several threads run at a time.
     pub time: Duration,
-    /// More than 0, up to an hour.
+    /// Period; more than 0, up to an hour.
     pub period: Duration,
 }
 
@@ -63,11 +64,12 @@ pub enum BeyondBudget {
     #[default]
     Refuse,
     /// Runs the request in the lane of the lowest priority of its threadpool, if that has a queue;
-    /// else in the thread that read it, in SCHED_IDLE meanwhile: with the time that no other thread
-    /// wants.
+    /// otherwise in the thread that read it, which has SCHED_IDLE meanwhile and so runs only when
+    /// the processor is otherwise idle.
     Demote,
-    /// The thread that read it, and so its lane, has no more than the budget's processor time (SCHED_DEADLINE) until a
-    /// request comes that is within its budget. Without such time in the budget, and where the kernel refuses: as `Demote`.
+    /// Limits the thread that read the request, and so its lane, to the budget's processor time (SCHED_DEADLINE) until
+    /// a request within its budget arrives. Acts as `Demote` if the budget limits no processor time or the kernel
+    /// refuses.
     Throttle,
 }
 
@@ -84,27 +86,28 @@ pub enum BeyondBudget {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum BudgetOf {
-    /// An operation by its scoped name, for all objects of its interface and of those derived from it together.
+    /// Operation, by its scoped name, for all objects of its interface and of derived interfaces together.
     Operation(String),
-    /// A single object, by its key or the name that is bound to it.
+    /// Single object, by its key or its bound name.
     Object(String),
-    /// All objects of a POA, by its path below the root: `sensors/radar`; empty: the root's.
+    /// All objects of a POA, by its path below the root, such as `sensors/radar`; empty for the
+    /// root's.
     Poa(String),
-    /// A single client, as its transport knows it: a network address, a process of this host as
-    /// `uid 1000, gid 100, pid 7` or all of a user as `uid 1000`, the subject of a certificate by
+    /// Single client, as its transport identifies it: a network address; a process of this host as
+    /// `uid 1000, gid 100, pid 7`, or all of a user as `uid 1000`; the subject of a certificate by
     /// any of its names.
     Client(String),
-    /// Each client that has no budget of its own.
+    /// Each client without a budget of its own.
     EachClient,
 }
 
-/// Mistake in the text of a budget.
+/// Error in the text of a budget.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct BudgetError(pub(crate) String);
 
 impl Budget {
-    /// Sets the number of requests in a second, and how many may come at once. 0 counts as 1.
+    /// Sets the rate per second and the size of bursts. 0 counts as 1.
     #[must_use]
     pub fn requests(self, per_second: u32, burst: u32) -> Budget {
         let rate =
@@ -112,7 +115,7 @@ impl Budget {
         Budget { rate: Some(rate), ..self }
     }
 
-    /// Sets the processor time in each period. Either at least 1 ns, the period at most an hour.
+    /// Sets the processor time per period. Both are at least 1 ns and at most an hour.
     #[must_use]
     pub fn time(self, time: Duration, period: Duration) -> Budget {
         let least = Duration::from_nanos(1);
@@ -123,13 +126,13 @@ impl Budget {
         Budget { share: Some(share), ..self }
     }
 
-    /// Sets the processor time of one request.
+    /// Sets the longest processor time of one request.
     #[must_use]
     pub fn longest(self, longest: Duration) -> Budget {
         Budget { longest: Some(longest.clamp(Duration::from_nanos(1), LONGEST_PERIOD)), ..self }
     }
 
-    /// Sets what becomes of requests beyond it.
+    /// Sets the treatment of requests beyond the budget.
     #[must_use]
     pub fn beyond(self, beyond: BeyondBudget) -> Budget {
         Budget { beyond, ..self }
@@ -139,12 +142,12 @@ impl Budget {
 /// An hour.
 const LONGEST_PERIOD: Duration = Duration::from_secs(3600);
 
-/// Splits a rule: whose, and what.
+/// Parses a rule: owner and budget.
 ///
 /// # Errors
-/// What is wrong with either.
+/// An error in either part.
 pub(crate) fn parse_rule(text: &str) -> Result<(BudgetOf, Budget), BudgetError> {
-    // A name may have blanks, and attributes as in CN=alice; what follows it are words such as requests=1.
+    // A name may contain blanks, and attributes such as CN=alice; it is followed by words such as requests=1.
     let words = || text.split_whitespace();
     let limits = words().rev().take_while(|word| is_limit(word)).count();
     let names = words().count() - limits;
@@ -242,7 +245,7 @@ impl FromStr for Budget {
             }
         }
         match (rate, burst) {
-            // Without a burst: of what comes in 10 ms.
+            // The default burst is the number of requests in 10 ms.
             (Some(rate), burst) => Ok(budget.requests(rate, burst.unwrap_or(rate.div_ceil(100)))),
             (None, None) => Ok(budget),
             (None, Some(_)) => Err(BudgetError(

@@ -1,4 +1,4 @@
-//! A thread that runs requests, as the thread sees it that watches them all.
+//! Thread that runs requests, as the watching thread sees it.
 //!
 //! ```text
 //!            begin                 inspect (the watcher)             finish
@@ -6,9 +6,9 @@
 //!                                          \-----> DEMOTED -- restores --/
 //! ```
 //!
-//! While a slot is WATCHED the watcher alone may charge the request or change the thread's schedule; whoever finishes
-//! waits until it is not, which is one or two system calls. So each nanosecond is charged once, by one or the other,
-//! and a thread never goes on with a schedule that was meant for the request before.
+//! While a slot is WATCHED, only the watcher may charge the request or change the thread's schedule; a thread that
+//! finishes the request waits until the state changes, for one or two system calls. So each nanosecond is charged once,
+//! by one or the other, and no thread keeps a schedule that was meant for an earlier request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,39 +23,40 @@ const RUNNING: u64 = 1;
 const WATCHED: u64 = 2;
 const DEMOTED: u64 = 3;
 const STATES: u64 = 3;
-/// Requests are counted above the state, so that one is not taken for the next.
+/// Unit of the request counter above the state, which distinguishes a request from the next.
 const NEXT: u64 = 4;
 
-/// The accounts that one request is charged to, where it has them.
+/// Accounts that one request is charged to.
 pub(super) type Accounts<'a> = [Option<&'a Arc<Account>>; 4];
 
-/// Number of no account.
+/// Number that stands for no account.
 const NONE: u64 = u64::MAX;
 
-/// Request that a thread runs.
+/// State of the request that a thread runs.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    /// The kernel's number of the thread.
+    /// Kernel's id of the thread.
     pub(super) thread: i32,
     word: AtomicU64,
     /// Processor time of the thread up to which all is charged.
     charged: AtomicU64,
     /// Processor time of the thread when the request began.
     began: AtomicU64,
-    /// Processor time of the request from which on it overruns.
+    /// Processor time of the request beyond which it overruns.
     longest: AtomicU64,
-    /// The application was told that it overruns.
+    /// Whether the overrun was reported to the application.
     told: AtomicBool,
     /// Numbers of the accounts.
     numbers: [AtomicU64; 4],
-    /// The accounts themselves: changed by the thread while it runs nothing, and where they are others than before.
+    /// The accounts, changed by the thread between requests when they differ from those before.
     accounts: Mutex<[Option<Arc<Account>>; 4]>,
 }
 
-/// A request that the watcher looks at. It goes on when this is dropped.
+/// Request that the watcher inspects. It may end once this is dropped.
 pub(super) struct Looked<'s> {
     slot: &'s Slot,
-    /// Whether the thread is demoted: the schedule is to be restored when the request ends.
+    /// Whether the thread is demoted, so that its schedule has to be restored when the request
+    /// ends.
     pub(super) demoted: bool,
 }
 
@@ -73,8 +74,8 @@ impl Slot {
         }
     }
 
-    /// Begins a request, when the thread has used `cpu` of which the request is charged what comes after `since`. False:
-    /// the thread runs one already, around this one.
+    /// Begins a request at processor time `cpu` of the thread; the request is charged from `since`. Returns false if
+    /// the thread already runs a request that contains this one.
     #[inline]
     pub(super) fn begin(&self, since: u64, cpu: u64, longest: u64, accounts: Accounts<'_>) -> bool {
         let relaxed = Ordering::Relaxed;
@@ -104,8 +105,8 @@ impl Slot {
         *held = accounts.map(Option::<&_>::cloned);
     }
 
-    /// Ends the request, when the thread has used `cpu`. Returns what is still to be charged, and whether its schedule is to
-    /// be restored.
+    /// Ends the request, at the processor time that `cpu` returns. Returns the rest to charge, and whether the thread's
+    /// schedule has to be restored.
     #[inline]
     pub(super) fn finish(&self, cpu: impl FnOnce() -> u64) -> Finished {
         let mut word = self.word.load(Ordering::Relaxed);
@@ -138,7 +139,8 @@ impl Slot {
         }
     }
 
-    /// Keeps the request from ending while the watcher looks at it; `None`: the thread runs none.
+    /// Keeps the request from ending while the watcher inspects it; `None` if the thread runs no
+    /// request.
     pub(super) fn look(&self) -> Option<Looked<'_>> {
         let word = self.word.load(Ordering::Acquire);
         let demoted = match word & STATES {
@@ -153,22 +155,22 @@ impl Slot {
     }
 }
 
-/// A request that has ended.
+/// Result of a request that has ended.
 pub(super) struct Finished {
     /// Processor time of its thread.
     pub(super) cpu: u64,
-    /// Rest that is not charged.
+    /// Processor time that is not yet charged.
     pub(super) left: u64,
-    /// Time for which the request ran.
+    /// Processor time of the request.
     pub(super) run: u64,
-    /// Whether the application was told that the request overruns.
+    /// Whether the overrun was reported to the application.
     pub(super) told: bool,
-    /// The thread was demoted.
+    /// Whether the thread was demoted.
     pub(super) demoted: bool,
 }
 
 impl Looked<'_> {
-    /// Notes that the thread has used `cpu`. Returns what is to be charged for that, and for how long the request has run.
+    /// Records the thread's processor time `cpu`. Returns the time to charge, and the processor time of the request.
     pub(super) fn used(&self, cpu: u64) -> (u64, u64) {
         let relaxed = Ordering::Relaxed;
         let before = self.slot.charged.load(relaxed);
@@ -177,18 +179,18 @@ impl Looked<'_> {
         (cpu.saturating_sub(before), run)
     }
 
-    /// Returns the processor time from which on it overruns.
+    /// Returns the processor time beyond which the request overruns.
     pub(super) fn longest(&self) -> u64 {
         self.slot.longest.load(Ordering::Relaxed)
     }
 
-    /// Shows its accounts.
+    /// Calls `look` with each account of the request.
     pub(super) fn accounts(&self, mut look: impl FnMut(&Account)) {
         let held = self.slot.accounts.lock();
         held.iter().flatten().for_each(|account| look(account));
     }
 
-    /// Notes that the application is told that it overruns; false: it was before.
+    /// Records that the overrun is reported to the application; returns false if it was before.
     pub(super) fn tell(&self) -> bool {
         !self.slot.told.swap(true, Ordering::Relaxed)
     }
@@ -202,13 +204,13 @@ impl Looked<'_> {
 impl Drop for Looked<'_> {
     fn drop(&mut self) {
         let state = if self.demoted { DEMOTED } else { RUNNING };
-        // Nobody else changes the word while it is watched.
+        // No other thread changes the word while it is watched.
         let word = self.slot.word.load(Ordering::Relaxed);
         self.slot.word.store(word & !STATES | state, Ordering::Release);
     }
 }
 
-/// Lets the watcher go on, which may be less urgent than this thread.
+/// Waits for the watcher, which may be less urgent than this thread.
 #[cold]
 fn pause(waits: &mut u32) {
     *waits += 1;

@@ -1,4 +1,4 @@
-//! The thread that watches requests with budgets while they run.
+//! Thread that watches requests with budgets while they run.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::threads::Threads;
 
 /// Starts the watcher. It ends with the ledger.
 pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
-    // More urgent than all that it watches.
+    // More urgent than all threads that it watches.
     let most = *Class::Fifo.priorities().end();
     let schedule = match threads.are_real_time() {
         true => Schedule { class: Class::Fifo, priority: most },
@@ -48,7 +48,7 @@ pub(super) fn start(ledger: &Arc<Ledger>, threads: &Threads) {
 }
 
 impl Ledger {
-    /// Looks at what every thread runs.
+    /// Inspects the requests of all threads.
     fn look(&self, slots: &mut Vec<Weak<Slot>>) {
         slots.clear();
         slots.extend(self.slots.lock().iter().cloned());
@@ -58,7 +58,8 @@ impl Ledger {
         }
     }
 
-    /// Charges what a thread runs, and demotes the thread where that overruns. `cpu` returns the processor time of a thread.
+    /// Charges the request of a thread, and demotes the thread if it overruns. `cpu` returns the processor time of a
+    /// thread.
     pub(super) fn look_at(&self, slot: &Slot, now: u64, cpu: impl FnOnce(i32) -> Option<u64>) {
         let Some(mut looked) = slot.look() else {
             return;
@@ -71,7 +72,7 @@ impl Ledger {
         if run <= looked.longest() {
             return;
         }
-        // Its servant may have given the thread a priority since.
+        // The servant may have changed the thread's priority since.
         looked.demoted = self.lowest.demote(looked.thread()) || looked.demoted;
         if !looked.tell() {
             return;
@@ -87,7 +88,7 @@ impl Ledger {
         }
     }
 
-    /// Tells the application of a request that overruns, and perhaps the log.
+    /// Reports an overrun to the application and, if `log`, to the log.
     pub(super) fn tell(&self, overrun: &Overrun, log: bool) {
         if log {
             let detail = || {
@@ -105,7 +106,7 @@ impl Ledger {
     }
 }
 
-/// Counts a request that has run for too long for an account; `None`: it has not.
+/// Counts a request that exceeds an account's longest time; `None` if it does not.
 pub(super) fn overruns(
     account: &Account,
     run: u64,

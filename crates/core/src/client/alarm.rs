@@ -1,4 +1,4 @@
-//! Wakes tasks at a time: one thread for the calls of each priority, there while somebody wants to be woken.
+//! Alarms that wake tasks at a set time: one thread for the calls of each priority, which runs while alarms are set.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,11 +13,10 @@ use crate::lock::Mutex;
 use crate::sync::{Condvar, MutexGuard};
 use crate::threads::{Ends, Threads};
 
-/// Time that the thread waits for more before it ends.
+/// Time that the thread waits for further alarms before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// The calls of one priority that are to be woken, and when: at most one entry for each asynchronous call that somebody
-/// holds.
+/// Alarms for the calls of one priority: at most one for each asynchronous call that a caller holds.
 pub(crate) struct Alarms {
     threads: Arc<Threads>,
     priority: Option<Priority>,
@@ -52,8 +51,8 @@ impl Alarms {
         }
     }
 
-    /// Sets an alarm that wakes a task at `at`. `None`: there is no thread for it, because the ORB
-    /// has ended or the system has none.
+    /// Sets an alarm that wakes a task at `at`. `None`: there is no thread for it, because the ORB has ended or the
+    /// system refuses one.
     pub(super) fn set(self: &Arc<Self>, at: Instant, task: &Waker) -> Option<Alarm> {
         let mut state = self.state();
         if state.closed {
@@ -108,7 +107,7 @@ impl Alarms {
 }
 
 impl Ends for Alarms {
-    /// The ORB has ended: wakes them all, and the thread ends.
+    /// Wakes all tasks and ends the thread, because the ORB has ended.
     fn close(&self) {
         let tasks = {
             let mut state = self.state();
@@ -123,7 +122,7 @@ impl Ends for Alarms {
 impl Drop for Alarm {
     fn drop(&mut self) {
         let forgotten = self.of.state().tasks.remove(&self.key);
-        // Whatever a waker does when it goes, it does without the lock.
+        // The drop of a waker may run any code, so it happens without the lock.
         drop(forgotten);
     }
 }

@@ -1,4 +1,4 @@
-//! Calls that do not wait: a future completed by the connection's reader thread.
+//! Asynchronous calls: a future that the connection's reader thread completes.
 
 use std::fmt;
 use std::future::Future;
@@ -30,15 +30,13 @@ use crate::rt::thread_priority;
 use crate::sync::thread;
 use crate::{Ref, raise};
 
-/// Number of times that a request which certainly did not run is sent again.
+/// Most times that a request which certainly did not run is sent again.
 const RESENDS: u32 = 3;
 
-/// The answer of an asynchronous call, as a future for any executor, or for
-/// none: [`wait`](AsyncReply::wait) blocks.
+/// Answer of an asynchronous call, as a future for any executor, or for none: [`wait`](AsyncReply::wait) blocks.
 ///
-/// The request was sent when this was made. Dropping it forgets the call and
-/// tells the server (CancelRequest); whether the operation runs all the same is
-/// up to that.
+/// The request has been sent when this is returned. Dropping this abandons the call and notifies the server
+/// (CancelRequest); the server decides whether the operation still runs.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct AsyncReply<R, E> {
     sent: InFlight,
@@ -49,58 +47,55 @@ pub struct AsyncReply<R, E> {
 /// Function that reads the results of a call.
 pub(crate) enum Reading<R> {
     Copied(fn(&mut Decoder<'_>) -> CdrResult<R>),
-    /// Leaves octets where the server wrote them, where the transport lends them.
+    /// Leaves octets where the server wrote them, if the transport lends them.
     InPlace(fn(&mut Decoder<'_>) -> CdrResult<R>),
 }
 
-/// A request that was sent, and its answer when it is there; for whoever reads
-/// that himself.
+/// Request that was sent, and its answer once it has arrived; for callers that read the answer themselves.
 ///
-/// Dropping it forgets the call and tells the server.
+/// Dropping this abandons the call and notifies the server.
 #[must_use = "the answer, and any exception, is in here"]
 pub struct InFlight {
     reference: Ref,
     /// CORBA priority of the thread that made the call.
     priority: Option<Priority>,
-    /// `None` when time was over before it began.
+    /// `None` if the time was over before the call began.
     timing: Option<Timing>,
-    /// Policies that held when the call was made, in its thread; `None` where they are the plain
-    /// ones.
+    /// Policies that held when the call was made, in its thread; `None` for the plain ones.
     policies: Option<Box<Effective>>,
-    /// The request itself, where policy says that it may have to be sent again.
+    /// Copy of the request, if policy may require that it is sent again.
     again: Option<Box<Again>>,
     /// Number of times the request was forwarded.
     forwards: u32,
-    /// Number of times the request was sent again, because its connection was closed before the
-    /// server took it.
+    /// Number of times the request was sent again, because its connection was closed before the server accepted it.
     resends: u32,
-    /// Number of times the request was made again, because policy says so.
+    /// Number of times the request was made again, as policy requires.
     retries: u32,
     /// Slot and target of the last sending.
     sent: Option<(Arc<Slot>, Target)>,
     state: State,
-    /// Wakes who waits when time brings what he waits for.
+    /// Alarm that wakes the waiting task when the time it waits for has come.
     alarm: Option<Alarm>,
-    /// Record of what client interceptors have seen of the call; `None` where there are none.
+    /// Record of the call for client interceptors; `None` if there are none.
     flow: Option<Box<ClientFlow>>,
 }
 
 enum State {
-    /// The slot will have the answer.
+    /// The slot will receive the answer.
     Sent,
     /// A servant of this process answers later.
     Kept(Arc<Mailbox>),
-    /// The answer came, or none will; what it means is not known yet.
+    /// Answer that arrived, or failure; its meaning is not known yet.
     Arrived(Result<Reply, SystemException>),
-    /// The caller's, but not before this time (ReplyStartTime).
+    /// Answer for the caller, but not before this time (ReplyStartTime).
     Held(Reply, u64),
-    /// Failed call, which is tried again at this time (Retry).
+    /// Failed call, which is retried at this time (Retry).
     Paused(Instant, SystemException),
-    /// The caller's. `None`: taken.
+    /// Answer for the caller; `None`: taken.
     Settled(Option<Result<Reply, SystemException>>),
 }
 
-/// Sends the request and gives the future of its answer.
+/// Sends the request and returns the future of its answer.
 pub(crate) fn invoke_async<'a, R, E: UserException>(
     reference: &Ref,
     op: Operation<'_>,
@@ -144,13 +139,15 @@ impl<R, E: UserException> AsyncReply<R, E> {
         self.decode(reply)
     }
 
-    /// Whether the answer is there, so that [`wait`](Self::wait) does not block (AMI, polling model). Never blocks.
+    /// Reports whether the answer is there, so that [`wait`](Self::wait) does not block (AMI, polling model). Never
+    /// blocks.
     pub fn is_ready(&mut self) -> bool {
         self.sent.is_ready()
     }
 
-    /// Whether the answer is there; if not, the task of `context` is woken when it is. Never blocks, and does not take the
-    /// answer: for waiting for the first of several, with [`wait_until`] or in an executor (CORBA's `PollableSet`).
+    /// Reports whether the answer is there; if not, the task of `context` is woken when it arrives. Never blocks, and
+    /// does not take the answer: for waiting for the first of several, with [`wait_until`] or in an executor (CORBA's
+    /// `PollableSet`).
     ///
     /// ```no_run
     /// use std::task::Poll;
@@ -167,14 +164,14 @@ impl<R, E: UserException> AsyncReply<R, E> {
         self.sent.poll_ready(context)
     }
 
-    /// Hands the answer to `handler` when it is there (AMI, callback model).
+    /// Passes the answer to `handler` when it arrives (AMI, callback model).
     ///
-    /// Under [`CallbackThreads::Lane`](crate::CallbackThreads) the handler of a call from a thread of a lane runs on a thread
-    /// of the lane, between its requests and at its priority. Otherwise handlers of calls that were made at one CORBA
-    /// priority run on one thread of the ORB, at that priority, one after the
-    /// other: a handler that blocks delays those of its own priority and no others. One that panics loses its own answer
-    /// only. Never runs within this call, unless the ORB is shut down or has no
-    /// thread to give: then this waits and runs it. Allocates.
+    /// Under [`CallbackThreads::Lane`](crate::CallbackThreads) the handler of a call from a thread of a lane runs on a
+    /// thread of the lane, between its requests and at its priority. Otherwise handlers of calls that were made at one
+    /// CORBA priority run on one thread of the ORB, at that priority, one after the other: a handler that blocks delays
+    /// only those of its own priority. A handler that panics loses only its own answer. The handler never runs within
+    /// this call, unless the ORB is shut down or cannot start a thread: then this call waits for the answer and runs
+    /// the handler. Allocates.
     pub fn then(self, handler: impl FnOnce(Result<R, E>) + Send + 'static)
     where
         R: 'static,
@@ -214,21 +211,21 @@ impl<R, E: UserException> Future for AsyncReply<R, E> {
 }
 
 impl InFlight {
-    /// Whether the answer is there. Never blocks.
+    /// Reports whether the answer is there. Never blocks.
     pub fn is_ready(&mut self) -> bool {
         let mut nobody = Context::from_waker(Waker::noop());
         self.poll_ready(&mut nobody).is_ready()
     }
 
-    /// Whether the answer is there; if not, the task of `context` is woken when it is. Never blocks, and does not take
-    /// the answer.
+    /// Reports whether the answer is there; if not, the task of `context` is woken when it arrives. Never blocks, and
+    /// does not take the answer.
     pub fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.poll(context).map(|reply| {
             self.state = State::Settled(Some(reply));
         })
     }
 
-    /// Blocks until the answer is there and lets `read` have it.
+    /// Blocks until the answer is there, and passes it to `read`.
     pub fn wait<T>(mut self, read: impl FnOnce(Answered<'_>) -> T) -> Result<T, SystemException> {
         let reply = self.block()?;
         Ok(read(reply.answered()))
@@ -286,7 +283,7 @@ impl InFlight {
                 }
                 State::Paused(until, failure) if until <= clock::now() => match self.send_again() {
                     Ok(state) => state,
-                    // What failed says more than that time is over.
+                    // The failure says more than the end of the time limit.
                     Err(late) if late.kind == SystemExceptionKind::Timeout => {
                         State::Settled(Some(Err(failure)))
                     }
@@ -305,7 +302,7 @@ impl InFlight {
         Poll::Pending
     }
 
-    /// Sets an alarm for the task; where the ORB has none, waits here until then and returns false.
+    /// Sets an alarm for the task; if the ORB has none, sleeps until then and returns false.
     fn wait_for(&mut self, at: Instant, context: &Context<'_>) -> bool {
         let alarms = self.reference.orb().alarms(self.priority);
         self.alarm = alarms.set(at, context.waker());
@@ -337,7 +334,7 @@ impl InFlight {
         }
     }
 
-    /// Sends the caller's arguments, and keeps them where policy may want them again.
+    /// Sends the caller's arguments, and keeps a copy if policy may require them again.
     fn first<'a>(
         &mut self,
         timing: Timing,
@@ -350,7 +347,7 @@ impl InFlight {
         self.launch(timing, op, args)
     }
 
-    /// Interceptors see the request, then it is sent.
+    /// Sends the request after the interceptors have seen it.
     fn launch<'a>(
         &mut self,
         timing: Timing,
@@ -392,7 +389,7 @@ impl InFlight {
         self.reference.forward_to(ior, permanent)
     }
 
-    /// Binds the reference to where it led, if policy wants that.
+    /// Binds the reference to the server that answered, if policy requires it.
     fn bind(&self) {
         if let Some((_, target)) = &self.sent
             && self.policies().rebind != RebindMode::Transparent
@@ -402,7 +399,7 @@ impl InFlight {
         }
     }
 
-    /// Acts on what an answer means, but for results and user exceptions, which are the caller's.
+    /// Handles the meaning of an answer; results and user exceptions are left to the caller.
     fn settle(&mut self, reply: Result<Reply, SystemException>) -> Result<State, SystemException> {
         let closed = match (&reply, &self.sent) {
             (Err(lost), Some((_, to))) if *lost == raise::CONNECT_FAILED => {
@@ -449,7 +446,7 @@ impl InFlight {
         }
     }
 
-    /// Returns what a reply means, its service contexts noted for interceptors.
+    /// Returns the meaning of a reply, and notes its service contexts for interceptors.
     fn meaning(&self, reply: Reply) -> Result<Meaning, SystemException> {
         if let Some(flow) = &self.flow {
             reply.with_contexts(|contexts| flow.note(contexts));
@@ -458,7 +455,7 @@ impl InFlight {
         Meaning::of(reply, target.map(|to| to.profile))
     }
 
-    /// The end of the call, unless policy says that it is made again and it certainly did not run.
+    /// Ends the call, unless policy requires a retry and the request certainly did not run.
     fn failed(&mut self, exception: SystemException) -> State {
         let pause = self.timing.filter(|_| self.again.is_some()).and_then(|timing| {
             let retry = &self.policies().retry;
@@ -473,9 +470,8 @@ impl InFlight {
         }
     }
 
-    /// Sends the same arguments to where calls go now. They are the octets that
-    /// were sent before, so both places must encode alike; where they do not,
-    /// the caller has to repeat the call.
+    /// Sends the same arguments to the present target of calls. They are the octets that were sent before, so both
+    /// targets must use the same encoding; otherwise the caller has to repeat the call.
     fn send_on(&mut self) -> Result<State, SystemException> {
         if self.again.is_none() {
             let sent = self.sent.as_ref();
@@ -501,7 +497,7 @@ impl InFlight {
 }
 
 impl Drop for InFlight {
-    /// Gives the call up: the server is told, if that can be done at once.
+    /// Abandons the call, and notifies the server if that is possible at once.
     fn drop(&mut self) {
         if let State::Kept(mailbox) = &self.state {
             mailbox.close();

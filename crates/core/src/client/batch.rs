@@ -1,4 +1,4 @@
-//! Batches of oneways: a thread sends many with one write for each connection.
+//! Batches of oneways: a thread sends many oneways with one write for each connection.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -15,20 +15,20 @@ use super::link::ClientLink;
 use super::waiting::{MOST_OCTETS, Waiting};
 use super::{Peer, call};
 
-/// Most connections over which oneways wait at a time. They are looked for one by one.
+/// Most connections over which oneways wait at a time. Searches for one are linear.
 const MOST_LINKS: usize = 8;
 
-/// Batch of oneways of this thread: those that go over one connection leave by one write.
+/// Batch of oneways of this thread: those that go over one connection are sent by one write.
 ///
-/// For who sends the same to many objects, as an event channel does: a write for each of 100 consumers of one process takes
-/// longer than all of the rest. As long as the batch is open, a oneway of this thread with
-/// [`SyncScope::WithTransport`](crate::policy::SyncScope::WithTransport) to an object elsewhere returns before it was sent. At
-/// most 32 oneways, or 16 KiB of them, wait for a connection's write, over at most 8 connections; [`send`](Self::send) sends
-/// what waits, and so does any other call of this thread to the same server. Calls to objects of this process do not: make
-/// those that may block [`apart`](Self::apart).
+/// For senders of the same data to many objects, such as event channels: a write for each of 100 consumers of one
+/// process takes longer than all the rest. While the batch is open, a oneway of this thread with
+/// [`SyncScope::WithTransport`](crate::policy::SyncScope::WithTransport) to an object elsewhere returns before it is
+/// sent. At most 32 oneways, or 16 KiB of them, wait for a connection's write, over at most 8 connections;
+/// [`send`](Self::send) sends the waiting oneways, and so does any other call of this thread to the same server. Calls
+/// to objects of this process do not: make those that may block [`apart`](Self::apart).
 ///
-/// Allocates nothing once its buffers have grown, takes no lock of its own, and makes a system call for each connection. One that is
-/// opened within another is a batch of its own.
+/// Allocates nothing once its buffers have grown, takes no lock of its own, and makes one system call for each
+/// connection. A batch that is opened within another is independent of it.
 ///
 /// ```
 /// use oxorb_core::OnewayBatch;
@@ -42,28 +42,28 @@ const MOST_LINKS: usize = 8;
 /// ```
 #[derive(Debug)]
 pub struct OnewayBatch {
-    /// The batch that this one is within; `None` once this one has ended.
+    /// State of the enclosing batch; `None` once this one has ended.
     outer: Option<Outer>,
-    /// Mark of what its thread alone may use.
+    /// Marker: the batch stays in its thread.
     _here: PhantomData<*const ()>,
 }
 
 /// State of a batch that is interrupted by another.
 #[derive(Debug)]
 struct Outer {
-    /// Mark of its next oneway; `None`: there is no such batch.
+    /// Mark of the interrupted batch's next oneway; `None`: there is no such batch.
     mark: Option<u64>,
     unsent: Vec<Unsent>,
 }
 
-/// Failure to send a oneway, of which a part may have left.
+/// Failure to send a oneway; a part of it may have been sent.
 #[derive(Debug)]
 struct Unsent {
     mark: u64,
     exception: SystemException,
 }
 
-/// Connections over which oneways of this thread wait, and what did not go out.
+/// Connections over which oneways of this thread wait, and oneways that could not be sent.
 struct Held {
     links: Vec<(Arc<Peer>, Box<ClientLink>)>,
     unsent: Vec<Unsent>,
@@ -84,13 +84,13 @@ impl OnewayBatch {
         OnewayBatch { outer: Some(Outer { mark, unsent }), _here: PhantomData }
     }
 
-    /// Marks the oneways that follow, for [`send`](Self::send).
+    /// Sets the mark of the oneways that follow, for [`send`](Self::send).
     #[inline]
     pub fn mark(&mut self, mark: u64) {
         MARK.with(|of_next| of_next.set(Some(mark)));
     }
 
-    /// Sends what waits, and calls `f`, whose oneways do not wait: before what may block.
+    /// Sends the waiting oneways, then calls `f`, whose oneways do not wait: for calls that may block.
     pub fn apart<R>(&mut self, f: impl FnOnce() -> R) -> R {
         send_waiting();
         let mark = MARK.with(Cell::take);
@@ -99,15 +99,16 @@ impl OnewayBatch {
         result
     }
 
-    /// Sends what waits, and ends the batch. `failed` is called with the mark of each oneway that returned as if it were sent
-    /// and was not, and why: COMPLETED_NO where the server got nothing of it, COMPLETED_MAYBE where it may have got all of it.
+    /// Sends the waiting oneways, and ends the batch. `failed` is called with the mark of each oneway that had returned
+    /// but could not be sent, and the reason: COMPLETED_NO if the server received nothing of it, COMPLETED_MAYBE if it
+    /// may have received all of it.
     pub fn send(mut self, mut failed: impl FnMut(u64, SystemException)) {
         for Unsent { mark, exception } in self.end() {
             failed(mark, exception);
         }
     }
 
-    /// Goes back to the batch that this one is within. Returns what did not go out.
+    /// Returns to the enclosing batch. Returns the oneways that could not be sent.
     fn end(&mut self) -> Vec<Unsent> {
         let Some(outer) = self.outer.take() else {
             return Vec::new();
@@ -120,20 +121,21 @@ impl OnewayBatch {
     }
 }
 
-/// Sends what waits where the batch was not [sent](OnewayBatch::send), as in a panic, and tells nobody of failures.
+/// Sends the waiting oneways of a batch that was not [sent](OnewayBatch::send), as in a panic; failures are not
+/// reported.
 impl Drop for OnewayBatch {
     fn drop(&mut self) {
         drop(self.end());
     }
 }
 
-/// Whether oneways of this thread are to wait.
+/// Reports whether oneways of this thread are to wait.
 #[inline(always)]
 pub(super) fn is_open() -> bool {
     MARK.try_with(|mark| mark.get().is_some()).unwrap_or(false)
 }
 
-/// Takes out the connection over which oneways to a server wait, if their write is bounded so.
+/// Takes out the connection over which oneways to a server wait, if its writes have this limit; otherwise sends them.
 pub(super) fn take(peer: &Peer, limit: Option<Duration>) -> Option<Box<ClientLink>> {
     let (peer, link) = take_held(|of| of.id() == peer.id())?;
     match link.limits.bounds_writes(limit) {
@@ -145,7 +147,7 @@ pub(super) fn take(peer: &Peer, limit: Option<Duration>) -> Option<Box<ClientLin
     }
 }
 
-/// Keeps a connection over which oneways wait, or sends them if they are enough.
+/// Keeps a connection over which oneways wait, or sends them if enough of them wait.
 pub(super) fn put(peer: &Arc<Peer>, link: Box<ClientLink>) {
     let waits = |waiting: &Waiting| !waiting.is_empty() && !waiting.is_enough();
     if !link.waiting.as_deref().is_some_and(waits) {
@@ -161,10 +163,11 @@ pub(super) fn put(peer: &Arc<Peer>, link: Box<ClientLink>) {
     }
 }
 
-/// Leaves a message to the batch. `false`: it is to be sent by itself, being large; what waits has gone before it.
+/// Adds a message to the batch. Returns `false` if the message is large and is to be sent by itself; the waiting ones
+/// were sent before it.
 ///
 /// # Errors
-/// What waits could not be sent, and neither can the message over this connection.
+/// The waiting oneways could not be sent, and neither can the message over this connection.
 pub(super) fn add(
     peer: &Peer,
     link: &mut ClientLink,
@@ -186,7 +189,7 @@ pub(super) fn add(
     Ok(true)
 }
 
-/// Sends what waits over the connection of a server, if something does, so that any call may take it.
+/// Sends the oneways that wait for a server, if any, so that any call may use the connection.
 pub(super) fn send_to(peer: &Peer) {
     if is_open()
         && let Some((peer, link)) = take_held(|of| of.id() == peer.id())
@@ -195,15 +198,15 @@ pub(super) fn send_to(peer: &Peer) {
     }
 }
 
-/// Sends all that waits in this thread, what has waited for longest first.
+/// Sends all waiting oneways of this thread, those that have waited longest first.
 fn send_waiting() {
-    // Not while they are borrowed: a connection that is given back may drop others.
+    // Not while the list is borrowed: a connection that is given back may drop others.
     while let Some((peer, link)) = take_held(|_| true) {
         send_over(&peer, link);
     }
 }
 
-/// Takes out the first connection over which oneways wait to such a server.
+/// Takes out the first connection over which oneways to a wanted server wait.
 fn take_held(is_wanted: impl Fn(&Peer) -> bool) -> Option<(Arc<Peer>, Box<ClientLink>)> {
     let held = HELD.try_with(|held| {
         let links = &mut held.borrow_mut().links;
@@ -213,7 +216,7 @@ fn take_held(is_wanted: impl Fn(&Peer) -> bool) -> Option<(Arc<Peer>, Box<Client
     held.ok().flatten()
 }
 
-/// Sends what waits over a connection, and gives it back.
+/// Sends the oneways that wait over a connection, and gives the connection back.
 fn send_over(peer: &Arc<Peer>, mut link: Box<ClientLink>) {
     match send(&mut link) {
         Ok(()) => peer.give_back_last(link),
@@ -228,7 +231,7 @@ fn send(link: &mut ClientLink) -> Result<(), WriteError> {
     }
 }
 
-/// Notes what did not go out over a connection, which is lost.
+/// Records the oneways that could not be sent over a connection, which is lost.
 #[cold]
 fn note_unsent(peer: &Peer, link: &mut ClientLink, failed: &WriteError) {
     let waiting = link.waiting.take().unwrap_or_default();
@@ -237,7 +240,7 @@ fn note_unsent(peer: &Peer, link: &mut ClientLink, failed: &WriteError) {
     let unsent = waiting.each.iter().filter_map(|&(mark, end)| {
         let begins = mem::replace(&mut start, end);
         let completed = match failed.written {
-            // Like those that an earlier write took: what became of them nobody knows.
+            // As with oneways of an earlier write, nobody knows whether the server read it.
             written if written >= end => return None,
             written if written > begins => CompletionStatus::Maybe,
             _ => CompletionStatus::No,

@@ -7,15 +7,15 @@ use arc_swap::ArcSwapOption;
 use super::draft::Addressee;
 use crate::route::Route;
 
-/// The binding of one reference (Messaging::RebindPolicy). Calls under `RebindMode::Transparent` do not touch it.
+/// Binding of one reference (Messaging::RebindPolicy). Calls under `RebindMode::Transparent` do not use it.
 #[derive(Default)]
 pub(crate) struct Binding(ArcSwapOption<Bound>);
 
-/// Profile to which a reference is bound, and the connections that its server had then.
+/// Profile to which a reference is bound, and the state of its server's connections at that time.
 pub(crate) struct Bound {
     pub(crate) route: Arc<Route>,
     pub(crate) profile: usize,
-    /// Number of connections to the server that had been lost.
+    /// Number of connections to the server that had been lost by then.
     pub(crate) losses: u32,
 }
 
@@ -25,7 +25,7 @@ impl Binding {
         self.0.load_full()
     }
 
-    /// Binds it to a profile that has answered.
+    /// Binds the reference to a profile that has answered.
     pub(super) fn bind_to(&self, to: Addressee<'_>) {
         let peer = to.profile.peer.as_ref();
         self.0.store(Some(Arc::new(Bound {

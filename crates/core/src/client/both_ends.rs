@@ -1,4 +1,4 @@
-//! Connections that carry requests both ways, and the ORB that serves those that come.
+//! Connections that carry requests both ways, and the ORB that serves the requests that arrive over them.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use oxorb_transport::{Address, Link};
 use super::Peer;
 use crate::conn::{Calls, Offer, Turn};
 
-/// ORB of connections that carry requests both ways, as the client half knows it.
+/// ORB of connections that carry requests both ways, as the client half sees it.
 pub(crate) trait BothEnds: Send + Sync + 'static {
-    /// Returns whether connections to servers are offered for requests.
+    /// Reports whether connections to servers are offered for callbacks.
     fn offers_bidirectional(&self) -> bool;
 
-    /// Serves the requests that come over a connection which this side opened for `calls`.
+    /// Serves the requests that arrive over a connection which this side opened for `calls`.
     ///
     /// # Errors
-    /// NO_RESOURCES without a thread; the ORB was shut down.
+    /// The system refuses a thread, or the ORB was shut down.
     fn serve_both_ways(
         self: Arc<Self>,
         link: Arc<dyn Link>,
@@ -24,7 +24,7 @@ pub(crate) trait BothEnds: Send + Sync + 'static {
         calls: Arc<dyn Calls>,
     ) -> Result<(), SystemException>;
 
-    /// Returns the offer of a connection to a server: where this ORB listens with GIOP, if it does by now.
+    /// Returns the offer of a connection to a server: the GIOP endpoints of this ORB; `None` if it does not listen yet.
     fn offer(&self, to: &dyn Link) -> Option<Offer>;
 
     /// Returns the peers that speak GIOP at an address.

@@ -19,7 +19,7 @@ use crate::policy::{Effective, SyncScope};
 use crate::route::RouteProfile;
 use crate::{Ref, raise};
 
-/// Sends a oneway, and returns when what the sync scope asks for has happened.
+/// Sends a oneway, and returns when the event of its sync scope has happened.
 pub(super) fn send<'a>(
     reference: &Ref,
     mut op: Operation<'_>,
@@ -37,7 +37,7 @@ pub(super) fn send<'a>(
         SyncScope::WithTarget => Response::WithTarget,
     };
     match exchange(reference, &policies, op, args)? {
-        // A oneway operation declares none.
+        // A oneway operation declares no user exceptions.
         Some(reply) if reply.status() == ReplyStatus::USER_EXCEPTION => {
             Err(raise::UNLISTED_USER_EXCEPTION)
         }
@@ -48,8 +48,8 @@ pub(super) fn send<'a>(
 /// Copies the request into the buffer of the object's server.
 ///
 /// # Errors
-/// TRANSIENT when the buffer is full; what is wrong with reference or arguments. For an object of this process it is
-/// called, as any other oneway.
+/// TRANSIENT if the buffer is full; errors of the reference or the arguments. An object of this process is called as by
+/// any other oneway.
 fn buffer<'a>(
     reference: &Ref,
     policies: &Effective,
@@ -88,7 +88,7 @@ fn buffer<'a>(
     let added = scheduling.with_added(flow.as_deref(), |added| {
         let mut room = None;
         let draft = Draft::to(to, op, &conditions, added, &mut room)?;
-        // The message is written once, so it must be the same for them.
+        // The message is written once, so only servers that accept the same octets qualify.
         let others = profiles
             .in_order()
             .map(|at| &route.profiles[at])
@@ -112,7 +112,7 @@ fn buffer<'a>(
     added
 }
 
-/// Sends everything that is buffered for the object's server.
+/// Sends all oneways that are buffered for the object's server.
 pub(super) fn flush(reference: &Ref) -> Result<(), SystemException> {
     let route = reference.route()?;
     let timing = Timing::start(&reference.policies())?;

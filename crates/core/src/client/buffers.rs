@@ -1,4 +1,4 @@
-//! Buffers of messages that stay in the process, and how text in these is encoded.
+//! Buffers of messages that stay in the process, and the encoding of their text.
 
 use std::cell::RefCell;
 
@@ -6,21 +6,22 @@ use oxorb_cdr::{CharSet, Dialect, WcharSet};
 use oxorb_object::Version;
 use oxorb_rt::BufferPool;
 
-/// Dialect of calls within a process: both sides are this ORB, whatever the reference says.
+/// Dialect of calls within a process: both sides are this ORB, whatever the reference contains.
 pub(super) const DIALECT: Dialect =
     Dialect { giop_minor: Version::V1_2.minor, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
 
-/// Buffers a thread keeps for local calls, and for answers of shared connections: for a few calls within calls.
+/// Most buffers that a thread keeps for local calls, and for answers of shared connections: enough for a few nested
+/// calls.
 const BUFFERS: usize = 8;
 
-/// Longest buffer a thread keeps, in octets.
+/// Largest buffer that a thread keeps, in octets.
 const RETAIN: usize = 64 * 1024;
 
 thread_local! {
     static POOL: RefCell<BufferPool> = RefCell::new(BufferPool::new(BUFFERS, RETAIN));
 }
 
-/// A buffer of this thread's; [`put_buffer`] takes it back.
+/// Returns a buffer of this thread; [`put_buffer`] takes it back.
 pub(super) fn take_buffer() -> Vec<u8> {
     POOL.with_borrow_mut(|pool| pool.take(0))
 }

@@ -1,8 +1,9 @@
-//! The connections that clients keep for later: how many in all, and for how long.
+//! Connections that clients keep for later: their total number, and their longest idle time.
 //!
-//! Only opening and closing a connection come here, and the thread that looks at idle ones, which lives while there are
-//! connections; never a call. A server that ends leaves its side of the connection to this process: unless somebody looks,
-//! the descriptor stays open for as long as nobody calls there again, which may be for ever.
+//! Only the opening and closing of connections use this module, and the thread that checks idle connections, which
+//! lives while there are connections; calls never do. When a server ends, this process has to close its own side of the
+//! connection: without the checks, the descriptor would stay open until the next call to that server, possibly for
+//! ever.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -19,10 +20,10 @@ use crate::sync::{
 };
 use crate::threads::Threads;
 
-/// Shared by all peers of one ORB.
+/// Cache of connections that all peers of one ORB share.
 pub(crate) struct Cache {
     threads: Arc<Threads>,
-    /// Connections that take one call at a time, in use or not.
+    /// Number of connections that take one call at a time, in use or not.
     open: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
@@ -31,16 +32,16 @@ pub(crate) struct Cache {
 #[derive(Default)]
 struct State {
     peers: Vec<Weak<Peer>>,
-    /// A thread looks at connections that idle.
+    /// Whether a thread checks idle connections.
     watched: bool,
     closed: bool,
 }
 
-/// Connection among those of the cache, for as long as it lives.
+/// Count of a connection in the cache, for as long as the connection lives.
 pub(crate) struct Counted(Arc<Cache>);
 
-/// Time between two looks at connections that idle. One that its server closes is dropped after two of them at most, or,
-/// where a thread keeps it to itself, when that thread opens another.
+/// Time between two checks of idle connections. A connection that its server closes is dropped after two checks at most
+/// or, if a thread keeps it to itself, when that thread opens another.
 pub(super) const LOOK: Duration = Duration::from_secs(2);
 
 impl Cache {
@@ -53,8 +54,8 @@ impl Cache {
         }
     }
 
-    /// A connection to `peer` was opened. Beyond `max_client_connections` the one
-    /// that idles longest has to go, whosever it is.
+    /// Counts an opened connection to `peer`. Beyond `max_client_connections`, the connection that has been idle
+    /// longest is closed, whichever server it leads to.
     pub(crate) fn count(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> Counted {
         let open = self.open.fetch_add(1, Ordering::Relaxed) + 1;
         let peers = self.watch(peer, options);
@@ -64,7 +65,7 @@ impl Cache {
         Counted(Arc::clone(self))
     }
 
-    /// Looks at the connections to `peer` from now on, one of which is open: returns all servers that are looked at.
+    /// Watches the connections to `peer`, one of which is open, from now on. Returns all watched servers.
     pub(super) fn watch(self: &Arc<Self>, peer: &Arc<Peer>, options: &Options) -> Vec<Weak<Peer>> {
         let mut state = self.lock();
         state.peers.retain(|known| known.strong_count() > 0);
@@ -72,7 +73,7 @@ impl Cache {
             state.peers.push(Arc::downgrade(peer));
         }
         if !state.watched && !state.closed {
-            // Without a thread they stay open for longer; nothing else suffers.
+            // Without a thread, idle connections stay open for longer; nothing else suffers.
             let (cache, limit) = (Arc::downgrade(self), options.client_idle_timeout);
             let watch = move || watch(&cache, limit);
             state.watched =
@@ -81,14 +82,14 @@ impl Cache {
         state.peers.clone()
     }
 
-    /// Closes the connection that idles longest, if one does: its descriptor is free then.
+    /// Closes the connection that has been idle longest, to free its descriptor. Reports whether there was one.
     pub(super) fn make_room(&self) -> bool {
         let peers = self.lock().peers.clone();
         purge(&peers)
     }
 
-    /// Closes connections for want of descriptors: those that their servers have closed, or else, if `any`, the one that
-    /// idles longest.
+    /// Closes connections for want of descriptors: those that their servers have closed, or else, if `any`, the one
+    /// that has been idle longest.
     pub(crate) fn give_up(&self, any: bool) {
         let peers = self.lock().peers.clone();
         let open = self.open.load(Ordering::Relaxed);
@@ -99,7 +100,7 @@ impl Cache {
         }
     }
 
-    /// The ORB ends.
+    /// Ends the watching thread, because the ORB ends.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_all();
@@ -116,7 +117,7 @@ impl Drop for Counted {
     }
 }
 
-/// Closes the connection that idles longest, if one does.
+/// Closes the connection that has been idle longest. Reports whether there was one.
 fn purge(peers: &[Weak<Peer>]) -> bool {
     let oldest = peers
         .iter()
@@ -129,10 +130,10 @@ fn purge(peers: &[Weak<Peer>]) -> bool {
     }
 }
 
-/// Drops connections that their servers have closed, and closes those that idle for `limit`, until none is left to watch.
+/// Drops connections that their servers have closed, and closes those that are idle for `limit`, until none is left.
 fn watch(cache: &Weak<Cache>, limit: Option<Duration>) {
     let pause = limit.map_or(LOOK, |limit| (limit / 4).clamp(Duration::from_millis(5), LOOK));
-    // Kept, so that no look allocates.
+    // Kept, so that no check allocates.
     let mut peers = Vec::new();
     while let Some(cache) = cache.upgrade() {
         let mut state = cache.lock();
@@ -150,7 +151,7 @@ fn watch(cache: &Weak<Cache>, limit: Option<Duration>) {
             if let Some(before) = limit.and_then(|limit| now.checked_sub(limit)) {
                 peer.close_idle(before);
             }
-            // Those in use are looked at by whoever uses them.
+            // Connections in use are checked by their users.
             if let Some(before) = now.checked_sub(pause) {
                 peer.drop_dead(before);
             }

@@ -1,4 +1,4 @@
-//! A request while it is written, and after it was sent.
+//! Requests while they are written, and after they were sent.
 
 use std::io;
 use std::mem;
@@ -20,10 +20,11 @@ use crate::conn::{Ended, Event, Wait, send_encoded, wait_beside, write_message};
 use crate::probe::{self, Stage};
 use crate::raise;
 
-/// A longer message may wait for the server to read, so time has passed.
+/// Octets of the longest request that is sent at once; a longer one may wait for the server to read, so time has
+/// passed.
 pub(super) const SENT_AT_ONCE: usize = 64 << 10;
 
-/// A request that is to be sent over a connection. Whatever fails now is COMPLETED_NO.
+/// Request that is to be sent over a connection. A failure at this stage is COMPLETED_NO.
 pub(crate) struct Call<'c, 'r> {
     pub(crate) peer: &'c Arc<Peer>,
     pub(crate) link: Box<ClientLink>,
@@ -33,13 +34,13 @@ pub(crate) struct Call<'c, 'r> {
 /// Outcome of sending a request.
 pub(crate) enum Sent<'c> {
     Gone(Pending<'c>),
-    /// The request was not to go yet: the connection, with nothing sent.
+    /// The request was withheld: the connection, with nothing sent.
     Withheld(Box<ClientLink>),
     Lost(Lost),
 }
 
-/// A request that was sent and not answered. Whatever fails now is
-/// COMPLETED_MAYBE, unless the server says that it did not run it.
+/// Request that was sent and not answered. A failure at this stage is COMPLETED_MAYBE, unless the server reports that
+/// it did not run the request.
 pub(crate) struct Pending<'c> {
     pub(super) peer: &'c Arc<Peer>,
     pub(super) link: Box<ClientLink>,
@@ -47,28 +48,28 @@ pub(crate) struct Pending<'c> {
     pub(super) wire: Wire,
     /// Number of octets of the request.
     pub(super) octets: usize,
-    /// Connecting or sending may have used up some of the time.
+    /// Whether connecting or sending may have used up some of the time.
     pub(super) waited: bool,
     /// Whether the request was a LocateRequest.
     pub(super) locating: bool,
 }
 
-/// A call that failed after it was begun; its connection is closed.
+/// Call that failed after it was begun; its connection is closed.
 pub(crate) struct Lost {
     pub(crate) exception: SystemException,
     pub(crate) cause: String,
-    /// The connection had served or idled before, so the server may have closed it while
-    /// it was idle: reason to try once more if the request certainly did not run.
+    /// Whether the connection had served or idled before, so that the server may have closed it while it was idle: a
+    /// reason to retry if the request certainly did not run.
     pub(crate) reused: bool,
 }
 
 impl<'c> Call<'c, '_> {
-    /// Writes header and arguments in place and hands them to the transport: one write. `withhold` is asked when the
-    /// size of the whole message is known.
+    /// Writes header and arguments in place and passes them to the transport in one write. `withhold` is called once
+    /// the size of the whole message is known.
     ///
     /// # Errors
-    /// What is wrong with the arguments; the connection goes back untouched.
-    // One function, and in its caller: what is written is large, and would be moved from hand to hand.
+    /// The arguments cannot be sent; the connection is given back unused.
+    // One function, and inlined: the written values are large, and would otherwise be moved from function to function.
     #[inline(always)]
     pub(crate) fn send<'a>(
         self,
@@ -85,7 +86,7 @@ impl<'c> Call<'c, '_> {
         let id = link.session.ids.next_id();
         let dialect = link.session.told.dialect(wire.version().minor);
         let mut e = peer.options().encoder(mem::take(&mut link.out), dialect);
-        // The first request of a connection for a band says so (implicit binding).
+        // The first request of a connection for a band names the band (implicit binding).
         let band = link.band.map(|band| priority_range_context(band.low, band.high));
         let band = band.as_ref().map(|data| ServiceContext {
             id: oxorb_object::context_id::RT_CORBA_PRIORITY_RANGE,
@@ -131,7 +132,7 @@ impl<'c> Call<'c, '_> {
         })
     }
 
-    /// Asks the server where an object is: one write. Allocates.
+    /// Queries the server for an object (LocateRequest): one write. Allocates.
     pub(crate) fn locate(
         peer: &'c Arc<Peer>,
         mut link: Box<ClientLink>,
@@ -206,13 +207,13 @@ impl<'c> Pending<'c> {
         }
     }
 
-    /// Limits the wait for the reply to what is left of the call's time.
+    /// Limits the wait for the reply to the remaining time of the call.
     #[inline]
     pub(super) fn has_waited(&mut self) {
         self.waited = true;
     }
 
-    /// Reads on after a first read that did not bring the usual reply.
+    /// Continues to read after a first read that did not bring the usual reply.
     #[cold]
     pub(super) fn wait_after(
         mut self,
@@ -230,7 +231,7 @@ impl<'c> Pending<'c> {
         }
     }
 
-    /// Gives the connection back without waiting: a oneway request.
+    /// Gives the connection back without waiting, after a oneway request.
     pub(crate) fn abandon(mut self) {
         self.link.reused = true;
         self.peer.give_back(self.link);
@@ -248,10 +249,10 @@ impl<'c> Pending<'c> {
                     Err(violation) => Err(self.over(&Ended::Malformed(violation))),
                 }
             }
-            // A late answer to a question that nobody asks any more.
+            // A late answer to a query that has timed out.
             MessageType::LOCATE_REPLY => Ok(None),
             MessageType::REPLY => {
-                // A late answer to a call that timed out long ago is passed over.
+                // A late answer to a call that has timed out is skipped.
                 match oxorb_giop::Reply::parse(frame) {
                     Ok(reply) => Ok((reply.id == self.id)
                         .then_some(Head { status: reply.status, body: reply.body })),
@@ -268,13 +269,13 @@ impl<'c> Pending<'c> {
         Reply::from_link(orb, peer, link, answer, giop_minor)
     }
 
-    /// Returns what the end of the connection means for the call.
+    /// Returns the result of the call when its connection has ended.
     #[cold]
     fn over(&self, ended: &Ended) -> Lost {
         let ended = ended.seen_by_the_last(&*self.link.link);
         let mut cause = ended.cause();
         if matches!(ended, Ended::Late) {
-            // The server may still be at it: tell it that nobody waits.
+            // The server may still run the request: notify it that the caller no longer waits.
             let _ = self.cancel();
         }
         if matches!(ended, Ended::Vanished | Ended::Refused) {
@@ -283,8 +284,8 @@ impl<'c> Pending<'c> {
         lose(self.peer, &self.link, ended.exception(), cause)
     }
 
-    /// Tells the server that nobody waits any more, if it takes that at once. Below GIOP 1.2, where omniORB takes it for an
-    /// error, the end of the connection says so, which follows in any case.
+    /// Notifies the server that the caller no longer waits, if the connection accepts that at once. Below GIOP 1.2,
+    /// where omniORB takes CancelRequest for an error, the close of the connection suffices, which follows in any case.
     fn cancel(&self) -> io::Result<()> {
         let order = self.peer.options().byte_order;
         let message = match self.wire.cancel(order, self.id) {
@@ -296,10 +297,11 @@ impl<'c> Pending<'c> {
     }
 }
 
-/// Requests up to this size in octets are hardly above a limit of any server.
+/// Octets up to which a request hardly exceeds the limit of any server.
 const USUAL: usize = 64 << 10;
 
-/// The hint of a request of so many octets that the other side may not have accepted.
+/// Returns the hint for a request of `octets` octets that the other side may have refused; empty if the request is
+/// small.
 pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> String {
     if octets <= USUAL {
         return String::new();
@@ -314,7 +316,7 @@ pub(super) fn too_large_there(octets: usize, fragment_size: Option<usize>) -> St
     )
 }
 
-/// Returns what became of a request that could not be written, or not all of it.
+/// Returns the result of a request that could not be written, or only in part.
 #[cold]
 pub(super) fn unsent(
     peer: &Peer,
@@ -326,7 +328,7 @@ pub(super) fn unsent(
         return Lost {
             exception: raise::oversized(CompletionStatus::No),
             cause: oversized.to_string(),
-            // Another connection takes it as little.
+            // Another connection would not accept it either.
             reused: false,
         };
     }

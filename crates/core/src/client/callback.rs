@@ -14,9 +14,9 @@ use crate::main_thread::{Job, TakesJobs};
 use crate::sync::mpsc::{self, Receiver, Sender};
 use crate::threads::{Ends, Threads};
 
-/// The callback thread of calls of one priority, started by the first call that wants it. It works at that priority.
+/// Callback thread of calls of one priority, started by the first call that needs it. It runs at that priority.
 ///
-/// What waits for it is bounded by the calls that may be outstanding.
+/// The number of calls that may be outstanding bounds its queue.
 pub(crate) struct Callbacks {
     thread: Mutex<Thread>,
     threads: Arc<Threads>,
@@ -33,9 +33,9 @@ enum Thread {
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Waits for an answer, then calls back.
+/// Task that waits for an answer, then calls back.
 struct Task {
-    /// `None`: done, or being looked at.
+    /// `None`: done.
     work: Mutex<Option<Work>>,
     thread: Runs,
 }
@@ -48,7 +48,7 @@ enum Runs {
     Lane(Weak<dyn TakesJobs>),
 }
 
-/// Runs `work` to its end on the threads of a lane. Once these have ended, the thread that brings what `work` waits for
+/// Runs `work` to its end on the threads of a lane. If these have ended or refuse it, the thread that wakes the task
 /// runs it.
 pub(crate) fn run_in_lane(
     lane: Weak<dyn TakesJobs>,
@@ -63,7 +63,7 @@ impl Callbacks {
         Callbacks { thread: Mutex::default(), threads: Arc::clone(threads), priority }
     }
 
-    /// Runs `work` to its end on the callback thread; where there is none, here.
+    /// Runs `work` to its end on the callback thread or, if there is none, in the calling thread.
     pub(crate) fn run(&self, work: impl Future<Output = ()> + Send + 'static) {
         let mut work: Work = Box::pin(work);
         match self.thread() {
@@ -91,7 +91,7 @@ impl Callbacks {
 }
 
 impl Ends for Callbacks {
-    /// The thread ends when the last answer was taken.
+    /// Ends the thread once the last answer was taken.
     fn close(&self) {
         *self.thread.lock() = Thread::Closed;
     }
@@ -110,7 +110,7 @@ impl Task {
         let Some(waiting) = work.as_mut() else {
             return;
         };
-        // A handler that panics has lost its answer; the others get theirs.
+        // A handler that panics loses only its own answer.
         let polled = panic::catch_unwind(AssertUnwindSafe(|| {
             waiting.as_mut().poll(&mut Context::from_waker(&waker))
         }));

@@ -14,9 +14,8 @@ use crate::{Failure, ObjectRef, Ref};
 impl Ref {
     /// Calls a two-way operation and decodes its result.
     ///
-    /// The steady path allocates nothing itself and makes one write and one
-    /// read. `args` may run more than once: each time the request has to be
-    /// written anew (forwarding, a connection that was closed while idle).
+    /// The steady path allocates nothing itself and makes one write and one read. `args` may run more than once: each
+    /// time the request has to be written again (forwarding, a connection that was closed while idle).
     pub fn invoke<'a, R, E: UserException>(
         &self,
         op: &'static Op,
@@ -36,11 +35,11 @@ impl Ref {
         invoke(self, op, &args)?.into_octets()
     }
 
-    /// Calls as [`invoke`](Self::invoke) does, and leaves [`Octets`] among the results where the server wrote them, if the
-    /// transport lends them and [`LargePayloads`] does not say `Copied`: until they are dropped, that is memory which the
-    /// server cannot use for other replies.
+    /// Calls as [`invoke`](Self::invoke) does, and leaves [`Octets`] among the results where the server wrote them, if
+    /// the transport lends them and [`LargePayloads`] is not `Copied`. Until the octets are dropped, the server cannot
+    /// use that memory for other replies.
     ///
-    /// Where the transport lent other results, `result` is called twice: what it read first is dropped.
+    /// If the transport lent other results, `result` is called twice: what it read first is dropped.
     pub fn invoke_in_place<'a, R, E: UserException>(
         &self,
         op: &'static Op,
@@ -55,7 +54,7 @@ impl Ref {
     }
 
     /// Calls as [`invoke_octets`](Self::invoke_octets) does, and leaves the result where the server wrote it, if the
-    /// transport lends it and [`LargePayloads`] does not say `Copied`.
+    /// transport lends it and [`LargePayloads`] is not `Copied`.
     pub fn invoke_octets_in_place<'a, E: UserException>(
         &self,
         op: &'static Op,
@@ -68,13 +67,14 @@ impl Ref {
         }
     }
 
-    /// Whether what was lent is to be copied. The policies may have to be merged for that, so only such replies ask.
+    /// Reports whether lent octets are to be copied. That may require merging the policies, so it is called for such
+    /// replies only.
     #[inline(never)]
     fn copies_payloads(&self) -> bool {
         self.policies().payloads == LargePayloads::Copied
     }
 
-    /// Sends a oneway request; returns when the transport has it (SYNC_WITH_TRANSPORT).
+    /// Sends a oneway request; returns when the transport has accepted it (SYNC_WITH_TRANSPORT).
     pub fn send<'a>(
         &self,
         op: &'static Op,
@@ -83,8 +83,8 @@ impl Ref {
         send(self, op, &args)
     }
 
-    /// Calls a two-way operation without waiting: the request is sent before
-    /// this returns, the future completes when the answer is there.
+    /// Calls a two-way operation without waiting: the request is sent before this returns, and the future completes
+    /// when the answer arrives.
     ///
     /// Needs no executor; a thread of the ORB reads the connection and wakes
     /// the task. Allocates.
@@ -97,8 +97,8 @@ impl Ref {
         asynchronous::invoke_async(self, op.into(), &args, Reading::Copied(result))
     }
 
-    /// Calls as [`invoke_async`](Self::invoke_async) does, with results as [`invoke_in_place`](Self::invoke_in_place) has
-    /// them.
+    /// Calls as [`invoke_async`](Self::invoke_async) does, and treats results as
+    /// [`invoke_in_place`](Self::invoke_in_place) does.
     pub fn invoke_async_in_place<'a, R, E: UserException>(
         &self,
         op: &'static Op,
@@ -114,8 +114,8 @@ impl Ref {
 
     /// Marshals the arguments of an operation, to send them many times.
     ///
-    /// What will change between is written with [`Slots::put`]; the rest as for [`invoke`](Self::invoke). Nothing is
-    /// sent yet. Fails if an argument cannot be marshalled.
+    /// Values that will change are written with [`Slots::put`]; the rest as for [`invoke`](Self::invoke). Sends nothing
+    /// yet. Fails if an argument cannot be marshalled.
     pub fn prepare<'a, F>(
         &self,
         op: &'static Op,
@@ -127,8 +127,8 @@ impl Ref {
         Prepared::new(self, op, args)
     }
 
-    /// Calls a two-way operation for whoever reads the answer himself: calls
-    /// without stubs, gateways. As [`invoke`](Self::invoke) otherwise.
+    /// Calls a two-way operation, as [`invoke`](Self::invoke) does, for callers that read the answer themselves: calls
+    /// without stubs, gateways.
     pub fn invoke_dynamic<'a, T>(
         &self,
         operation: Operation<'_>,
@@ -138,7 +138,7 @@ impl Ref {
         invoke_dynamic(self, operation, &args, read)
     }
 
-    /// Sends like [`send`](Self::send) an operation that is known at run time only.
+    /// Sends an operation that is known only at run time, as [`send`](Self::send) does.
     pub fn send_dynamic<'a>(
         &self,
         operation: Operation<'_>,
@@ -147,8 +147,8 @@ impl Ref {
         buffered::send(self, operation, &args)
     }
 
-    /// Sends a request like [`invoke_async`](Self::invoke_async), for callers that read the answer
-    /// themselves. A request that could not be sent is an answer, too.
+    /// Sends a request as [`invoke_async`](Self::invoke_async) does, for callers that read the answer themselves. A
+    /// failure to send is returned as the answer.
     pub fn begin_dynamic<'a>(
         &self,
         operation: Operation<'_>,
@@ -157,15 +157,15 @@ impl Ref {
         asynchronous::begin(self, operation, &args)
     }
 
-    /// The most derived interface of the object, as the object itself says
-    /// (`_repository_id`). Not every ORB answers that; ours and JacORB do.
+    /// Returns the most derived interface of the object, as the object itself reports it (`_repository_id`). Not every
+    /// ORB has that operation; OxORB and JacORB do.
     pub fn repository_id(&self) -> Result<String, SystemException> {
         static OP: Op = Op::twoway("_repository_id");
         self.invoke(&OP, |_| Ok(()), |d| Ok(d.string()?.into_owned()))
     }
 
-    /// Whether the object supports an interface. Asks the object unless the
-    /// type id in the reference already says yes.
+    /// Reports whether the object supports an interface. Queries the object unless the type id in the reference already
+    /// names the interface.
     pub fn is_a(&self, repository_id: &str) -> Result<bool, SystemException> {
         static OP: Op = Op::twoway("_is_a");
         if repository_id == ObjectRef::ID || self.ior().type_id == repository_id {
@@ -174,8 +174,8 @@ impl Ref {
         self.invoke(&OP, |e| e.string(repository_id), |d| d.boolean())
     }
 
-    /// Whether the object is known to be gone for good. Failing to reach its
-    /// server is an exception, not an answer.
+    /// Reports whether the object is known to exist no longer. A failure to reach its server is an exception, not an
+    /// answer.
     pub fn non_existent(&self) -> Result<bool, SystemException> {
         static OP: Op = Op::twoway("_non_existent");
         let answer = self.invoke::<bool, SystemException>(&OP, |_| Ok(()), |d| d.boolean());
@@ -185,36 +185,33 @@ impl Ref {
         }
     }
 
-    /// The object's entry in its Interface Repository (`_interface`).
+    /// Returns the object's entry in its Interface Repository (`_interface`).
     pub fn interface(&self) -> Result<Option<ObjectRef>, SystemException> {
         static OP: Op = Op::twoway("_interface");
         self.invoke(&OP, |_| Ok(()), crate::decode_ref)
     }
 
-    /// Opens the connection now instead of at the first call, asks the server
-    /// whether the object is there (LocateRequest), follows forwards, and binds
-    /// the reference anew where a [`RebindMode`](crate::policy::RebindMode)
-    /// forbids that calls do (`_validate_connection`).
+    /// Opens the connection now instead of at the first call, queries the server for the object (LocateRequest),
+    /// follows forwards, and rebinds the reference if a [`RebindMode`](crate::policy::RebindMode) forbids that calls do
+    /// so (`_validate_connection`).
     ///
     /// # Errors
-    /// [`Failure`]: for each endpoint that cannot be reached what failed there;
-    /// with INV_POLICY the types of the policies that contradict the server's;
-    /// OBJECT_NOT_EXIST when the server does not know the object.
+    /// [`Failure`]: the failure of each endpoint that cannot be reached; with INV_POLICY the types of the policies that
+    /// contradict the server's; OBJECT_NOT_EXIST if the server does not know the object.
     pub fn validate_connection(&self) -> Result<(), Failure> {
         explicit::validate(self)
     }
 
-    /// Sends the oneways that calls with `SyncScope::None` left in the buffer
-    /// of this object's server, and waits until the transport has them, at most
-    /// as long as a call may take. Does nothing when there are none.
+    /// Sends the oneways that calls with `SyncScope::None` left in the buffer of this object's server, and waits until
+    /// the transport has accepted them, at most as long as a call may take. Does nothing if there are none.
     ///
     /// # Errors
-    /// TIMEOUT; TRANSIENT when they could not be sent, and are lost.
+    /// TIMEOUT; TRANSIENT if they could not be sent, and are lost.
     pub fn flush(&self) -> Result<(), SystemException> {
         buffered::flush(self)
     }
 
-    /// Returns what became of the oneways that were buffered for this object's server.
+    /// Returns counts of the oneways that were buffered for this object's server.
     pub fn buffered(&self) -> Buffered {
         buffered::look(self)
     }

@@ -1,5 +1,5 @@
-//! Results and exceptions of direct calls that do not pass as they are: marshalled and read again, as a message would bring
-//! them.
+//! Results and exceptions of direct calls that cannot pass unchanged: marshalled and read again, as a message would
+//! transfer them.
 
 use oxorb_cdr::{Decoder, Encoder, Result as CdrResult};
 use oxorb_object::{CompletionStatus, SystemException};
@@ -9,7 +9,7 @@ use crate::op::UserException;
 use crate::raises::Raise;
 use crate::{Orb, raise};
 
-/// Writes a value and reads what was written.
+/// Writes a value and reads it back.
 ///
 /// # Errors
 /// MARSHAL and others, COMPLETED_YES: the value cannot be marshalled.
@@ -31,7 +31,7 @@ pub(super) fn through_memory<'a, R>(
     read
 }
 
-/// Returns the exception that a message would bring.
+/// Returns the exception as a message would transfer it.
 #[inline]
 pub(super) fn exception<E: Raise + UserException>(orb: &Orb, raised: E) -> E {
     match raised.passes(orb) {
@@ -50,7 +50,7 @@ fn exception_through_memory<E: Raise + UserException>(orb: &Orb, raised: &E) -> 
     through_memory(orb, |e| raised.raise(e), read).unwrap_or_else(E::from)
 }
 
-/// Returns what a result means that cannot be written, or be read again.
+/// Returns the exception for a result that cannot be written, or be read back.
 pub(super) fn unreadable(error: oxorb_cdr::Error) -> SystemException {
     SystemException::from_cdr(error, CompletionStatus::Yes)
 }

@@ -1,4 +1,4 @@
-//! The shared connection of a peer that calls use at the moment.
+//! Shared connection of a peer that its calls use at present.
 
 use std::ptr;
 use std::sync::Arc;
@@ -9,28 +9,28 @@ use super::multiplexed::Multiplexed;
 use crate::lock::Mutex;
 use crate::sync::MutexGuard;
 
-/// Place of the connection to a peer that its calls share at the moment, found without a lock.
+/// Cell with the connection that calls to a peer share at present; reading it takes no lock.
 #[derive(Default)]
 pub(crate) struct Current {
     connection: ArcSwapOption<Multiplexed>,
-    /// Held by who puts another one there.
+    /// Held by a thread that replaces the connection.
     change: Mutex<()>,
 }
 
 impl Current {
-    /// Returns the connection, if there is one that takes calls.
+    /// Returns the connection, if there is one that accepts calls.
     pub(super) fn usable(&self) -> Option<Arc<Multiplexed>> {
         let open = self.connection.load_full()?;
         (!open.replies.is_closed()).then_some(open)
     }
 
-    /// Returns the right to put another connection there; nobody else has it as long as the guard lives.
+    /// Returns the exclusive right to replace the connection, until the guard is dropped.
     pub(super) fn change(&self) -> Change<'_> {
         Change { of: self, _alone: self.change.lock() }
     }
 }
 
-/// Right to put another connection in the place of one.
+/// Exclusive right to replace the connection.
 pub(super) struct Change<'c> {
     of: &'c Current,
     _alone: MutexGuard<'c, ()>,
@@ -45,7 +45,7 @@ impl Change<'_> {
         self.of.connection.store(to);
     }
 
-    /// Takes `connection` away if it is the one.
+    /// Removes `connection` if it is the present one.
     pub(super) fn unset(&self, connection: &Multiplexed) {
         let current = self.of.connection.load();
         if current.as_ref().is_some_and(|it| ptr::eq(&**it, connection)) {

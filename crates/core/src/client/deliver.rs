@@ -7,9 +7,9 @@ use super::delivery::Server;
 use crate::rt::thread_priority;
 use crate::{Incident, Interface, Ref};
 
-/// Tells a reply handler an answer, in another thread: `tell` calls it. For generated code.
+/// Delivers an answer to a reply handler, in another thread: `tell` calls the handler. For generated code.
 ///
-/// That it could not be told is counted, and observers of the ORB learn it ([`Incident::HandlerNotTold`]). Allocates.
+/// A failed delivery is counted and reported to observers of the ORB ([`Incident::HandlerNotTold`]). Allocates.
 pub fn deliver<R: Interface + Send + 'static>(
     handler: R,
     tell: impl FnOnce(&R) -> AsyncReply<(), SystemException> + Send + 'static,
@@ -48,7 +48,7 @@ fn not_told(handler: &Ref, why: String) {
     handler.orb().note(Incident::HandlerNotTold, place, || why);
 }
 
-/// Returns the server whose queue this handler belongs to.
+/// Returns the server to whose queue a handler belongs.
 fn server(handler: &Ref) -> Server {
     let route = handler.route().ok()?;
     Some(route.profiles.first()?.peer.as_ref()?.id())

@@ -1,14 +1,14 @@
-//! Tells reply handlers that are objects (AMI, callback model): a few threads, so that one that cannot be reached, or that
-//! is slow, delays no other.
+//! Deliveries to reply handlers that are objects (AMI, callback model): a few threads make them, so that an unreachable
+//! or slow handler delays no other.
 //!
 //! ```text
 //! callback thread       queue of the handler's server        delivery thread          reader of that connection
 //!   the answer came -->   one of 256                  -->      connects, sends   -->    it was told, or not
 //! ```
 //!
-//! A thread works on one server's queue at a time, and waits for connecting and sending only: what the handler does with
-//! the answer nobody waits for. So handlers of one server are told in the order in which the answers came, and a server
-//! that cannot be reached holds one thread.
+//! A thread works on one server's queue at a time, and waits for connecting and sending only, not for the handler to
+//! process the answer. So handlers of one server receive answers in the order in which these came, and an unreachable
+//! server occupies one thread.
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{self, AssertUnwindSafe};
@@ -26,15 +26,15 @@ use crate::threads::{Ends, Threads};
 /// Most threads for the calls of one priority.
 const THREADS: usize = 8;
 
-/// Most answers that wait for the handlers of one server, so that one that is dead takes no room from the others, and of
-/// one priority in all; one more is dropped.
+/// Most answers that wait for the handlers of one server, so that a dead server takes no capacity from the others, and
+/// most of one priority in all; a further one is dropped.
 const WAITING_FOR_ONE: usize = 256;
 const WAITING: usize = 4096;
 
-/// Time that a thread waits for more before it ends.
+/// Time that a thread waits for further work before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Answers to calls of one priority that handlers are to be told.
+/// Answers to calls of one priority that are to be delivered to handlers.
 pub(crate) struct Deliveries {
     threads: Arc<Threads>,
     priority: Option<Priority>,
@@ -44,9 +44,9 @@ pub(crate) struct Deliveries {
 
 #[derive(Default)]
 struct State {
-    /// Queues by server: those that a thread works on or that wait for that.
+    /// Queues by server: those that a thread works on, and those that are ready.
     queues: HashMap<Server, VecDeque<Work>>,
-    /// Servers whose queues no thread works on.
+    /// Servers whose queues no thread works on yet.
     ready: VecDeque<Server>,
     waiting: usize,
     threads: usize,
@@ -54,7 +54,7 @@ struct State {
     closed: bool,
 }
 
-/// The number of a peer; `None` is this very process.
+/// Number of a peer; `None`: this process.
 pub(super) type Server = Option<u64>;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -69,10 +69,10 @@ impl Deliveries {
         }
     }
 
-    /// Queues `work` behind all that is there for the same server.
+    /// Queues `work` behind all work for the same server.
     ///
     /// # Errors
-    /// Why not, when as much waits as may.
+    /// A description of the limit, if the queue is full.
     pub(super) fn push(self: &Arc<Self>, server: Server, work: Work) -> Result<(), String> {
         let mut state = self.state.lock();
         let for_one = state.queues.get(&server).map_or(0, VecDeque::len);
@@ -97,7 +97,7 @@ impl Deliveries {
                 self.threads.spawn(purpose, name, self.priority, move || deliveries.run());
             match started {
                 Ok(_) => state.threads += 1,
-                // Without any, it is done here.
+                // Without any thread, the calling thread does the work.
                 Err(_) if state.threads == 0 => self.work(state),
                 Err(_) => {}
             }
@@ -132,13 +132,13 @@ impl Deliveries {
         drop(self.work_on(state));
     }
 
-    /// Works until no queue is left without a thread.
+    /// Works on the queues until each that is left has a thread.
     fn work_on<'s>(&'s self, mut state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
         while let Some(server) = state.ready.pop_front() {
             let work = state.queues.get_mut(&server).and_then(VecDeque::pop_front);
             drop(state);
             if let Some(work) = work {
-                // A handler of this process that panics has lost its answer; the others get theirs.
+                // A handler of this process that panics loses only its own answer.
                 let _ = panic::catch_unwind(AssertUnwindSafe(work));
             }
             state = self.state.lock();

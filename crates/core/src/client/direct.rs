@@ -1,8 +1,9 @@
 //! Calls to objects of this process without a message: the stub calls the servant, between the same steps of the object
 //! adapter that a request takes.
 //!
-//! Whatever is out of the ordinary takes the marshalled way (`local.rs`): interceptors, probes, the run-time scheduler,
-//! policies of the call, forwarded references, POAs that hold or ask a servant manager, servants without a typed interface.
+//! Calls that are out of the ordinary take the marshalled path (`local.rs`): interceptors, probes, the run-time
+//! scheduler, policies of the call, forwarded references, POAs that hold requests or use a servant manager, servants
+//! without a typed interface.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -25,7 +26,8 @@ use crate::terms::current_qos;
 use crate::{Orb, Ref, Servant, raise};
 
 impl Ref {
-    /// Whether calls may be direct, as far as is known: what they need is looked at only then. For generated code.
+    /// Reports whether calls may be direct, as far as is known; the full conditions are checked only then. For
+    /// generated code.
     #[doc(hidden)]
     #[inline(always)]
     pub fn is_near(&self) -> bool {
@@ -35,8 +37,8 @@ impl Ref {
     /// Calls the servant itself if the object is active in this process and the call may run in this thread; `None`: the
     /// request has to be sent. For generated code.
     ///
-    /// The servant sees what a request would show it: the POA's current, its own priority, a panic that becomes UNKNOWN. The
-    /// call counts as a request that runs. Takes no lock and allocates nothing.
+    /// The servant finds what it would find with a request: the POA's current, its own priority, a panic that becomes
+    /// UNKNOWN. The call counts as a running request. Takes no lock and allocates nothing.
     #[doc(hidden)]
     #[inline]
     pub fn direct<S: ?Sized + 'static, R, E: Raise + UserException>(
@@ -56,7 +58,7 @@ impl Ref {
             Served::Refused(exception) | Served::Panicked(exception) => Some(Err(exception.into())),
             Served::InTime => result,
             Served::Late => {
-                // What the servant raised says more.
+                // An exception of the servant says more.
                 let raised = result?.err().as_ref().and_then(Raise::system);
                 let late = raise::timeout(CompletionStatus::Yes);
                 Some(Err(raised.unwrap_or(late).into()))
@@ -64,8 +66,8 @@ impl Ref {
         }
     }
 
-    /// [`direct`](Self::direct) for results that do not pass as they are unless `passes` says so: those that do not are
-    /// marshalled by `write` and read again, or fail to be. For generated code.
+    /// Calls as [`direct`](Self::direct) does, for results that pass unchanged only if `passes` returns true: otherwise
+    /// `write` marshals them and `read` reads them back, or the call fails. For generated code.
     #[doc(hidden)]
     #[inline]
     pub fn direct_checked<S: ?Sized + 'static, R, E: Raise + UserException>(
@@ -90,8 +92,8 @@ impl Ref {
         })
     }
 
-    /// [`direct`](Self::direct) for a oneway operation, whose caller learns nothing of the servant; `false`: the request has
-    /// to be sent. For generated code.
+    /// Calls as [`direct`](Self::direct) does, for a oneway operation, whose caller learns nothing of the servant;
+    /// `false`: the request has to be sent. For generated code.
     #[doc(hidden)]
     #[inline]
     pub fn direct_oneway<S: ?Sized + 'static>(
@@ -106,11 +108,11 @@ impl Ref {
                 call(servant);
             }
         });
-        // What is refused is told to the request that follows.
+        // A refusal is reported to the request that follows.
         called || matches!(served, Served::Panicked(_))
     }
 
-    /// Lets `serve` call the servant, between the steps of the object adapter.
+    /// Passes the servant to `serve`, between the steps of the object adapter.
     #[inline(never)]
     fn serve_near(&self, op: &'static Op, serve: &mut dyn FnMut(&dyn Servant)) -> Served {
         let Some((profile, limit)) = self.near(op) else {
@@ -135,7 +137,7 @@ impl Ref {
         }
     }
 
-    /// The profile of this process that a call may go to without a message, and how long the call may take.
+    /// Returns the profile of this process to which a call may go without a message, and the time limit of the call.
     fn near(&self, op: &'static Op) -> Option<(&RouteProfile, Option<Duration>)> {
         let route = self.unforwarded()?;
         if self.nearness().is_unknown() {
@@ -159,7 +161,7 @@ impl Ref {
         }
         let selection = match route.real_time {
             false => None,
-            // What is wrong is told to the call that follows.
+            // An error is reported by the call that follows.
             true => Selection::of(self, route, policies, op.into()).ok()?,
         };
         let (_, profile) = route.local(self.orb(), selection.as_ref())?;
@@ -171,7 +173,7 @@ impl Ref {
 enum Served {
     /// The call needs a message.
     Elsewhere,
-    /// The ORB takes no more.
+    /// The ORB accepts no more calls.
     Refused(SystemException),
     Panicked(SystemException),
     /// The servant, if it was called at all, took no longer than it may.
@@ -179,14 +181,14 @@ enum Served {
     Late,
 }
 
-/// The servant by the trait of its interface, or of a base of that.
+/// Returns the servant as the trait of its interface, or of a base of that.
 #[inline]
 fn typed<S: ?Sized + 'static>(servant: &dyn Servant) -> Option<&S> {
     let mut handles = servant.handles()?.iter();
     handles.find_map(|handle| handle.downcast_ref::<Arc<S>>().map(|servant| &**servant))
 }
 
-/// Whether nothing wants to see the messages of this ORB.
+/// Reports whether no part of this ORB needs to see messages.
 fn is_plain(shared: &Shared, interceptors: &Interceptors) -> bool {
     let options = &shared.options;
     options.collocation == Collocation::Direct
@@ -196,15 +198,15 @@ fn is_plain(shared: &Shared, interceptors: &Interceptors) -> bool {
         && shared.enforcer.is_none()
 }
 
-/// Time at which a call has taken too long.
+/// Time at which a call exceeds its limit.
 enum Clock {
-    /// Nanoseconds of a clock that is read in no time, and that is some milliseconds behind.
+    /// Nanoseconds of a clock that is read in almost no time, and is some milliseconds behind.
     Coarse(u64),
     Precise(Instant),
     Never,
 }
 
-/// Limits from here on are watched by the coarse clock.
+/// Least limit that is watched by the coarse clock.
 const LONG: Duration = Duration::from_secs(1);
 
 impl Clock {

@@ -1,7 +1,7 @@
-//! Drafts of requests, all but their arguments: to whom, which operation, and what travels with it.
+//! Drafts of requests, complete but for the arguments: target, operation, and what travels with them.
 //!
-//! The only place that makes a [`Draft`] out of a call's policies, and the only one that writes a
-//! [`RequestHeader`], whatever connection the request takes.
+//! This module alone makes a [`Draft`] from a call's policies, and alone writes a [`RequestHeader`], whatever
+//! connection the request takes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,18 +24,18 @@ use crate::probe::{self, Stage};
 use crate::raise;
 use crate::route::{Route, RouteProfile};
 
-/// Room made for what comes before the arguments: more is rare, and grows as it comes.
+/// Octets reserved for the header; a longer one is rare, and grows the buffer.
 pub(super) const HEADER_ROOM: usize = 256;
 
-/// Most contexts of a request without interceptors: code sets, two for the connection, three of its policies, one of the
-/// scheduler.
+/// Most contexts of a request without interceptors: code sets, two for the connection, three of its policies, one of
+/// the scheduler.
 const MAX_CONTEXTS: usize = 7;
 
 /// Profile of a route that a request goes to.
 #[derive(Clone, Copy)]
 pub(super) struct Addressee<'r> {
     pub(super) route: &'r Arc<Route>,
-    /// Place of the profile in the route.
+    /// Index of the profile in the route.
     pub(super) index: usize,
     pub(super) profile: &'r RouteProfile,
 }
@@ -52,7 +52,7 @@ impl<'r> Addressee<'r> {
         self.profile.remote()
     }
 
-    /// Returns how the request names its object there.
+    /// Returns the address by which the request names its object.
     #[inline]
     pub(super) fn target(self) -> TargetAddress<'r> {
         self.route.target(self.profile)
@@ -73,13 +73,13 @@ pub(super) struct Conditions<'t> {
     pub(super) timing: &'t Timing,
 }
 
-/// A request without its arguments, as it is written to any connection.
+/// Request without its arguments, as it is written to any connection.
 pub(crate) struct Draft<'r> {
     pub(super) op: Operation<'r>,
     target: TargetAddress<'r>,
     pub(super) wire: Wire,
     pub(super) code_sets: Option<CodeSetContext>,
-    /// Messages longer than this go as fragments, where the protocol has such.
+    /// Length in octets above which messages are sent as fragments, if the protocol has these.
     pub(super) fragment_size: Option<usize>,
     carried: Option<&'r Carried>,
     /// Service contexts that interceptors added.
@@ -87,10 +87,10 @@ pub(crate) struct Draft<'r> {
 }
 
 impl<'r> Draft<'r> {
-    /// Drafts a request to another process. `room` takes what travels with it.
+    /// Drafts a request to another process. `room` receives the conditions that travel with it.
     ///
     /// # Errors
-    /// Code sets or priorities that have nothing in common with those of the server.
+    /// Code sets or priorities that are incompatible with those of the server.
     #[inline(always)]
     pub(super) fn to(
         addressee: Addressee<'r>,
@@ -151,7 +151,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Returns whether the same octets are the request to another profile, too.
+    /// Reports whether the same octets are also the request to another profile.
     pub(super) fn suits(&self, profile: &RouteProfile) -> bool {
         matches!(self.target, TargetAddress::Key(key) if *key == *profile.key)
             && profile.wire == self.wire
@@ -168,7 +168,7 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Returns the key by which one of our own servers finds servant and operation in one step.
+    /// Returns the key by which a server of OxORB finds servant and operation in one step.
     #[inline(always)]
     fn slotted(&self) -> Option<[u8; SLOTTED_KEY_LEN + 2]> {
         match self.target {
@@ -177,10 +177,10 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// Writes header, arguments, and in the end the size.
+    /// Writes the header, the arguments, and finally the size.
     ///
     /// # Errors
-    /// What is wrong with the arguments; a message larger than this side sends.
+    /// The arguments cannot be marshalled; the message is larger than this side sends.
     pub(super) fn write<'a>(
         &self,
         e: &mut Encoder<'a>,
@@ -199,7 +199,7 @@ impl<'r> Draft<'r> {
             .map_err(|violation| violation.to_exception(CompletionStatus::No))
     }
 
-    /// Writes the header, and makes room for the arguments.
+    /// Writes the header, and reserves space for the arguments.
     #[inline(always)]
     pub(super) fn begin(&self, e: &mut Encoder<'_>, id: u32, first: &First<'_>) -> Begun {
         let First { code_sets: tell, contexts: once, alias } = *first;
@@ -243,10 +243,10 @@ impl<'r> Draft<'r> {
     }
 }
 
-/// Statements of a request about its connection. The default: none.
+/// Statements of a request about its connection; none by default.
 #[derive(Clone, Copy, Default)]
 pub(super) struct First<'c> {
-    /// Code sets that the server is yet to learn.
+    /// Code sets that are yet to be announced to the server.
     pub(super) code_sets: Option<CodeSetContext>,
     /// Contexts of the connection: its band of priorities, or an offer of requests both ways.
     pub(super) contexts: [Option<ServiceContext<'c>>; 2],
@@ -254,7 +254,7 @@ pub(super) struct First<'c> {
     pub(super) alias: Option<Alias>,
 }
 
-/// Puts the contexts there are into `room`, without an allocation.
+/// Puts the contexts into `room`, without an allocation.
 fn fill<'r, 'c>(
     room: &'r mut [ServiceContext<'c>; MAX_CONTEXTS],
     contexts: impl Iterator<Item = ServiceContext<'c>>,
@@ -269,12 +269,12 @@ fn fill<'r, 'c>(
 
 /// Policies of a call that travel with its request, in the service context INVOCATION_POLICIES.
 ///
-/// Times that were given as absolute ones travel as such. Of relative ones what is left travels, as the relative policy
-/// that it is: so the clocks of both sides need not agree. Where they do (option SynchronizedClocks), the end times go
-/// along, which other ORBs understand. Allocates nothing.
+/// Absolute times travel as such. Of a relative time the remainder travels, as a relative policy, so that the clocks of
+/// both sides need not agree. If they do (option SynchronizedClocks), the end times travel, too, which other ORBs
+/// understand. Allocates nothing.
 ///
-/// The caller's priority travels beside them, in RTCorbaPriority, where the object wants to know it; and in RIOP what the
-/// call is worth, where a policy says that.
+/// The caller's priority travels in a context of its own, RTCorbaPriority, if the object is to know it; so does, in
+/// RIOP, the quality of service of the call, if a policy sets one.
 pub(crate) struct Carried {
     policies: Option<PolicyValueWriter>,
     priority: Option<[u8; contexts::Priority::OCTETS]>,
@@ -296,7 +296,7 @@ impl Conditions<'_> {
         self.policies.carries || !self.worth.is_nothing()
     }
 
-    /// Writes what the server of a profile is to know, its own policies taken into account.
+    /// Writes what the server of a profile is to know, reconciled with the server's own policies.
     #[inline(never)]
     fn write_for_peer(
         &self,
@@ -315,8 +315,7 @@ impl Conditions<'_> {
         Ok(())
     }
 
-    /// Writes into `room` what travels as of now: it is large, most calls have none, and nothing is
-    /// to move it.
+    /// Writes the conditions as of now into `room`: they are large, most calls have none, and they must not be moved.
     fn write(&self, policies: &Effective, synchronized_clocks: bool, room: &mut Option<Carried>) {
         let worth = &self.worth;
         let carried = room.insert(Carried {
@@ -330,7 +329,7 @@ impl Conditions<'_> {
     }
 }
 
-/// Adds the calling thread's priority, where none is named.
+/// Adds the priority that travels, or else that of the calling thread, if `qos` names none.
 fn complete(mut qos: Qos, travels: Option<Priority>) -> Qos {
     let ours = || travels.or_else(crate::rt::thread_priority).map(Priority::get);
     qos.priority = qos.priority.or_else(ours);

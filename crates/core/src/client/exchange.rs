@@ -1,5 +1,5 @@
 //! The loop around attempts: forwards, other profiles, connections that turn out to be closed, retries by policy. Only
-//! what certainly did not run is sent again.
+//! requests that certainly did not run are sent again.
 
 use std::mem;
 use std::sync::Arc;
@@ -26,50 +26,49 @@ use crate::route::Route;
 use crate::sync::thread;
 use crate::{Ref, raise};
 
-/// A call, from its first attempt to its end.
+/// Call, from its first attempt to its end.
 pub(super) struct Exchange<'x, 'a> {
     pub(super) reference: &'x Ref,
     pub(super) policies: &'x Effective,
     pub(super) op: Operation<'x>,
     pub(super) args: Args<'x, 'a>,
     pub(super) timing: Timing,
-    /// Attempts that were made in vain.
+    /// Failed attempts.
     pub(super) attempts: Vec<Attempt>,
-    /// Server that the request must not leave.
+    /// Server to which the request is bound.
     pub(super) bound: Option<Arc<Bound>>,
-    /// First attempt, where it was made before.
+    /// First attempt, if it was made before this exchange.
     tried: Option<Box<Tried>>,
-    /// Selection of RT-CORBA within the route as it is now, if there is one.
+    /// Selection of RT-CORBA within the present route, if there is one.
     pub(super) selection: Option<Selection>,
-    /// Whether the request went back to the original address, since the one it was forwarded to did
-    /// not answer.
+    /// Whether the request returned to the original address, because the address it was forwarded to did not answer.
     fell_back: bool,
-    /// Some of its time went by before this attempt.
+    /// Whether some of the call's time had passed before this attempt.
     pub(super) again: bool,
     retries: u32,
     /// Context that the ORB's scheduler adds to the request.
     pub(super) scheduling: SchedulingContext,
 }
 
-/// Fate of a request over one connection.
+/// Outcome of a request over one connection.
 enum Fate {
     Ended(Step),
-    /// The server is to be asked first where the object is: the connection, nothing sent.
+    /// The server is to be queried for the object first: the connection, with nothing sent.
     Withheld(Box<ClientLink>),
     Lost(Lost),
 }
 
-/// An attempt that was made for a usual call, and did not end it.
+/// Attempt that was made for a usual call, and did not end it.
 pub(super) struct Tried {
     pub(super) route: Arc<Route>,
-    /// Place of the profile in the route.
+    /// Index of the profile in the route.
     pub(super) index: usize,
     pub(super) trial: Trial,
 }
 
-/// Outcome of such an attempt.
+/// Outcome of a [`Tried`] attempt.
 pub(super) enum Trial {
-    /// A reply that holds no results.
+    /// Reply without results.
     Answered(Reply),
     Lost(Lost),
 }
@@ -77,7 +76,7 @@ pub(super) enum Trial {
 /// Next step after an attempt.
 pub(super) enum Step {
     Done(Option<Reply>),
-    /// Once more, with the route as it is now.
+    /// Retry with the present route.
     Again,
     /// The profile cannot be reached, and the request certainly did not run.
     NextProfile(SystemException),
@@ -92,7 +91,8 @@ pub(crate) enum Round {
     FellBack,
 }
 
-/// The loop around rounds. Only what certainly did not run is sent again. `None`: a request without an answer was sent.
+/// Makes rounds of attempts until the call ends. Only requests that certainly did not run are sent again. `None`: a
+/// request without an answer was sent.
 pub(super) fn exchange<'a>(
     reference: &Ref,
     policies: &Effective,
@@ -128,7 +128,7 @@ pub(super) fn exchange_after<'a>(
 }
 
 impl<'x, 'a> Exchange<'x, 'a> {
-    // In place: what it makes is large, and would be moved.
+    // Inlined: the result is large, and would be moved.
     #[inline(always)]
     pub(super) fn begin(
         reference: &'x Ref,
@@ -184,7 +184,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Tries the profiles of the route as it is now, connections that turn out to be closed included.
+    /// Tries the profiles of the present route, and again those whose connection turns out to be closed.
     pub(super) fn round(&mut self, flow: Option<&ClientFlow>) -> Result<Round, SystemException> {
         let tried = self.tried.take();
         let route = match &tried {
@@ -248,8 +248,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
         self.unreached(route, unreachable)
     }
 
-    /// Handles a target that does not answer. Where the request was forwarded to it, the original
-    /// may know better; but if the original forwards to the same place again, that is the end.
+    /// Handles a target that does not answer. If the request was forwarded to it, the original address may know better;
+    /// but if that forwards to the same target again, the call ends.
     pub(super) fn unreached(
         &mut self,
         tried: &Arc<Route>,
@@ -298,8 +298,8 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Makes one request of the call to one server: drafts it, has a connection carry it, and reacts to what became of
-    /// it, until that is no reason for another connection.
+    /// Makes one request of the call to one server: drafts it, sends it over a connection, and reacts to its outcome,
+    /// until no other connection is needed.
     fn attempt(
         &mut self,
         to: Addressee<'_>,
@@ -333,7 +333,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Does what [`attempt`](Self::attempt) does once a first connection has carried the request.
+    /// Continues [`attempt`](Self::attempt) after a first connection has carried the request.
     #[cold]
     fn attempt_after(
         &mut self,
@@ -355,7 +355,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Sends the request over a connection, and waits for its reply where it has one.
+    /// Sends the request over a connection, and waits for its reply if it has one.
     #[inline(always)]
     fn carry(
         &mut self,
@@ -394,7 +394,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
             }
         };
         match pending.wait(self.reference.orb(), timing) {
-            // Most of them end here, and a reply is moved once less than by way of `settle`.
+            // Most calls end here, and their reply is moved once less than through `settle`.
             Ok(reply) if flow.is_none() && reply.status() == ReplyStatus::NO_EXCEPTION => {
                 self.bind(to);
                 Ok(Fate::Ended(Step::Done(Some(reply))))
@@ -404,7 +404,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Decides what follows from the fate of a request; `None`: another connection is to carry it.
+    /// Decides what follows from the outcome of a request; `None`: another connection is to carry it.
     #[cold]
     fn react(&mut self, to: Addressee<'_>, fate: Fate) -> Result<Option<Step>, SystemException> {
         self.again = true;
@@ -422,7 +422,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Asks the server of a profile where the object is. `Done`: there.
+    /// Queries the server of a profile for the object. `Done`: the object is there.
     pub(super) fn locate(
         &mut self,
         to: Addressee<'_>,
@@ -446,7 +446,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Acts on what a reply means, but for results and user exceptions, which are the caller's.
+    /// Handles the meaning of a reply; results and user exceptions are left to the caller.
     pub(super) fn settle(
         &mut self,
         to: Addressee<'_>,
@@ -474,7 +474,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Binds the reference to where it led, if policy wants that.
+    /// Binds the reference to the server that answered, if policy requires it.
     #[inline]
     fn bind(&mut self, to: Addressee<'_>) {
         if self.policies.rebind != RebindMode::Transparent && self.bound.is_none() {
@@ -482,7 +482,7 @@ impl<'x, 'a> Exchange<'x, 'a> {
         }
     }
 
-    /// Waits before the call is made again, or ends it with the exception.
+    /// Waits before a retry of the call, or ends it with the exception.
     #[cold]
     fn back_off(&mut self, exception: SystemException) -> Result<(), SystemException> {
         let (retry, orb) = (&self.policies.retry, self.reference.orb());

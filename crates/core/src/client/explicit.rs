@@ -1,4 +1,4 @@
-//! Explicit binding (`_validate_connection`): everything that calls of this thread would otherwise have to connect.
+//! Explicit binding (`_validate_connection`): opens all connections that calls of this thread may need.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ use crate::policy::{Effective, PolicyType};
 use crate::route::Route;
 use crate::{Failure, Ref, failure, raise};
 
-/// Connects, asks where the object is, and binds the reference.
+/// Connects, queries the server for the object, and binds the reference.
 pub(crate) fn validate(reference: &Ref) -> Result<(), Failure> {
-    /// Names the call where it must have a name.
+    /// Operation that names the call where a name is needed.
     static OP: Op = Op::twoway("_validate_connection");
     let policies = reference.policies();
     let failed =
@@ -93,7 +93,7 @@ impl Exchange<'_, '_> {
         }
     }
 
-    /// Validates a connection for each band or lane that a call of this thread may come to need.
+    /// Validates a connection for each band or lane that a call of this thread may need.
     fn validate_all(&mut self, route: &Arc<Route>) -> Result<Round, SystemException> {
         for selection in selections(self.reference, route, self.policies)? {
             self.selection = selection;
@@ -124,7 +124,7 @@ impl Exchange<'_, '_> {
                         self.timing,
                         &mut self.attempts,
                     )? {
-                        // None: a client that was called back, and is gone; the next call finds its own way.
+                        // `None`: a client that was called back and is gone; the next call finds another way.
                         Ok(_) => Step::Done(None),
                         Err(exception) => Step::NextProfile(exception),
                     }
@@ -139,8 +139,8 @@ impl Exchange<'_, '_> {
         self.unreached(route, unreachable)
     }
 
-    /// Tells the server which priorities the connection is for (`_bind_priority_band`, RT-CORBA 1.2, 5.14). One that does
-    /// not know the operation serves the band all the same.
+    /// Announces to the server the priorities that the connection is for (`_bind_priority_band`, RT-CORBA 1.2, 5.14). A
+    /// server that does not know the operation serves the band all the same.
     fn bind_band(
         &mut self,
         to: Addressee<'_>,

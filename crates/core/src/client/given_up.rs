@@ -1,4 +1,4 @@
-//! The connection before the present one, while its server may still read requests from it.
+//! Earlier connections, from which the server may still read requests.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -10,13 +10,14 @@ use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// Connections on which a request was cut off, until their server has read them to the end and closed them, or its time is
-/// over. Oneways before the one that was cut off may wait there for their server: others that went over another connection
-/// would overtake them. Usually there is one, and more only if two threads opened connections at the same time.
+/// Connections on which a request was cut off, until their server has read them to the end and closed them, or their
+/// time is over. Oneways before the cut-off request may still wait there for the server: oneways over another
+/// connection would overtake them. Usually there is one such connection, and more only if two threads opened
+/// connections at the same time.
 #[derive(Default)]
 pub(super) struct GivenUp {
     kept: Mutex<Vec<Kept>>,
-    /// Callers that wait for an answer, one of whom may read.
+    /// Number of callers that wait for an answer, one of which may read.
     waiting: AtomicUsize,
 }
 
@@ -25,28 +26,28 @@ struct Kept {
     since: Instant,
 }
 
-/// State of the connections before.
+/// State of the earlier connections.
 #[derive(Default)]
 pub(super) struct Before {
-    /// Some still wait for their server.
+    /// Whether some of them still wait for their server.
     pub(super) unread: bool,
-    /// Peers that did not read in time: these connections were closed, and the order is lost.
+    /// Peers that did not read in time: their connections were closed, and the order is lost.
     pub(super) overdue: Vec<String>,
 }
 
-/// Guard of a caller that waits.
+/// Guard of a waiting caller.
 pub(super) struct Waits<'g>(&'g GivenUp);
 
-/// Most connections that are kept. For one more the oldest is closed.
+/// Most connections that are kept; for a further one the oldest is closed.
 const MOST: usize = 8;
 
-/// Octets of late replies that one look takes.
+/// Octets of late replies that one check reads.
 const LOOK: usize = 64 << 10;
 
 impl GivenUp {
-    /// Ends a connection for writing, and remembers it; `fail` ends its calls. From then on no caller begins to read it.
+    /// Ends a connection for writing, and keeps it; `fail` ends its calls. From then on no caller begins to read it.
     pub(super) fn keep(&self, link: &Arc<dyn Link>, fail: impl FnOnce()) {
-        // Held until it is remembered: whoever finds the connection of no use looks here next.
+        // Held until the connection is kept: a caller that finds it useless checks here next.
         let mut kept = self.kept.lock();
         fail();
         link.close_write();
@@ -56,17 +57,17 @@ impl GivenUp {
         kept.push(Kept { link: Arc::clone(link), since: clock::now() });
     }
 
-    /// Notes that a caller waits for its answer.
+    /// Counts a caller that waits for its answer.
     pub(super) fn waits(&self) -> Waits<'_> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         Waits(self)
     }
 
-    /// Looks whether the server has read everything and closed the connections, or is gone. One that has waited for `limit`
-    /// is closed. A few system calls at most while there is such a connection.
+    /// Checks whether servers have read everything and closed the connections, or are gone. A connection that has
+    /// waited for `limit` is closed. Makes a few system calls at most while there is such a connection.
     pub(super) fn look(&self, limit: Duration) -> Before {
         let mut kept = self.kept.lock();
-        // Two that read would each have a part of a reply.
+        // Two readers would get a part of a reply each.
         let may_read = self.waiting.load(Ordering::SeqCst) == 0;
         let mut overdue = Vec::new();
         kept.retain(|one| {
@@ -90,7 +91,7 @@ impl Drop for Waits<'_> {
     }
 }
 
-/// Whether a connection has come to its end. Takes late replies, which come before it.
+/// Reports whether a connection has ended. Reads late replies, which come before the end.
 fn has_ended(link: &dyn Link) -> bool {
     let mut replies = Vec::new();
     while replies.len() < LOOK {

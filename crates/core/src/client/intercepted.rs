@@ -1,4 +1,4 @@
-//! A round of a call that client interceptors look at.
+//! Rounds of a call that client interceptors see.
 
 use oxorb_object::SystemException;
 
@@ -7,7 +7,7 @@ use super::{Exchange, Reply, Round};
 use crate::interceptor::{ClientFlow, Interrupt, Received};
 use crate::{Ref, raise};
 
-/// Starting points, the round itself, ending points.
+/// Runs the starting points, the round itself, and the ending points.
 #[cold]
 pub(super) fn round(
     exchange: &mut Exchange<'_, '_>,
@@ -21,7 +21,7 @@ pub(super) fn round(
     end(reference, &mut flow, round)
 }
 
-/// Shows the interceptors how the round ended; they may end it otherwise.
+/// Shows the interceptors how the round ended; they may change that.
 pub(super) fn end(
     reference: &Ref,
     flow: &mut ClientFlow,
@@ -37,12 +37,13 @@ pub(super) fn end(
     };
     match ended {
         Ok(()) => round,
-        // The reply goes, and with it the connection back to where it belongs.
+        // The reply is dropped, and its connection returns to its owner.
         Err(interrupt) => follow(reference, interrupt),
     }
 }
 
-/// The starting points of an asynchronous call. Where one of them sends it elsewhere, those that have seen it see that.
+/// Runs the starting points of an asynchronous call. If one of them forwards the call, those that have seen it are
+/// notified.
 pub(super) fn begin(flow: Option<&mut ClientFlow>) -> Result<(), Interrupt> {
     let Some(flow) = flow else {
         return Ok(());
@@ -52,7 +53,7 @@ pub(super) fn begin(flow: Option<&mut ClientFlow>) -> Result<(), Interrupt> {
             flow.end(&Received::Forward(to.clone()))?;
             Err(Interrupt::Forward(to))
         }
-        // The failure of the call comes to the ending points when the caller takes it.
+        // A failure of the call reaches the ending points when the caller takes it.
         begun => begun,
     }
 }

@@ -10,32 +10,32 @@ use oxorb_transport::Link;
 use super::link::ClientLink;
 use super::selection::Apart;
 
-/// Key of a connection: the server, and the band or reference of the calls that may use it, where
-/// that matters.
+/// Key of a connection: the server and, where it matters, the band or reference of the calls that may use it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Key {
-    /// [`Peer::id`](super::Peer::id).
+    /// Number of the server ([`Peer::id`](super::Peer::id)).
     pub(super) peer: u64,
     pub(super) apart: Apart,
 }
 
-/// Connections that nobody uses at the moment.
+/// Connections that are not in use.
 ///
-/// The one that came last is not hashed: a thread that calls one object pays a comparison. Once each key has had its
-/// connections, nothing here allocates.
+/// The connection that was put in last is not hashed: a thread that calls one object pays for a comparison only. Once
+/// each key has had its connections, nothing here allocates.
 #[derive(Default)]
 pub(super) struct Kept {
     last: Option<(Key, Box<ClientLink>)>,
-    /// All others. In each list, the one that idles longest comes first. `None`: there was never a second one.
+    /// All others. In each list, the connection that has been idle longest comes first. `None`: there was never a
+    /// second one.
     others: Option<HashMap<Key, Links>>,
     count: usize,
 }
 
-/// Octets of memory that a connection keeps for messages when another was used after it: those of all connections but
-/// the last would add up.
+/// Octets of memory that a connection keeps for messages once another was used after it: the memory of all connections
+/// but the last would add up.
 const KEPT_ASIDE: usize = 2 << 20;
 
-/// Boxed, because they are moved from hand to hand in each call.
+/// Boxed, because each call moves them several times.
 type Links = Vec<Box<ClientLink>>;
 
 impl Kept {
@@ -60,7 +60,7 @@ impl Kept {
         Some(link)
     }
 
-    /// Takes out the connection that came last, if it is one to this server.
+    /// Takes out the connection that was put in last, if it leads to this server.
     #[inline(always)]
     pub(super) fn take_last(&mut self, peer: u64) -> Option<Box<ClientLink>> {
         let (_, link) = self.last.take_if(|(key, _)| key.peer == peer)?;
@@ -95,7 +95,7 @@ impl Kept {
         Some(link)
     }
 
-    /// Returns when the connection was used that idles longest. Looks at one connection of each key.
+    /// Returns the last use of the connection that has been idle longest. Inspects one connection of each key.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let last = self.last.as_ref().map(|(_, link)| link.last_used);
         let others = self.others.iter().flat_map(HashMap::values);
@@ -103,7 +103,7 @@ impl Kept {
         last.into_iter().chain(others).min()
     }
 
-    /// Returns the connections that were last used at `before` or earlier, for a look at them that takes none out.
+    /// Returns the connections that were last used at `before` or earlier, and takes none out.
     pub(super) fn idle_since_before(&self, before: Instant) -> Vec<Arc<dyn Link>> {
         let last = self.last.iter().map(|(_, link)| link);
         let others = self.others.iter().flat_map(HashMap::values).flatten();
@@ -111,12 +111,12 @@ impl Kept {
         idle.map(|link| Arc::clone(&link.link)).collect()
     }
 
-    /// Takes out one connection; `None`: somebody uses it.
+    /// Takes out one connection; `None`: it is in use.
     pub(super) fn take_this(&mut self, wanted: &Arc<dyn Link>) -> Option<Box<ClientLink>> {
         self.extract(|link| ptr::addr_eq(Arc::as_ptr(&link.link), Arc::as_ptr(wanted))).pop()
     }
 
-    /// Puts a connection back that was taken out and not used: others are taken before it.
+    /// Puts back a connection that was taken out and not used: others are taken before it.
     pub(super) fn put_unused(&mut self, peer: u64, link: Box<ClientLink>) {
         let key = Key { peer, apart: link.apart };
         self.count += 1;
@@ -127,7 +127,7 @@ impl Kept {
         }
     }
 
-    /// Takes out the connections for which `chosen` is true, and forgets the keys that have none left.
+    /// Takes out the connections for which `chosen` is true, and removes the keys that have none left.
     pub(super) fn extract(&mut self, mut chosen: impl FnMut(&mut ClientLink) -> bool) -> Links {
         let last = self.last.take_if(|(_, link)| chosen(link));
         let mut found: Links = last.into_iter().map(|(_, link)| link).collect();

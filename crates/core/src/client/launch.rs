@@ -1,5 +1,5 @@
-//! Sends the request of an asynchronous call: to the first server of the object that can be reached, over the connection
-//! that all asynchronous calls to it share.
+//! Launch of asynchronous calls: sends the request to the first server of the object that can be reached, over the
+//! connection that all asynchronous calls to it share.
 
 use std::sync::Arc;
 
@@ -31,24 +31,24 @@ pub(super) enum Launched {
     Sent(Arc<Slot>, Target),
 }
 
-/// Target of a request: this profile of the route.
+/// Target of a request: a profile of the route, and the connection to it.
 pub(super) struct Target {
     pub(super) route: Arc<Route>,
     pub(super) profile: usize,
     pub(super) over: Arc<Multiplexed>,
 }
 
-/// A request in the form in which it can be sent again when the caller's arguments are gone.
+/// Request in the form in which it can be sent again when the caller's arguments are gone.
 ///
-/// The octets depend on where in a message they begin, modulo 8. Since GIOP 1.2 that is a multiple of 8, so they may move;
-/// in GIOPlite it follows from the lengths of object key and operation.
+/// The octets depend on their position in a message, modulo 8. Since GIOP 1.2 that is a multiple of 8, so they may
+/// move; in GIOPlite it follows from the lengths of object key and operation.
 pub(super) struct Again {
     name: String,
     response: Response,
     args: Vec<u8>,
     /// Position at which the octets begin, modulo 8.
     begin: usize,
-    /// Slot of the operation that went with the key, or [`NO_SLOT`].
+    /// Slot of the operation that was sent with the key, or [`NO_SLOT`].
     slot: u16,
     code_sets: Option<CodeSetContext>,
 }
@@ -60,8 +60,7 @@ impl Target {
 }
 
 impl Again {
-    /// Encodes a request to where `reference` leads; `None` when its profiles do not all take the
-    /// same octets.
+    /// Encodes a request to the target of `reference`; `None` if its profiles do not all accept the same octets.
     pub(super) fn of<'a>(
         reference: &Ref,
         op: Operation<'_>,
@@ -107,7 +106,7 @@ impl Again {
         })
     }
 
-    /// Whether every server of the route understands it.
+    /// Reports whether every server of the route understands the octets.
     pub(super) fn fits(&self, route: &Route) -> bool {
         route.profiles.iter().all(|profile| {
             profile.peer.is_some()
@@ -129,7 +128,8 @@ impl Again {
 }
 
 impl RouteProfile {
-    /// Returns where in a request to it the arguments begin, modulo 8. Allocates for protocols other than GIOP.
+    /// Returns the position of the arguments in a request to this profile, modulo 8. Allocates for protocols other than
+    /// GIOP.
     fn begin_of_args(&self, operation: &str, response: Response, slot: u16) -> usize {
         let Wire::Other(messaging) = self.wire else {
             return 0;
@@ -150,7 +150,7 @@ impl RouteProfile {
     }
 }
 
-/// The arguments as octets of their own, for a place in a message that is `begin` modulo 8.
+/// Encodes the arguments by themselves, for a position in a message that is `begin` modulo 8.
 fn encode<'a>(
     reference: &Ref,
     dialect: oxorb_cdr::Dialect,
@@ -165,7 +165,7 @@ fn encode<'a>(
     Ok(octets)
 }
 
-/// A request that is on its way out.
+/// Request of an asynchronous call that is yet to be sent.
 pub(super) struct Launch<'l> {
     pub(super) reference: &'l Ref,
     pub(super) policies: &'l Effective,
@@ -176,7 +176,7 @@ pub(super) struct Launch<'l> {
 }
 
 impl Launch<'_> {
-    /// Sends it, under the policies that hold for synchronous calls, too.
+    /// Sends the request, under the same policies as synchronous calls.
     pub(super) fn start<'a>(&self, args: Args<'_, 'a>) -> Result<Launched, SystemException> {
         let (reference, timing) = (self.reference, self.timing);
         let mut exchange = Exchange::begin(reference, self.policies, self.op, args, timing);
@@ -221,7 +221,7 @@ impl Launch<'_> {
         }
         let ranks = untried.ranks();
         let mut untried: Vec<usize> = untried.in_order().collect();
-        // One chance more: the shared connection may have ended since its last use.
+        // A second chance: the shared connection may have ended since its last use.
         let mut tried_once = 0_u64;
         while let Some((place, shared)) = self.connect(exchange, route, ranks, &untried)? {
             let index = untried[place];
@@ -250,8 +250,8 @@ impl Launch<'_> {
         Ok(Gone::Nowhere(unreachable))
     }
 
-    /// The connection to one of the profiles, the first that has one open or else the first that answers; `None` when
-    /// none does.
+    /// Returns the connection to one of the profiles: the first that has one open, or else the first that answers;
+    /// `None` if none does.
     fn connect(
         &self,
         exchange: &mut Exchange<'_, '_>,
@@ -294,7 +294,7 @@ impl Launch<'_> {
     }
 }
 
-/// Outcome of a round.
+/// Outcome of a round of attempts.
 enum Gone {
     Sent(Arc<Slot>, usize, Arc<Multiplexed>),
     /// The object is elsewhere.

@@ -1,9 +1,9 @@
 //! Leader/followers: callers that share a connection read it in turn, one for all.
 //!
-//! Whoever waits and finds nobody reading leads: reads messages, gives each to the call it answers, and when its own
-//! answer is there puts the inbox back and wakes one of those that still wait, who leads on. A caller that gives up
-//! does the same, so that there is always a leader while somebody waits. Until the one that was woken comes, whoever
-//! else finds nobody reading may lead, too; it then wakes the next one in its turn.
+//! A waiting caller that finds no reader leads: it reads messages and delivers each to the call it answers. Once its
+//! own answer is there, it puts the inbox back and wakes one of the callers that still wait, which leads next. A caller
+//! that stops waiting does the same, so that there is always a leader while callers wait. Until the woken caller runs,
+//! any other that finds no reader may lead, too; it then wakes the next one in its turn.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,15 +25,15 @@ use crate::route::RouteProfile;
 use crate::sync::atomic::Ordering;
 use crate::{Options, raise};
 
-/// Reason why a oneway fails while requests on the connection before have no reader yet.
+/// Reason why a oneway fails while requests on the earlier connection may be unread.
 const UNREAD: &str = "the server has not read the connection before to its end, on which a request was cut off \
                       (-ORBOrderedReconnect): oneways over another one could overtake those there";
 
-/// Longest read of a leader without a deadline before it looks around.
+/// Longest single read of a leader, after which it checks whether the connection was closed.
 const TICK: Duration = Duration::from_secs(1);
 
 impl Multiplexed {
-    /// Returns the connection to the server of a profile that its callers read in turn, opened if need be.
+    /// Returns the connection to the server of a profile that its callers read in turn; opens it if necessary.
     pub(super) fn led(
         orb: &crate::shared::Shared,
         profile: &RouteProfile,
@@ -59,7 +59,7 @@ impl Multiplexed {
                 return Err(unread(peer, attempts));
             }
         }
-        // Connecting may take long: nobody else shall wait for it.
+        // Connecting may take long: no other caller may wait for it.
         let link = peer.connect(timing, attempts)?;
         selection::shape_shared(selection, profile, &*link);
         let current = place.change();
@@ -67,7 +67,7 @@ impl Multiplexed {
             link.close();
             return Ok(open);
         }
-        // One that was opened meanwhile may have been cut off since. Its time is looked at by the next call.
+        // A connection that was opened meanwhile may have been cut off since. The next call checks its time limit.
         if ordered && shared.given_up.look(Duration::MAX).unread {
             link.close();
             return Err(unread(peer, attempts));
@@ -84,8 +84,8 @@ impl Multiplexed {
         Ok(opened)
     }
 
-    /// Ends the connection if the server has closed it and nobody has noticed: no thread read it, or the reader thread had
-    /// no processor yet. A system call, if the connection was idle for long.
+    /// Ends the connection, and returns true, if the server has closed it unnoticed: no thread read it, or the reader
+    /// thread had no processor yet. Makes a system call if the connection was idle for long.
     pub(super) fn died_idle(self: &Arc<Self>, options: &Options) -> bool {
         let idle = now().saturating_sub(self.quiet_since.load(Ordering::Relaxed));
         let died = Duration::from_nanos(idle) > options.trust_idle
@@ -99,8 +99,8 @@ impl Multiplexed {
         died
     }
 
-    /// Ends the connection if the server has done so, and nobody calls or reads. A system call; a caller that comes meanwhile
-    /// waits for a few at most.
+    /// Ends the connection if the server has closed it and no thread calls or reads. Makes a system call; a caller that
+    /// comes meanwhile waits for a few at most.
     pub(super) fn drop_dead(&self) {
         if !self.link.has_input().unwrap_or(true) {
             return;
@@ -117,10 +117,10 @@ impl Multiplexed {
         }
     }
 
-    /// Takes what has arrived, such as answers that nobody waits for any more. Never waits.
+    /// Delivers what has arrived, such as answers that no caller awaits any more. Never waits.
     ///
     /// # Errors
-    /// What the end of the connection means for the calls outstanding.
+    /// The reason why the connection ends.
     fn take_arrived(&self, inbox: &mut Inbox) -> Result<(), Ended> {
         for _ in 0..MAX_LAST_WORDS {
             let mut receiver = Receiver { link: &*self.link, inbox };
@@ -136,7 +136,7 @@ impl Multiplexed {
         Ok(())
     }
 
-    /// Blocks until the answer is there, or its time is over: then `None`.
+    /// Blocks until the answer is there; returns `None` if its time is over first.
     pub(super) fn follow_or_lead(
         self: &Arc<Self>,
         id: u32,
@@ -157,8 +157,8 @@ impl Multiplexed {
                             self.replies.put_back(inbox);
                             return None;
                         }
-                        // Nobody leads any more, or the others would look at a connection that has ended, again and
-                        // again, instead of letting this thread tell them so.
+                        // The inbox is not put back, or others would read the ended connection again and again, instead
+                        // of waiting until this thread notifies them.
                         Err(ended) => {
                             self.end(self.told(&ended));
                             self.link.close();
@@ -169,10 +169,11 @@ impl Multiplexed {
         }
     }
 
-    /// Reads for all until the call `id` is answered or its time is over; then `None`, and the inbox is still there.
+    /// Reads for all callers until the call `id` is answered, or its time is over: then returns `None`, and the inbox
+    /// is still there.
     ///
     /// # Errors
-    /// What the end of the connection means for the calls outstanding.
+    /// The reason why the connection ends.
     fn lead(
         &self,
         inbox: &mut Option<Box<Inbox>>,
@@ -205,7 +206,7 @@ impl Multiplexed {
                 }
                 Event::Silence if is_late => break,
                 Event::Silence if self.replies.is_closed() => {
-                    // Perhaps given up by a thread that wrote, and this call with it.
+                    // A writing thread may have abandoned the connection, and this call with it.
                     let own = self.replies.deliver_as_leader(None, inbox, id)?;
                     if own.is_some() {
                         return Ok(own);
@@ -218,7 +219,7 @@ impl Multiplexed {
     }
 }
 
-/// Notes that requests on a connection before may have no reader yet.
+/// Records that requests on an earlier connection may be unread, and returns the exception for that.
 fn unread(peer: &Peer, attempts: &mut Vec<Attempt>) -> SystemException {
     attempts.push(Attempt { endpoint: peer.to_string(), what: UNREAD.to_owned() });
     raise::EARLIER_UNREAD

@@ -1,4 +1,4 @@
-//! The calls that share a connection, and so a reader: those of a priority and a communication class.
+//! Levels of calls: calls of one priority and communication class share a connection, and so a reader.
 
 use std::iter;
 use std::sync::{Arc, OnceLock};
@@ -14,24 +14,24 @@ use super::oneways::Buffer;
 use super::selection::Selection;
 use crate::rt::thread_priority;
 
-/// A priority, or a band of them, a communication class and a bandwidth: calls of different ones never share a connection, nor the
-/// thread that reads it.
+/// Priority or band of priorities, communication class and bandwidth of a call: calls of different levels never share a
+/// connection, nor the thread that reads it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Level {
     low: i16,
-    /// -1, as `low`: calls without a priority.
+    /// -1, as `low`, for calls without a priority.
     high: i16,
     class: CommunicationClass,
-    /// Octets per second that the client sends at most; 0: no bound.
+    /// Most octets per second that the client sends; 0: unlimited.
     bandwidth: u32,
 }
 
-/// Most levels that have connections of their own at one server; calls of further ones share those of the nearest.
+/// Most levels that have connections of their own at one server; calls of further levels share those of the nearest.
 const MOST: usize = 16;
 
 impl Level {
     /// Returns the level of a call that the calling thread makes: the band of the connection, the priority at which the
-    /// object serves it, or that of the thread. `None`: it has no priority.
+    /// object serves it, or that of the thread. `None`: a usual call without a priority.
     pub(crate) fn of(selection: Option<&Selection>) -> Option<Level> {
         let class = selection.map(Selection::class).unwrap_or_default();
         let bandwidth = selection.map_or(0, Selection::bandwidth);
@@ -46,12 +46,12 @@ impl Level {
         Some(Level { low, high, class, bandwidth })
     }
 
-    /// Returns the octets per second that the client sends at most; 0: no bound.
+    /// Returns the most octets per second that the client sends; 0: unlimited.
     pub(super) fn bandwidth(self) -> u32 {
         self.bandwidth
     }
 
-    /// Returns the priority of the thread that reads the connection; `None`: the ORB's least.
+    /// Returns the priority of the thread that reads the connection; `None`: the ORB's lowest.
     pub(super) fn priority(self) -> Option<Priority> {
         Priority::new(self.high).ok()
     }
@@ -60,27 +60,27 @@ impl Level {
 /// State that calls of a level share: connections, and the buffer of oneways.
 #[derive(Default)]
 pub(crate) struct Shared {
-    /// Oneways that wait to be sent, once there was one.
+    /// Oneways that wait to be sent; made for the first one.
     pub(super) buffer: OnceLock<Arc<Buffer>>,
-    /// Read by a thread of its own.
+    /// Connection that a thread of its own reads.
     pub(super) multiplexed: Current,
-    /// Read by the callers in turn.
+    /// Connection that its callers read in turn.
     pub(super) led: Current,
-    /// The one before that.
+    /// Connections before `led` that the server may still read.
     pub(super) given_up: Arc<GivenUp>,
 }
 
-/// The shared connections to one server, by level; found without a lock.
+/// Shared connections to one server, by level; found without a lock.
 #[derive(Default)]
 pub(crate) struct Levels {
-    /// Carries requests both ways.
+    /// Connection that carries requests both ways.
     pub(super) both_ways: Current,
     plain: Shared,
     leveled: [OnceLock<Box<(Level, Shared)>>; MOST],
 }
 
 impl Levels {
-    /// Returns the connections of a level.
+    /// Returns the state that calls of a level share.
     pub(super) fn of(&self, level: Option<Level>) -> &Shared {
         let Some(level) = level else {
             return &self.plain;
@@ -96,24 +96,24 @@ impl Levels {
         nearest.map_or(&self.plain, |entry| &entry.1)
     }
 
-    /// Iterates over the places of all connections.
+    /// Iterates over the cells of all connections.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Current> {
         let one_way = self.all();
         let one_way = one_way.flat_map(|shared| [&shared.multiplexed, &shared.led]);
         iter::once(&self.both_ways).chain(one_way)
     }
 
-    /// Returns the connections whose answers callers read in turn.
+    /// Returns the usable connections whose answers callers read in turn.
     pub(super) fn led(&self) -> impl Iterator<Item = Arc<Multiplexed>> {
         self.all().filter_map(|shared| shared.led.usable())
     }
 
-    /// Iterates over the buffers of oneways that there are.
+    /// Iterates over the existing buffers of oneways.
     pub(super) fn buffers(&self) -> impl Iterator<Item = &Arc<Buffer>> {
         self.all().filter_map(|shared| shared.buffer.get())
     }
 
-    /// Looks at the connections before those of all levels ([`GivenUp::look`]).
+    /// Checks the earlier connections of all levels ([`GivenUp::look`]).
     pub(super) fn look_before(&self, limit: Duration) -> Before {
         let mut all = Before::default();
         for shared in self.all() {

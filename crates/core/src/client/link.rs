@@ -1,4 +1,4 @@
-//! A connection to a server that carries one request at a time.
+//! Connections to a server that carry one request at a time.
 
 use std::io;
 use std::sync::{Arc, Weak};
@@ -18,54 +18,54 @@ use crate::op::Op;
 use crate::raise;
 use crate::route::RouteProfile;
 
-/// Most messages and reads among which the server's last word is looked for after a write failed.
+/// Most messages and reads that are searched for the server's last message after a failed write.
 pub(super) const MAX_LAST_WORDS: usize = 16;
 
-/// A connection and everything that belongs to it alone. Whoever holds the box
-/// has the connection to himself, so nothing in here needs a lock.
+/// Connection and everything that belongs to it alone. The holder of the box has the connection to itself, so nothing
+/// in it needs a lock.
 pub(crate) struct ClientLink {
-    /// Peer of the connection; gone when no call can use it any more.
+    /// Peer of the connection; gone when no call can use the connection any more.
     pub(crate) owner: Weak<Peer>,
     pub(crate) link: Arc<dyn Link>,
     pub(crate) inbox: Inbox,
-    /// The request is written here; kept for its capacity.
+    /// Buffer in which requests are written; kept for its capacity.
     pub(crate) out: Vec<u8>,
     pub(crate) session: Outgoing,
     pub(super) limits: Limits,
     /// Whether at least one reply came over the connection.
     pub(crate) reused: bool,
-    /// Whether the connection was given back before anything was sent over it: the server may have
-    /// closed it as one that idles.
+    /// Whether the connection was given back before anything was sent over it: the server may have closed it as idle.
     pub(super) idled: bool,
-    /// The peer's count of lost connections when this one was last known good.
+    /// Peer's count of lost connections when this one was last known to be good.
     pub(crate) losses_seen: u32,
     pub(crate) last_used: Instant,
-    /// Time from which on the connection is checked before it is used.
+    /// Time from which on the connection is checked before its use.
     pub(crate) trusted_until: Instant,
     /// Calls that may use the connection.
     pub(crate) apart: Apart,
-    /// The reference it belongs to, if it is for that alone.
+    /// Reference to which the connection belongs exclusively, if any.
     pub(crate) reference: Option<Weak<Owner>>,
-    /// The band of priorities that the server is yet to be told.
+    /// Band of priorities that is yet to be announced to the server.
     pub(crate) band: Option<PriorityBand>,
-    /// Mark of its packets.
+    /// Mark of the connection's packets (DSCP).
     dscp: Option<u8>,
-    /// Numbers of objects and operations, where the protocol has them.
+    /// Numbers of objects and operations, if the protocol has them.
     pub(super) aliases: Option<Box<Aliases>>,
-    /// State of usual calls, once there was one.
+    /// State of usual calls; made for the first one.
     pub(super) settled: Option<Box<Settled>>,
-    /// Queue of the oneways of a batch, made with the first batch. While it holds some, their thread holds the connection.
+    /// Queue of the oneways of a batch; made for the first batch. While it holds some, their thread holds the
+    /// connection.
     pub(super) waiting: Option<Box<Waiting>>,
-    /// Count among the connections of the cache; ends with the connection.
+    /// Count in the cache; ends with the connection.
     _counted: Option<Counted>,
 }
 
-/// Time limits of reads and writes, once they were set.
+/// Time limits of reads and writes, if they have been set.
 #[derive(Default)]
 pub(super) struct Limits {
     read: Option<Option<Duration>>,
     write: Option<Option<Duration>>,
-    /// Whether they are those of usual calls, which then take the connection as it is.
+    /// Whether they are those of usual calls, which then use the connection as it is.
     pub(super) are_usual: bool,
 }
 
@@ -107,8 +107,8 @@ impl ClientLink {
         (receiver, &mut self.limits)
     }
 
-    /// Returns the message by which the server ended the connection before a write failed:
-    /// CloseConnection or MessageError. Takes what has arrived; never waits.
+    /// Returns the message by which the server ended the connection before a write failed: CloseConnection or
+    /// MessageError. Reads what has arrived; never waits.
     #[cold]
     pub(crate) fn last_word(&mut self) -> Option<MessageType> {
         for _ in 0..MAX_LAST_WORDS {
@@ -118,7 +118,7 @@ impl ClientLink {
                     if let MessageType::CLOSE_CONNECTION | MessageType::MESSAGE_ERROR = kind {
                         return Some(kind);
                     }
-                    // The answer to a call that was given up, perhaps.
+                    // Perhaps the answer to an abandoned call.
                 }
                 Ok(Event::Octets { .. }) => {}
                 Ok(Event::Silence | Event::Interrupted) | Err(_) => return None,
@@ -127,9 +127,9 @@ impl ClientLink {
         None
     }
 
-    /// Whether the server has ended the connection, over which nothing is outstanding: it closed it, said so before it
-    /// did, or sent what cannot be read. Takes what has arrived, such as answers that nobody waits for any more; never
-    /// waits. A few system calls.
+    /// Reports whether the server has ended the connection, over which nothing is outstanding: closed it, announced
+    /// that, or sent unreadable octets. Reads what has arrived, such as answers that no caller awaits any more; never
+    /// waits. Makes a few system calls.
     #[cold]
     pub(super) fn has_ended(&mut self) -> bool {
         for _ in 0..MAX_LAST_WORDS {
@@ -146,7 +146,7 @@ impl ClientLink {
         false
     }
 
-    /// Returns whether calls without policies of RT-CORBA may use it.
+    /// Reports whether calls without policies of RT-CORBA may use the connection.
     pub(super) fn is_common(&self) -> bool {
         self.apart == Apart::default() && self.dscp.is_none()
     }
@@ -161,18 +161,18 @@ impl ClientLink {
 
     #[cold]
     fn remark(&mut self, dscp: Option<u8>) {
-        // A network that does not know it carries the call all the same.
+        // A network without such marks carries the call all the same.
         let _ = self.link.apply(&Properties { dscp, ..Properties::default() });
         self.dscp = dscp;
     }
 
-    /// Makes room for messages of so many octets in each direction, before the first of them.
+    /// Reserves memory for messages of `octets` octets in each direction, before the first of them.
     pub(crate) fn preallocate(&mut self, octets: usize, inbox: Inbox) {
         self.out.reserve(octets);
         self.inbox = inbox.reading_into(Vec::with_capacity(octets + Inbox::MARGIN));
     }
 
-    /// Gives memory back of which more than so many octets is kept between messages. Costs a comparison otherwise.
+    /// Frees memory beyond `octets` octets that would be kept between messages. Otherwise costs a comparison.
     pub(super) fn limit_memory(&mut self, octets: usize) {
         if self.inbox.spare() > octets {
             self.inbox.shrink_to(octets);
@@ -182,13 +182,13 @@ impl ClientLink {
         }
     }
 
-    /// Bounds how long a write takes, as far as the system can.
+    /// Limits the time of a write, as far as the system can.
     #[inline]
     pub(super) fn limit_writes(&mut self, limit: Option<Duration>) {
         self.limits.writes(&*self.link, limit);
     }
 
-    /// Forgets the bound of writes, which pieces of a message have changed.
+    /// Forgets the time limit of writes, which fragments of a message have changed.
     #[cold]
     pub(super) fn forget_write_limit(&mut self) {
         self.limits.write = None;
@@ -197,10 +197,10 @@ impl ClientLink {
 }
 
 impl Limits {
-    /// Bounds how long a read takes; costs a comparison where it was bounded so before.
+    /// Limits the time of a read; costs a comparison if the limit is the same as before.
     ///
     /// # Errors
-    /// [`Ended::Unreadable`] when the system refuses.
+    /// [`Ended::Unreadable`] if the system refuses.
     #[inline]
     pub(super) fn reads(&mut self, link: &dyn Link, limit: Option<Duration>) -> Result<(), Ended> {
         if self.read == Some(limit) {
@@ -213,11 +213,11 @@ impl Limits {
         Ok(())
     }
 
-    /// Bounds how long a further read of a reply takes, to a 64th: to set what is left anew for each read of a large reply,
-    /// and back for the next call, would double the system calls.
+    /// Limits the time of a further read of a reply, with an error of at most a 64th: setting the exact remainder for
+    /// each read of a large reply, and the full limit for the next call, would double the system calls.
     ///
     /// # Errors
-    /// [`Ended::Unreadable`] when the system refuses.
+    /// [`Ended::Unreadable`] if the system refuses.
     pub(super) fn shorten_reads(
         &mut self,
         link: &dyn Link,
@@ -233,13 +233,13 @@ impl Limits {
         }
     }
 
-    /// Whether writes are bounded so.
+    /// Reports whether writes have this time limit.
     #[inline(always)]
     pub(super) fn bounds_writes(&self, limit: Option<Duration>) -> bool {
         self.write == Some(limit)
     }
 
-    /// Bounds how long a write takes; costs a comparison where it was bounded so before.
+    /// Limits the time of a write; costs a comparison if the limit is the same as before.
     #[inline]
     fn writes(&mut self, link: &dyn Link, limit: Option<Duration>) {
         if self.write != Some(limit) {
@@ -253,7 +253,7 @@ impl Limits {
 /// Longest time that a CancelRequest may wait to be sent.
 pub(super) const CANCEL_LIMIT: Duration = Duration::from_millis(1);
 
-/// A time-out, or a failure of communication with the given minor code.
+/// Returns TIMEOUT for a time-out, otherwise COMM_FAILURE with the given minor code.
 pub(crate) fn exception_of(
     error: &io::Error,
     minor: u32,
@@ -265,23 +265,23 @@ pub(crate) fn exception_of(
     }
 }
 
-/// Heads of requests that a connection keeps.
+/// Number of request heads that a connection keeps.
 const HEADS: usize = 8;
 
 /// State of a connection for usual calls.
 pub(super) struct Settled {
     /// Encoding of text, as both sides agreed.
     pub(super) dialect: Dialect,
-    /// Tick of the coarse clock at which the connection was known to be good; 0: it is looked at each time.
+    /// Tick of the coarse clock at which the connection was known to be good; 0: the connection is checked each time.
     pub(super) tick: u64,
-    /// Whether ticks of the coarse clock tell time well enough.
+    /// Whether ticks of the coarse clock are precise enough.
     pub(super) by_ticks: bool,
     heads: [KeptHead; HEADS],
 }
 
 /// Head of requests for one operation of one profile.
 struct KeptHead {
-    /// [`RouteProfile::number`].
+    /// Number of the profile ([`RouteProfile::number`]).
     profile: u64,
     /// Address of the operation; 0: none.
     operation: usize,
@@ -311,13 +311,13 @@ impl Settled {
     }
 }
 
-/// Returns what tells operations apart: they are there for as long as the process.
+/// Returns the identity of an operation: operations live as long as the process.
 #[inline(always)]
 fn address(op: &'static Op) -> usize {
     std::ptr::from_ref(op).addr()
 }
 
-/// Returns the place of the head of requests for an operation.
+/// Returns the index of the head of requests for an operation.
 #[inline(always)]
 fn place(profile: &RouteProfile, op: &'static Op) -> usize {
     (address(op) / size_of::<Op>()).wrapping_add(profile.number as usize) % HEADS

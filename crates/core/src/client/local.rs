@@ -1,4 +1,4 @@
-//! Calls to objects of this very process: the same message, no socket.
+//! Calls to objects of this process: the same message, without a socket.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{Args, Reply, Timing};
 use crate::conn::{Kept, Mailbox};
 use crate::{Orb, Ref, raise};
 
-/// State of a local call when its upcall has returned.
+/// State of a local call once its upcall has returned.
 pub(crate) enum Made {
     /// `None`: oneway.
     Ended(Option<Reply>),
@@ -22,11 +22,10 @@ pub(crate) enum Made {
 
 /// Makes the call and waits for its answer. `None`: oneway.
 ///
-/// Nobody can stop the servant when the call's time is over. What the time limit
-/// means is this: a call whose time is over before the servant runs does not
-/// run; the servant can ask for the deadline; a result that is late is TIMEOUT,
-/// COMPLETED_YES, so that the caller acts as if the object were elsewhere. A
-/// servant that answers later is waited for until then: TIMEOUT, COMPLETED_MAYBE.
+/// A servant cannot be stopped when the call's time is over. So the time limit means: a call whose time is over before
+/// the servant runs does not run; the servant can query the deadline; a late result becomes TIMEOUT, COMPLETED_YES, so
+/// that the caller acts as if the object were elsewhere. A servant that answers later is awaited until the deadline,
+/// then the call ends with TIMEOUT, COMPLETED_MAYBE.
 pub(crate) fn call<'a>(
     reference: &Ref,
     timing: Timing,
@@ -48,13 +47,13 @@ pub(crate) fn wait(orb: &Orb, mailbox: &Mailbox, timing: Timing) -> Result<Reply
     }
 }
 
-/// The answer of a servant that answers later.
+/// Returns the reply of a servant that answers later.
 pub(crate) fn answered(orb: &Orb, message: Vec<u8>) -> Result<Reply, SystemException> {
     Reply::from_memory(orb, message, DIALECT)
 }
 
-/// Marshals the request, serves it in the caller's thread and keeps the reply,
-/// so that a local call means exactly what a remote one does.
+/// Marshals the request, serves it in the caller's thread and keeps the reply, so that a local call has exactly the
+/// semantics of a remote one.
 pub(crate) fn begin<'a>(
     reference: &Ref,
     timing: Timing,
@@ -76,7 +75,7 @@ pub(crate) fn begin<'a>(
         Kept::Reply(late) if timing.left(CompletionStatus::Yes).is_err() => {
             let reply = Reply::from_memory(orb, late, DIALECT)?;
             match reply.status() {
-                // What it raised says more.
+                // An exception of the servant says more.
                 ReplyStatus::SYSTEM_EXCEPTION => Ok(Made::Ended(Some(reply))),
                 _ => Err(raise::timeout(CompletionStatus::Yes)),
             }

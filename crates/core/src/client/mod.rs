@@ -10,8 +10,8 @@
 //!           Reply (reply.rs)       decoded where it lies; dropping it returns the link
 //! ```
 //!
-//! The completion status of a failure follows from the value in hand: with a
-//! `Call` it is NO, with a `Pending` MAYBE, with a `Reply` what the reply says.
+//! The completion status of a failure follows from the value in hand: with a `Call` it is NO, with a `Pending` MAYBE,
+//! with a `Reply` that of the reply.
 
 mod alarm;
 mod asynchronous;

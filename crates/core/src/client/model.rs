@@ -1,4 +1,4 @@
-//! Callers that read in turn, without a clock: each may give up whenever it looks, as one whose time is over does.
+//! Model of callers that read in turn, without a clock: each may give up at any check, as one whose time is over does.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const CALL: Outstanding = Outstanding {
     told: Told::NOTHING,
 };
 
-/// The other side: it answers what it was asked, in any order.
+/// Stand-in for the server: it answers requests in any order.
 #[derive(Default)]
 struct Network {
     asked: Mutex<VecDeque<u32>>,
@@ -34,7 +34,7 @@ impl Network {
         self.changed.notify_all();
     }
 
-    /// Reads some answers, and says how many; waits for the first.
+    /// Reads some answers, and returns their number; waits for the first.
     fn read(&self, into: &mut Inbox) -> usize {
         let mut asked = self.asked.lock();
         while asked.is_empty() {
@@ -121,8 +121,8 @@ fn the_lead_is_handed_on() {
     });
 }
 
-/// Checks that every caller learns of the end, asleep, awake, or about to sleep; and that none
-/// comes after it.
+/// Checks that every caller is notified of the end, whether asleep, awake, or about to sleep; and that no call enters
+/// after it.
 #[test]
 fn the_end_reaches_everybody() {
     explore(|| {
@@ -162,7 +162,8 @@ fn the_end_reaches_everybody() {
     });
 }
 
-/// A thread that was named before its request went out is woken by the answer, also by one that is there already.
+/// Checks that a thread which registered before its request was sent is woken by the answer, also if that is there
+/// already.
 #[test]
 fn a_thread_is_woken_by_its_answer() {
     explore(|| {
@@ -198,8 +199,8 @@ fn a_thread_is_woken_by_its_answer() {
     });
 }
 
-/// Each message is sent once, by its own thread or by one that writes meanwhile; nobody writes beside another, and none
-/// is left behind.
+/// Checks that each message is sent once, by its own thread or by one that writes meanwhile; that no two threads write
+/// at once, and no message is left behind.
 #[test]
 fn each_message_is_sent_once_and_nobody_waits_for_ever() {
     explore(|| {
@@ -218,7 +219,7 @@ fn each_message_is_sent_once_and_nobody_waits_for_ever() {
                 thread::spawn(move || {
                     for id in [2 * caller, 2 * caller + 1] {
                         let mut shared = writers.shared();
-                        // One of them always waits for its turn.
+                        // One caller always waits for its turn.
                         if caller > 0 && writers.leave_message(&mut shared, b"octets", id) {
                             continue;
                         }

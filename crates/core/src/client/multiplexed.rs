@@ -1,6 +1,6 @@
-//! Connection that many calls share: how it is opened, and how requests go out over it.
+//! Connections that many calls share: how they are opened, and how requests are sent over them.
 //!
-//! How answers come back is in `replies.rs`; who reads them, in `receive.rs` and `leader.rs`.
+//! `replies.rs` delivers the answers; `receive.rs` and `leader.rs` read them.
 
 use std::io;
 use std::sync::{Arc, Weak};
@@ -37,62 +37,61 @@ use crate::{Options, raise};
 /// Time limit of calls without one over a link that may lose answers.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
-/// Longest request, in octets, that is kept until its answer is there.
+/// Longest request, in octets, that is kept until its answer arrives.
 const KEPT_REQUEST: usize = 64 << 10;
 
-/// A connection shared by asynchronous calls, and by all calls where it carries
-/// requests both ways or the ORB is configured so.
+/// Connection shared by asynchronous calls, and by all calls if it carries requests both ways or the ORB is configured
+/// so.
 ///
-/// Whoever reads it never waits for the writer: a server that reads nothing
-/// before its replies are taken would otherwise stop both for good.
+/// Its reader never waits for the writer: a server that reads nothing before its replies are read would otherwise block
+/// both for ever.
 pub(crate) struct Multiplexed {
-    /// Told when the connection breaks: their other ones may have, too.
+    /// Peers to be notified when the connection breaks, because their other connections may have broken, too.
     pub(super) peers: Mutex<Vec<Weak<Peer>>>,
     pub(super) link: Arc<dyn Link>,
     writers: Writers,
     pub(super) replies: Replies,
     both_ways: Option<BothWays>,
-    /// Whether its callers read it themselves.
+    /// Whether its callers read the connection themselves.
     pub(super) led: bool,
-    /// Register of requests that were cut off; `None`: the connection is closed then.
+    /// Register of connections on which requests were cut off; `None`: such a connection is closed.
     pub(super) given_up: Option<Arc<GivenUp>>,
-    /// Time at which something was read last, or a leader stopped reading, in nanoseconds of the
-    /// monotonic clock.
+    /// Time, in nanoseconds of the monotonic clock, of the last read or of the moment when a leader stopped reading.
     pub(super) quiet_since: AtomicU64,
     /// Octets of the largest request that the link carries.
     most: usize,
-    /// Time limit of calls that have none: answers may be lost.
+    /// Time limit of calls without one, if answers may be lost.
     longest: Option<Duration>,
 }
 
 /// Connection to one of several profiles.
 pub(crate) struct Found {
-    /// Place of the profile among those that were given.
+    /// Index of the profile among those that were given.
     pub(super) place: usize,
     pub(super) over: Arc<Multiplexed>,
-    /// Flag: no connection of those profiles was open, and this one answered first.
+    /// Whether no connection of those profiles was open, and this one answered first.
     pub(super) opened: bool,
 }
 
-/// State of a connection that carries requests both ways. A server's connection thread reads it.
+/// State of a connection that carries requests both ways. A connection thread of the server reads it.
 struct BothWays {
     orb: Weak<dyn BothEnds>,
-    /// Replies of this side are written, too.
+    /// Turn to write, because replies of this side are written, too.
     turn: Arc<Turn>,
-    /// Whether this side opened the connection and tells where it listens.
+    /// Whether this side opened the connection and announces its addresses.
     opened_here: bool,
-    /// The level whose calls it carries. `None`: all of them, as there is no other way to a client.
+    /// Level of the calls that the connection carries. `None`: all levels, as there is no other way to a client.
     level: Option<Option<Level>>,
-    /// Reader of the connection, where that may be a thread that waits for an answer.
+    /// Reader of the connection, if that may be a thread that waits for an answer itself.
     reader: Option<Box<dyn Reader>>,
-    /// Addresses of the side that opened the connection, as far as they are known.
+    /// Addresses of the side that opened the connection, if they are known.
     offer: Mutex<Option<Arc<Offer>>>,
-    /// Offers that the other side made.
+    /// Number of offers that the other side has made.
     offers: AtomicU32,
 }
 
 impl Multiplexed {
-    /// The connection of `peer`, opened if need be.
+    /// Returns the connection to the server of a profile; opens it if necessary.
     pub(crate) fn of(
         orb: &Arc<impl BothEnds>,
         profile: &RouteProfile,
@@ -104,8 +103,8 @@ impl Multiplexed {
         first.map(|found| found.over)
     }
 
-    /// Returns the connection to the first of several profiles that has one open, or else to the first that answers. Open
-    /// ones count for the first `alike` profiles: the others are less preferred.
+    /// Returns the connection to the first of several profiles that has one open, or else to the first that answers.
+    /// Open connections count for the first `alike` profiles only: the others are less preferred.
     pub(crate) fn first_of(
         orb: &Arc<impl BothEnds>,
         profiles: &[&RouteProfile],
@@ -118,7 +117,7 @@ impl Multiplexed {
         let offers = orb.offers_bidirectional();
         let open = |(at, profile): (usize, &&RouteProfile)| {
             let peer = profile.remote();
-            // The server needs one to call back over.
+            // The server needs a connection for its callbacks.
             let enough =
                 !(offers && peer.may_call_back()) || peer.shared.both_ways.usable().is_some();
             let open = enough.then(|| Multiplexed::open_to(peer, level));
@@ -127,7 +126,7 @@ impl Multiplexed {
         if let Some(open) = profiles[..alike].iter().enumerate().find_map(open) {
             return Ok(open);
         }
-        // Connecting may take long: nobody else shall wait for it.
+        // Connecting may take long: no other caller may wait for it.
         let peers: Vec<&Arc<Peer>> = profiles.iter().map(|profile| profile.remote()).collect();
         let (won, link, _) = Peer::connect_first(&peers, timing, attempts, None)?;
         selection::shape_shared(selection, profiles[won], &*link);
@@ -135,7 +134,7 @@ impl Multiplexed {
         Ok(Found { place: won, over, opened: true })
     }
 
-    /// Shares `link`, unless another one came first.
+    /// Shares `link`, unless another connection came first.
     fn share(
         orb: &Arc<impl BothEnds>,
         peer: &Arc<Peer>,
@@ -173,7 +172,7 @@ impl Multiplexed {
         Ok(opened)
     }
 
-    /// Returns the connection of `peer` for calls of a level, if there is one that takes calls.
+    /// Returns the connection of `peer` for calls of a level, if there is one that accepts calls.
     pub(crate) fn open_to(peer: &Peer, level: Option<Level>) -> Option<Arc<Multiplexed>> {
         let both_ways = peer.shared.both_ways.usable();
         if let Some(open) = both_ways.filter(|open| open.takes(level)) {
@@ -183,8 +182,8 @@ impl Multiplexed {
         (!open.died_idle(peer.options())).then_some(open)
     }
 
-    /// Whether calls of a level go over it: over one that carries requests both ways, those of the level for which this
-    /// side has opened it, so that urgent ones do not wait behind others.
+    /// Reports whether the connection carries calls of a level: if it carries requests both ways, those of the level
+    /// for which this side opened it, so that urgent calls do not wait behind others.
     pub(super) fn takes(&self, level: Option<Level>) -> bool {
         let of = self.both_ways.as_ref().and_then(|both| both.level);
         of.is_none_or(|of| of == level)
@@ -213,14 +212,14 @@ impl Multiplexed {
         Ok(opened)
     }
 
-    /// The way back over a connection that a client opened and offers.
+    /// Returns the connection for calls to a client, over the link that the client opened and offers.
     pub(crate) fn accepted(
         orb: &Arc<impl BothEnds>,
         link: Arc<dyn Link>,
         turn: Arc<Turn>,
         reader: Option<Box<dyn Reader>>,
     ) -> Arc<Multiplexed> {
-        // Odd: the even numbers are those of the side that opened it.
+        // Odd ids: the even ones belong to the side that opened the connection.
         let mut accepted = Multiplexed::new(Weak::new(), link, RequestIds::OF_ACCEPTOR);
         accepted.both_ways = Some(BothWays {
             orb: Arc::downgrade(orb) as _,
@@ -234,7 +233,7 @@ impl Multiplexed {
         Arc::new(accepted)
     }
 
-    /// Read by a thread of its own, or of the server.
+    /// Makes a connection that a thread of its own, or of the server, reads.
     pub(super) fn new(peer: Weak<Peer>, link: Arc<dyn Link>, ids: RequestIds) -> Multiplexed {
         let facts = link.facts();
         Multiplexed {
@@ -251,15 +250,14 @@ impl Multiplexed {
         }
     }
 
-    /// Whether it carries requests both ways.
+    /// Reports whether the connection carries requests both ways.
     pub(crate) fn is_both_ways(&self) -> bool {
         self.both_ways.is_some()
     }
 
-    /// Sends calls to `peer` over this connection from now on; false when another one is in use for
-    /// it. A client that comes back from the same host is believed: its earlier connection may be
-    /// dead without anybody knowing. On this host that is known, so there another process has to
-    /// wait for its end.
+    /// Sends calls to `peer` over this connection from now on; returns false if another connection to the peer is in
+    /// use. A client that connects again from the same host is believed: its earlier connection may be dead unnoticed.
+    /// On this host the process is known, so another process has to wait for the end of the earlier connection.
     pub(crate) fn serves(self: &Arc<Self>, peer: &Arc<Peer>) -> bool {
         let current = peer.shared.both_ways.change();
         if !self.may_replace(current.usable().as_ref()) {
@@ -276,7 +274,7 @@ impl Multiplexed {
         true
     }
 
-    /// Whether calls may go over this connection from now on instead of another one.
+    /// Reports whether calls may go over this connection from now on instead of another one.
     fn may_replace(self: &Arc<Self>, other: Option<&Arc<Self>>) -> bool {
         other.is_none_or(|other| {
             Arc::ptr_eq(other, self)
@@ -285,13 +283,13 @@ impl Multiplexed {
         })
     }
 
-    /// Returns the servers at an address, for calls over a connection that carries requests both ways.
+    /// Returns the peers at an address, for calls over a connection that carries requests both ways.
     fn peers_at(&self, address: &Address) -> Vec<Arc<Peer>> {
         let orb = self.both_ways.as_ref().and_then(|both| both.orb.upgrade());
         orb.map(|orb| orb.peers_at(address)).unwrap_or_default()
     }
 
-    /// Sends the request of an asynchronous call; its slot is completed by whoever reads the connection.
+    /// Sends the request of an asynchronous call; the reader of the connection completes its slot.
     pub(crate) fn send<'a>(
         &self,
         profile: &RouteProfile,
@@ -305,7 +303,7 @@ impl Multiplexed {
         Ok(slot)
     }
 
-    /// Sends the request of this thread, and waits for the answer; `None`: there will be none.
+    /// Sends a request of this thread, and waits for the answer; `None`: the request has none.
     pub(super) fn call<'a>(
         self: &Arc<Self>,
         profile: &RouteProfile,
@@ -316,7 +314,7 @@ impl Multiplexed {
         let timing = timing.within(self.longest);
         let waiter = match (draft.op.response, self.led) {
             (Response::None, _) => None,
-            // It may have to read itself.
+            // The caller may have to read itself.
             (_, true) => Some(Waiter::Awake),
             (_, false) => Some(Waiter::Thread(thread::current())),
         };
@@ -338,10 +336,11 @@ impl Multiplexed {
         })
     }
 
-    /// Blocks until the answer is there, or its time is over: then `None`.
+    /// Blocks until the answer is there; returns `None` if its time is over first.
     fn wait(&self, id: u32, deadline: Option<Instant>) -> Option<Outcome> {
-        // The thread was named before the request went out, so an answer that is there already wakes it, too. Only the
-        // end of the connection may have come while arguments were written, by who knows what that sleeps itself.
+        // The thread was registered before the request was sent, so an answer that is there already wakes it, too. Only
+        // the end of the connection may have been missed, while the arguments were written by code that may sleep
+        // itself.
         let mut look = self.replies.is_closed();
         loop {
             if look && let Some(answer) = self.replies.take(id) {
@@ -352,7 +351,7 @@ impl Multiplexed {
         }
     }
 
-    /// Sends a request; gives its id. `waiter`: unless nobody waits for an answer.
+    /// Sends a request; returns its id. `waiter`: `None` if no answer is expected.
     fn send_for<'a>(
         &self,
         waiter: Option<Waiter>,
@@ -369,7 +368,7 @@ impl Multiplexed {
         };
         let mut shared = self.writers.shared();
         let telling = shared.told.yet_to_tell(draft.code_sets).is_some();
-        // Whoever waits for the answer learns of a write that fails, too.
+        // A caller that waits for the answer is also notified of a failed write.
         let waits = matches!(waiter, Some(Waiter::Awake | Waiter::Thread(_)));
         let may_leave = waits && !telling && self.both_ways.is_none();
         let mut timing = timing.within(self.longest);
@@ -460,10 +459,10 @@ impl Multiplexed {
         sent.map(|()| id)
     }
 
-    /// Waits for the turn to write. What is left of the time counts from then, if others wrote first.
+    /// Waits for the turn to write. If others wrote first, the remaining time counts from then.
     ///
     /// # Errors
-    /// TIMEOUT, COMPLETED_NO: it is not this thread's turn.
+    /// TIMEOUT, COMPLETED_NO: the turn did not come in time.
     fn take_turn<'w>(
         &'w self,
         shared: MutexGuard<'w, writer::Shared>,
@@ -485,8 +484,7 @@ impl Multiplexed {
         Ok(shared)
     }
 
-    /// Finds a reader for the answer where all threads of the connection's lane may wait for
-    /// answers.
+    /// Finds a reader for the answer if all threads of the connection's lane may be waiting for answers.
     fn see_to_reader(&self) {
         if let Some(both) = &self.both_ways
             && let Some(reader) = &both.reader
@@ -495,11 +493,11 @@ impl Multiplexed {
         }
     }
 
-    /// Ends the turn to write; sends what others have left meanwhile.
+    /// Ends the turn to write, and sends what others have left meanwhile.
     fn leave(&self, timing: Timing) {
         self.writers.leave(|left| {
-            // What is left of this caller's time bounds it. A caller whose request does not go in that time is told
-            // that it did not, and sends it itself.
+            // The remaining time of this caller limits the write. A caller whose request is not sent in that time is
+            // notified, and sends it itself.
             let limit = timing.left_to_send();
             let limit = limit.unwrap_or(Some(CANCEL_LIMIT));
             let _ = self.link.set_write_timeout(limit);
@@ -510,11 +508,11 @@ impl Multiplexed {
         });
     }
 
-    /// The requests that were left with this thread did not go out, or not whole.
+    /// Handles requests that were left with this thread and were not sent, or only in part.
     #[cold]
     fn none_sent(&self, left: &Left, failed: &WriteError) {
         if Unanswered::is(&failed.error) {
-            // The others have left.
+            // The others were sent.
             return self.replies.fail_each(&left.ids, raise::ONEWAYS_ONLY);
         }
         let completed = CompletionStatus::No;
@@ -556,16 +554,15 @@ impl Multiplexed {
         written
     }
 
-    /// Forgets a call whose answer is not waited for any more, and tells the other side if that can
-    /// be done at once.
+    /// Forgets a call whose answer is no longer awaited, and notifies the other side if that can be done at once.
     pub(crate) fn cancel(&self, slot: &Slot, options: &Options) {
         if let Some((id, call)) = self.replies.forget_slot(slot) {
             self.tell_cancelled(id, &call, Some(options.stall_timeout));
         }
     }
 
-    /// CancelRequest, unless somebody is writing: nobody waits for that. `patience`: how long other writes to this
-    /// connection may take.
+    /// Sends CancelRequest, unless another thread is writing, for which a cancellation does not wait. `patience`: time
+    /// limit of other writes to this connection.
     pub(super) fn tell_cancelled(&self, id: u32, call: &Outstanding, patience: Option<Duration>) {
         if call.untold {
             return;
@@ -593,7 +590,7 @@ impl Multiplexed {
         }
     }
 
-    /// Returns the offer to be made over the connection, if this side opened it and listens by now.
+    /// Returns the offer to be made over the connection, if this side opened it and listens already.
     fn offer(&self) -> Option<Arc<Offer>> {
         let both = self.both_ways.as_ref().filter(|both| both.opened_here)?;
         let mut offer = both.offer.lock();
@@ -603,9 +600,9 @@ impl Multiplexed {
         offer.clone()
     }
 
-    /// A request that did not go out, or not whole. A stream that was cut in
-    /// the middle of a message is of no use to the other calls either; one that
-    /// takes nothing more may still bring their answers, or CloseConnection.
+    /// Handles a request that was not sent, or only in part. A stream that was cut in the middle of a message is
+    /// useless to the other calls, too; one that accepts nothing more may still bring their answers, or
+    /// CloseConnection.
     fn not_sent(&self, id: u32, failed: &WriteError) -> SystemException {
         self.replies.forget(id);
         let completed =
@@ -632,7 +629,7 @@ impl Multiplexed {
         exception
     }
 
-    /// A message was cut off: the other side cannot read what follows.
+    /// Ends the connection after a message was cut off: the other side cannot read what follows.
     #[cold]
     fn cut_off(&self, failed: &WriteError) {
         let ended = Ended::CutOff(failed.error.to_string());
@@ -645,14 +642,14 @@ impl Multiplexed {
     }
 }
 
-/// Whether two connections are certainly of one process, or host. Processes of PID namespaces that cannot be seen from here
-/// all have the number 0.
+/// Reports whether two connections are certainly of one process, or host. Processes of PID namespaces that are
+/// invisible from here all have the number 0.
 fn is_one_process(one: &PeerId, other: &PeerId) -> bool {
     one == other && !matches!(one, PeerId::User { pid: 0, .. })
 }
 
-/// Whether the other side closed the connection before it took anything of what was written: as one does that says
-/// CloseConnection to a newcomer. Over UNIX sockets a write finds that out before anybody has read the message.
+/// Reports whether the other side closed the connection before it accepted any written octets, as a server does that
+/// sends CloseConnection to a newcomer. Over UNIX sockets a write detects that before the message was read.
 fn is_closed(failed: &WriteError) -> bool {
     use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
     failed.written == 0 && matches!(failed.error.kind(), BrokenPipe | ConnectionReset)
@@ -708,12 +705,12 @@ impl Calls for Multiplexed {
 
     fn lead_to(self: Arc<Self>, address: &Address) -> bool {
         let peers = self.peers_at(address);
-        // All of them, whatever the first says.
+        // `count` visits all of them, whatever the first returns.
         peers.iter().filter(|peer| self.serves(peer)).count() > 0
     }
 }
 
-/// Sleeps until this thread is woken or that time has come; `None`: it has come before.
+/// Sleeps until this thread is woken or the deadline comes; returns `None` if it has come before.
 pub(super) fn sleep(deadline: Option<Instant>) -> Option<()> {
     match deadline {
         None => thread::park(),

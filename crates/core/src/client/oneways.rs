@@ -1,5 +1,5 @@
-//! Bounded buffers of oneways that nobody waits for (SYNC_NONE), one for each server and priority, and the threads that
-//! send what is in them.
+//! Bounded buffers of oneways without a waiting caller (SYNC_NONE), one for each server and level, and the threads that
+//! send their contents.
 
 use std::fmt;
 use std::io::IoSlice;
@@ -23,23 +23,23 @@ use crate::policy::{BufferingConstraint, Effective};
 use crate::raise;
 use crate::sync::Condvar;
 
-/// Time that the thread waits for more before it ends.
+/// Time that the thread waits for further oneways before it ends.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// The buffered oneways of one server, counted. Got by [`Ref::buffered`](crate::Ref::buffered).
+/// Counts of the buffered oneways of one server, from [`Ref::buffered`](crate::Ref::buffered).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Buffered {
     /// Number of oneways that were not sent yet.
     pub waiting: u64,
-    /// Octets of those.
+    /// Octets of the oneways that were not sent yet.
     pub octets: usize,
-    /// Handed to the transport.
+    /// Number of oneways that were passed to the transport.
     pub sent: u64,
-    /// Could not be sent, and are lost: whoever must know uses another sync scope.
+    /// Number of oneways that could not be sent, and are lost; callers that must know use another sync scope.
     pub lost: u64,
 }
 
-/// The buffer for one server and level.
+/// Buffer for one server and level.
 #[derive(Default)]
 pub(crate) struct Buffer {
     state: Mutex<State>,
@@ -55,20 +55,20 @@ struct State {
     in_hand: u64,
     sent: u64,
     lost: u64,
-    /// Peers to which all that waits may go as it is when its server does not answer: other
-    /// addresses of these objects.
+    /// Peers that may receive the waiting messages unchanged if their server does not answer: other addresses of the
+    /// same objects.
     others: Vec<Weak<Peer>>,
     /// Time at which the waiting oneways must be sent.
     due: Option<Instant>,
-    /// The time that callers had set when `due` was.
+    /// Time limit of the callers from which `due` follows.
     time: Option<Duration>,
-    /// Flag: the buffered requests must be sent now.
+    /// Whether the waiting oneways must be sent now.
     urgent: bool,
     running: bool,
-    /// Session of the requests that wait: all of them go over one connection, whose server the first of them tells how
-    /// text is encoded.
+    /// Session of the waiting requests: all of them go over one connection, and the first of them announces the
+    /// encoding of text to its server.
     session: Outgoing,
-    /// A buffer for one message, kept for its capacity.
+    /// Buffer for one message, kept for its capacity.
     scratch: Vec<u8>,
 }
 
@@ -159,7 +159,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Waits until what is there now was handed to the transport.
+    /// Waits until the present contents were passed to the transport.
     pub(crate) fn flush(&self, until: Option<Instant>) -> Result<(), SystemException> {
         crate::conn::step_aside();
         let mut state = self.state.lock();
@@ -190,7 +190,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// The thread: sends what is due, until there was nothing for a while.
+    /// Sends due oneways until there were none for a while: the work of the thread.
     fn run(&self, peer: &Arc<Peer>, bandwidth: u32) {
         let mut way = None;
         let mut spare = Vec::new();
@@ -216,7 +216,7 @@ impl Buffer {
                 state.urgent = false;
                 drop(state);
                 let sent = transmit(peer, &others, &mut way, bandwidth, &spare);
-                // Both buffers stay as long as the thread does: they are bounded, and would grow again at once.
+                // Both buffers live as long as the thread: they are bounded, and would grow again at once.
                 spare.clear();
                 idle_since = clock::now();
                 state = self.state.lock();
@@ -230,7 +230,7 @@ impl Buffer {
             }
             let wait = match state.due {
                 Some(due) => due.saturating_duration_since(now).min(IDLE),
-                // For company, without a limit in time.
+                // These wait for further oneways, without a time limit.
                 None if state.waiting > 0 => IDLE,
                 None => (idle_since + IDLE).saturating_duration_since(now),
             };
@@ -238,7 +238,7 @@ impl Buffer {
         }
     }
 
-    /// Adds what is there and what became of the rest.
+    /// Adds the counts of this buffer to `sum`.
     pub(super) fn count_into(&self, sum: &mut Buffered) {
         let state = self.state.lock();
         sum.waiting += state.waiting + state.in_hand;
@@ -255,7 +255,8 @@ impl Buffer {
 }
 
 impl State {
-    /// Whether what waits must be sent now, whatever the clock says. `half`: so many octets are half of the buffer.
+    /// Reports whether the waiting oneways must be sent now, whatever the time is. `half`: half of the buffer's
+    /// capacity, in octets.
     fn is_due(&self, constraint: BufferingConstraint, half: usize) -> bool {
         let count = constraint.count.map(u64::from);
         constraint == BufferingConstraint::FLUSH
@@ -265,14 +266,14 @@ impl State {
     }
 }
 
-/// A connection, and whose it is.
+/// Connection of the thread, and its peer.
 struct Way {
     to: Arc<Peer>,
     link: Arc<dyn Link>,
 }
 
-/// Sends the messages over the connection of the thread, or over a new one if the server has closed it: to `peer`, or to
-/// the first of the others that answers.
+/// Sends the messages over the connection of the thread, or over a new one if the server has closed it: to `peer`, or
+/// to the first of the others that answers.
 fn transmit(
     peer: &Arc<Peer>,
     others: &[Weak<Peer>],
@@ -280,13 +281,13 @@ fn transmit(
     bandwidth: u32,
     octets: &[u8],
 ) -> Result<(), SystemException> {
-    // Nothing is ever answered: whatever came says that the connection ends.
+    // Nothing is ever answered: any input announces the end of the connection.
     if let Some(old) = way.take_if(|way| way.link.has_input().unwrap_or(true)) {
         old.give_up();
     }
     let alive: Vec<Arc<Peer>> = others.iter().filter_map(Weak::upgrade).collect();
     let may: Vec<&Arc<Peer>> = std::iter::once(peer).chain(&alive).collect();
-    // What was right for earlier messages may not be for these.
+    // A connection that suited earlier messages may not suit these.
     if let Some(old) = way.take_if(|way| !may.iter().any(|to| Arc::ptr_eq(to, &way.to))) {
         old.link.close();
     }

@@ -31,20 +31,21 @@ use crate::rt;
 use crate::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use crate::threads::Threads;
 
-/// Server address. Interned by the ORB: one `Peer` for each address and protocol spoken there.
+/// Server at an address. Interned by the ORB: one `Peer` for each address, protocol spoken there, and agreement on code
+/// sets.
 pub(crate) struct Peer {
-    /// Unique in this process: what thread-private connections are found by.
+    /// Number that is unique in this process, by which thread-private connections are found.
     id: u64,
     protocol: Arc<Protocol>,
     address: Address,
     options: Arc<Options>,
     cache: Arc<Cache>,
-    /// Connections nobody uses at the moment (`ClientConnections::Cached`).
+    /// Connections that are not in use (`ClientConnections::Cached`).
     idle: Mutex<Kept>,
     /// Connections that many calls share, and buffers of oneways.
     pub(crate) shared: Levels,
     threads: Arc<Threads>,
-    /// Number of lost connections: others may be dead, too.
+    /// Number of lost connections: after a loss, others may be dead, too.
     losses: AtomicU32,
     /// Every open connection, so that shutdown can close those of other threads.
     open: Mutex<Vec<Weak<dyn Link>>>,
@@ -53,17 +54,17 @@ pub(crate) struct Peer {
     sharing: AtomicU8,
 }
 
-/// Each call has a connection for itself.
+/// Value of `sharing`: each call has a connection for itself.
 const NOT: u8 = 0;
-/// Mark of a connection that carries requests both ways, if there is one.
+/// Value of `sharing`: calls share a connection that carries requests both ways, if there is one.
 const BOTH_WAYS: u8 = 1;
-/// All of them, because the ORB is configured so.
+/// Value of `sharing`: all calls share connections, because the ORB is configured so.
 const ALWAYS: u8 = 2;
 
 crate::sync::thread_local! {
-    /// Connections of this thread's own, by peer. Those of peers that are gone or were shut down
-    /// (closed then, but for the descriptor), and idle ones that their server has closed, are dropped
-    /// when the thread opens its next connection, and at its end.
+    /// Connections of this thread's own, by peer. Those of peers that are gone or were shut down (which closed them,
+    /// but for the descriptor), and idle ones that their server has closed, are dropped when the thread opens its next
+    /// connection, and at its end.
     static PRIVATE: RefCell<Kept> = const { RefCell::new(Kept::new()) };
 }
 
@@ -96,48 +97,48 @@ impl Peer {
         }
     }
 
-    /// Whether calls go over a connection that they share, if there is one.
+    /// Reports whether calls go over a connection that they share, if there is one.
     #[inline]
     pub(crate) fn is_shared(&self) -> bool {
         self.sharing.load(Ordering::Relaxed) != NOT
     }
 
-    /// Whether calls go over a connection that carries requests both ways, if there is one.
+    /// Sets whether calls go over a connection that carries requests both ways, if there is one.
     pub(crate) fn set_both_ways(&self, both_ways: bool) {
         let (from, to) =
             if both_ways && self.may_call_back() { (NOT, BOTH_WAYS) } else { (BOTH_WAYS, NOT) };
         let _ = self.sharing.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed);
     }
 
-    /// Whether a connection to it can carry requests both ways: what is offered are addresses of GIOP, over
+    /// Reports whether a connection to the peer can carry requests both ways: offers name addresses of GIOP, over
     /// transports with connections.
     pub(crate) fn may_call_back(&self) -> bool {
         self.protocol.messaging().is_none() && !self.may_lose()
     }
 
-    /// Whether requests and answers may be lost on the way, and connecting says nothing of the server.
+    /// Reports whether requests and answers may be lost on the way, so that connecting proves nothing about the server.
     pub(crate) fn may_lose(&self) -> bool {
         !self.protocol.transport().facts().reliable
     }
 
-    /// Whether several messages may go by one write: not where each is a packet.
+    /// Reports whether one write may carry several messages: not where each is a packet.
     pub(super) fn takes_batches(&self) -> bool {
         let facts = self.protocol.transport().facts();
         facts.stream && facts.reliable
     }
 
-    /// Whether it is a client that is called back over its own connection: what
-    /// nobody could find out again.
+    /// Reports whether the peer is a client that is called back over its own connection, which could not be found
+    /// again.
     pub(crate) fn is_called_back(&self) -> bool {
         self.shared.both_ways.usable().is_some()
     }
 
-    /// Unique in this process.
+    /// Returns the peer's number, which is unique in this process.
     pub(crate) fn id(&self) -> u64 {
         self.id
     }
 
-    /// Returns the protocol spoken there.
+    /// Returns the protocol that the peer speaks.
     pub(crate) fn protocol(&self) -> &Arc<Protocol> {
         &self.protocol
     }
@@ -148,13 +149,13 @@ impl Peer {
         (needs.aliases > 0).then(|| Box::new(Aliases::new(needs.aliases, needs.alias_octets)))
     }
 
-    /// Returns an empty inbox for its replies.
+    /// Returns an empty inbox for replies of the peer.
     pub(super) fn inbox(&self) -> Inbox {
         let wire = Wire::of(self.protocol.messaging(), Version::V1_2);
         Inbox::new(&self.options.limits).speaking(wire)
     }
 
-    /// Starts the threads of its connections.
+    /// Returns the factory of threads for the peer's connections.
     pub(crate) fn threads(&self) -> &Threads {
         &self.threads
     }
@@ -167,24 +168,22 @@ impl Peer {
         self.closed.get().is_some()
     }
 
-    /// A connection for the caller alone, until [`give_back`](Self::give_back);
-    /// `None` when one must be opened.
+    /// Returns a connection for the caller alone, until [`give_back`](Self::give_back); `None` if one must be opened.
     ///
-    /// With private connections this takes no lock, and makes no system call
-    /// unless the connection was idle for long.
+    /// With private connections this takes no lock, and makes no system call unless the connection was idle for long.
     #[inline]
     pub(crate) fn at_hand(&self, now: Instant, apart: Apart) -> Option<Box<ClientLink>> {
         while let Some(mut link) = self.take_idle(apart) {
             if self.still_good(&mut link, now) {
                 return Some(link);
             }
-            // Others may have died with it.
+            // Other connections may have died with it.
             self.lost();
         }
         None
     }
 
-    /// Makes a connection that was just opened one for the caller alone.
+    /// Prepares a connection that was just opened for the caller alone.
     pub(crate) fn new_link(
         self: &Arc<Self>,
         link: Arc<dyn Link>,
@@ -212,21 +211,21 @@ impl Peer {
         Box::new(link)
     }
 
-    /// Whether threads keep such connections for themselves.
+    /// Reports whether threads keep such connections for themselves.
     #[inline]
     fn keeps_by_thread(&self, apart: Apart) -> bool {
         self.options.client_connections == ClientConnections::Private || apart.is_private()
     }
 
-    /// Returns a connection on which nothing is outstanding.
+    /// Gives back a connection on which nothing is outstanding.
     pub(crate) fn give_back(&self, link: Box<ClientLink>) {
         if self.closed.get().is_some() {
             link.link.close();
             return;
         }
         if self.keeps_by_thread(link.apart) {
-            // At the end of a thread its connections close with the thread-local; a thread at its very end keeps none:
-            // dropping it closes it.
+            // At the end of a thread its connections close with the thread-local. In a thread whose thread-local is
+            // gone already, the drop closes the connection.
             let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
             return;
         }
@@ -236,13 +235,13 @@ impl Peer {
         }
     }
 
-    /// Returns the time since which the connection idles that does so longest.
+    /// Returns the last use of the connection that has been idle longest.
     pub(crate) fn idle_since(&self) -> Option<Instant> {
         let idle = self.idle.lock();
         idle.idle_since()
     }
 
-    /// Closes the connections that were last used at `since` or before; how many.
+    /// Closes the connections that were last used at `since` or before; returns their number.
     pub(crate) fn close_idle(&self, since: Instant) -> usize {
         let mut idle = self.idle.lock();
         let closed = idle.extract(|link| link.last_used <= since);
@@ -253,17 +252,17 @@ impl Peer {
         closed.len()
     }
 
-    /// Whether a connection to it is open.
+    /// Reports whether a connection to the peer is open.
     pub(super) fn has_open(&self) -> bool {
         self.open.lock().iter().any(|link| link.strong_count() > 0)
     }
 
-    /// Drops the connections that the server has closed, of those that were last used at `before` or earlier and that any
-    /// thread may take. A system call for each of them. Nobody who calls waits meanwhile.
+    /// Drops the connections that the server has closed, of those that were last used at `before` or earlier and that
+    /// any thread may take. Makes a system call for each of them. Callers do not wait meanwhile.
     pub(super) fn drop_dead(self: &Arc<Self>, before: Instant) {
         let idle = self.idle.lock().idle_since_before(before);
         for link in idle.iter().filter(|link| link.has_input().unwrap_or(true)) {
-            // What an idle connection brings is its end, or an answer that nobody waited for.
+            // Input on an idle connection is its end, or an answer that no caller awaits.
             let taken = self.idle.lock().take_this(link);
             let Some(mut taken) = taken else {
                 continue;
@@ -282,12 +281,12 @@ impl Peer {
         }
     }
 
-    /// Starts to look, while nobody calls, at connections whose answers callers read in turn.
+    /// Starts checks, between calls, of the connections whose answers callers read in turn.
     pub(super) fn watch(self: &Arc<Self>) {
         self.cache.watch(self, &self.options);
     }
 
-    /// A connection of this peer broke: all others are checked before their next use.
+    /// Counts a broken connection of this peer: all others are checked before their next use.
     pub(crate) fn lost(&self) {
         self.losses.fetch_add(1, Ordering::Relaxed);
     }
@@ -306,9 +305,9 @@ impl Peer {
         Peer::connect_first(&[self], timing, attempts, None).map(|(_, link, _)| link)
     }
 
-    /// Opens a connection to the first of several servers that answers and
-    /// registers it for shutdown. Gives which one it is, and how many
-    /// connections it had lost before. `mark`: DSCP of its packets from the first one on.
+    /// Opens a connection to the first of several servers that answers, and registers it for shutdown. Returns the
+    /// index of that server, the connection, and the number of connections that the server had lost before. `mark`:
+    /// DSCP of its packets from the first one on.
     pub(crate) fn connect_first(
         peers: &[&Arc<Peer>],
         timing: Timing,
@@ -328,7 +327,7 @@ impl Peer {
         let around = Around { threads: &peers[0].threads, mark };
         let mut connected = connect_first_with(&targets, limit, &around);
         let exhausted = oxorb_sys::descriptor::exhausted;
-        // For want of a descriptor: one that idles gives its own.
+        // For want of a descriptor, an idle connection is closed.
         while connected.is_err() && exhausted() && make_room(&peers[0].cache) {
             connected = connect_first_with(&targets, limit, &around);
         }
@@ -346,7 +345,7 @@ impl Peer {
                 let link: Arc<dyn Link> = Arc::from(link);
                 let waiting = peers[won].options.waiting();
                 if waiting != Properties::default() {
-                    // Where the system does not allow it, the connection waits as others do.
+                    // If the system does not allow it, the connection waits like others.
                     let _ = link.apply(&waiting);
                 }
                 peers[won].register(&link)?;
@@ -367,7 +366,7 @@ impl Peer {
                     let attempts = std::mem::take(attempts);
                     return Err(failure::record(raise::NO_DESCRIPTORS, attempts));
                 }
-                // Time that is over is over; another failure may pass.
+                // The end of the time limit is final; another failure may pass.
                 timing.left_to_send()?;
                 Err(raise::CONNECT_FAILED)
             }
@@ -379,7 +378,7 @@ impl Peer {
         open.retain(|link| link.strong_count() > 0);
         open.push(Arc::downgrade(link));
         drop(open);
-        // `close` may have run meanwhile and not have seen it.
+        // `close` may have run meanwhile without seeing the connection.
         if self.closed.get().is_some() {
             link.close();
             return Err(raise::ORB_SHUT_DOWN);
@@ -387,10 +386,10 @@ impl Peer {
         Ok(())
     }
 
-    /// Sends buffered oneways, as far as that is possible until then.
+    /// Sends buffered oneways, as far as that is possible until `until`.
     pub(crate) fn flush(&self, until: Instant) {
         for buffer in self.shared.buffers() {
-            // Nobody is left to be told what is lost.
+            // There is no caller to whom a loss could be reported.
             let _ = buffer.flush(Some(until));
         }
     }
@@ -412,7 +411,7 @@ impl Peer {
         }
     }
 
-    /// Takes out the connection of these calls that was used last.
+    /// Takes out the connection for these calls that was used last.
     #[inline]
     pub(super) fn take_idle(&self, apart: Apart) -> Option<Box<ClientLink>> {
         let key = Key { peer: self.id, apart };
@@ -424,7 +423,7 @@ impl Peer {
         idle.take(key)
     }
 
-    /// Takes out the connection that was used last, if it is one to this server.
+    /// Takes out the connection that was used last, if it leads to this server.
     #[inline(always)]
     pub(super) fn take_last(&self) -> Option<Box<ClientLink>> {
         if self.keeps_by_thread(Apart::default()) {
@@ -441,12 +440,12 @@ impl Peer {
         if self.closed.get().is_some() || !self.keeps_by_thread(Apart::default()) {
             return self.give_back(link);
         }
-        // At the end of a thread its connections close with the thread-local; a thread at its very end keeps none:
-        // dropping it closes it.
+        // At the end of a thread its connections close with the thread-local. In a thread whose thread-local is gone
+        // already, the drop closes the connection.
         let _ = PRIVATE.try_with(|links| links.borrow_mut().put(self.id, link));
     }
 
-    /// Returns the time until which a connection that is used now is good without a look.
+    /// Returns the time until which a connection that is used now needs no check.
     #[inline]
     pub(super) fn trusted_until(&self, now: Instant) -> Instant {
         now.checked_add(self.options.trust_idle).unwrap_or(now)
@@ -469,7 +468,7 @@ struct Around<'a> {
 }
 
 impl Surroundings for Around<'_> {
-    /// Starts a thread as urgent as the caller, who waits for it.
+    /// Starts a thread as urgent as the caller, which waits for it.
     fn look_up(&self, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
         let (purpose, priority) = (Purpose::LookUp, rt::thread_priority());
         let started = self.threads.spawn(purpose, "oxorb-lookup", priority, run);
@@ -484,7 +483,7 @@ impl Surroundings for Around<'_> {
         self.mark
     }
 
-    /// Connections of a simulation have no descriptors: they are asked after each pause.
+    /// Sleeps for the pause: connections of a simulation have no descriptors, and are queried after each pause.
     #[cfg(all(test, feature = "simulation"))]
     fn first_ready(
         &self,
@@ -496,13 +495,13 @@ impl Surroundings for Around<'_> {
     }
 }
 
-/// Closes a connection that idles, kept by all threads or by this one; false when there is none.
+/// Closes an idle connection, kept by all threads or by this one; returns false if there is none.
 fn make_room(cache: &Cache) -> bool {
     let ours = || PRIVATE.try_with(|links| links.borrow_mut().take_any());
     cache.make_room() || matches!(ours(), Ok(Some(_)))
 }
 
-/// Describes a failure for want of descriptors: the limit and the settings.
+/// Describes a failure for want of descriptors, with the limit and the settings.
 fn without_descriptors(error: &impl fmt::Display) -> String {
     let most = match oxorb_sys::descriptor::limit() {
         Some(limit) => format!("{limit} descriptors it may have (ulimit -n)"),
@@ -514,8 +513,8 @@ fn without_descriptors(error: &impl fmt::Display) -> String {
     )
 }
 
-/// Drops this thread's connections that nobody can use any more, or that their server closed while they idled: a system call
-/// for each that was not used since the last look of others.
+/// Drops this thread's connections that no call can use any more, or that their server closed while they were idle:
+/// makes a system call for each that has been idle for [`LOOK`] or longer.
 fn drop_orphans(now: Instant) {
     let idle_since = now.checked_sub(LOOK);
     let _ = PRIVATE.try_with(|links| {

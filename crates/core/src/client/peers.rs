@@ -11,14 +11,14 @@ use crate::incident::Incident;
 use crate::protocol::Protocol;
 use crate::shared::Shared;
 
-/// Number of server addresses from which on those that no reference leads to are forgotten.
+/// Number of server addresses from which on unused ones are forgotten.
 const MANY_PEERS: usize = 64;
 
 /// Servers by address, and by the code sets in which text travels to them.
 ///
-/// A connection has one pair of code sets for good: those that its first request names. References that agree on others,
-/// or on none as those of `corbaloc:` do, have connections of their own, or the encoding of their text would depend on
-/// which of them was called first.
+/// The first request of a connection fixes its pair of code sets. References that agree on others, or on none as those
+/// of `corbaloc:` do, have connections of their own; otherwise the encoding of their text would depend on which of them
+/// was called first.
 #[derive(Default)]
 pub(super) struct Peers(HashMap<Address, Vec<Known>>);
 
@@ -28,12 +28,12 @@ struct Known {
 }
 
 impl Peers {
-    /// Returns all peers, in no order.
+    /// Iterates over all peers, in no particular order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Peer>> {
         self.0.values().flatten().map(|known| &known.peer)
     }
 
-    /// Forgets peers that nobody uses, and that have read everything. Returns those that did not in their time.
+    /// Forgets unused peers that have read everything. Returns those that did not do so in time.
     fn purge(&mut self) -> Vec<String> {
         let mut overdue = Vec::new();
         let mut is_used = |peer: &Arc<Peer>| {
@@ -63,7 +63,7 @@ impl ClientSide {
     ) -> Arc<Peer> {
         let mut overdue = Vec::new();
         let mut peers = self.peers.lock();
-        // A server that calls back ever new clients must not remember them all.
+        // A server that calls back ever new clients must not keep them all.
         if peers.0.len() >= MANY_PEERS && peers.0.len().is_power_of_two() {
             overdue = peers.purge();
         }
@@ -78,7 +78,7 @@ impl ClientSide {
                 let cache = &self.cache;
                 let peer = Arc::new(Peer::new(protocol, address, options, cache, threads));
                 peer.set_both_ways(self.offers_bidirectional());
-                // What goes both ways is one connection, whoever is called over it.
+                // A connection that carries requests both ways is shared, whichever peer is called over it.
                 let open = known.iter().filter(same).find_map(|known| {
                     Multiplexed::open_to(&known.peer, None).filter(|open| open.is_both_ways())
                 });

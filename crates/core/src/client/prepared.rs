@@ -15,27 +15,27 @@ use super::usual::invoke;
 use crate::Ref;
 use crate::op::{Op, UserException};
 
-/// A request that is ready to be sent again and again, with small changes between.
+/// Request that can be sent again and again, with small changes between.
 ///
-/// Made by [`Ref::prepare`]. Each sending copies the marshalled arguments as one block. Only for a peer that needs them
-/// otherwise (GIOP 1.0 and 1.1, which do not align arguments, or text in another code set) are they marshalled anew.
+/// Made by [`Ref::prepare`]. Each sending copies the marshalled arguments as one block. They are marshalled again only
+/// for a peer that needs another form (GIOP 1.0 and 1.1, which do not align arguments, or text in another code set).
 pub struct Prepared<'a, F> {
     reference: Ref,
     op: &'static Op,
     write: F,
-    /// The arguments, from a multiple of eight on.
+    /// Arguments, marshalled for a position that is a multiple of eight.
     body: Vec<u8>,
     order: ByteOrder,
-    /// The rules for characters, if any of the octets depend on them.
+    /// Rules for characters, if any octets depend on them.
     dialect: Option<Dialect>,
     values: Vec<Box<dyn Change>>,
-    /// Position of each of the values in `body`, its padding first.
+    /// Position of each value in `body`, before its padding.
     places: Vec<usize>,
     scratch: Vec<u8>,
     lent: PhantomData<fn(&mut Encoder<'a>)>,
 }
 
-/// The places in a prepared request where values will change, in the order of [`put`](Self::put).
+/// Positions in a prepared request of values that will change, in the order of [`put`](Self::put).
 #[derive(Default)]
 pub struct Slots<'s> {
     known: &'s [Box<dyn Change>],
@@ -43,7 +43,7 @@ pub struct Slots<'s> {
     places: Vec<usize>,
 }
 
-/// A value that can take the place of another one of its type.
+/// Value that can replace another one of its type.
 trait Change: Any + Send + Sync {
     fn put(&self, e: &mut Encoder<'_>);
 }
@@ -55,8 +55,8 @@ impl<T: Fixed + Send + Sync + 'static> Change for T {
 }
 
 impl Slots<'_> {
-    /// Writes an argument, or a part of one, that [`Prepared::set`] may change: a number, an enum, or a struct or array of
-    /// such. `initial` is what it is until then.
+    /// Writes an argument, or a part of one, that [`Prepared::set`] may change: a number, an enum, or a struct or array
+    /// of these. `initial` is its value until then.
     pub fn put<T: Fixed + Send + Sync + 'static>(&mut self, e: &mut Encoder<'_>, initial: T) {
         let slot = self.places.len();
         self.places.push(e.position());
@@ -101,11 +101,11 @@ where
         })
     }
 
-    /// Changes the value that was the `slot`th to be [`put`](Slots::put), counted from 0. Writes over its octets alone;
-    /// allocates once for the value, and the first time.
+    /// Changes the value that call number `slot` of [`put`](Slots::put) wrote, counted from 0. Overwrites its octets
+    /// only; allocates once for the value, and the first time for a buffer.
     ///
     /// # Panics
-    /// When there is no such slot, or its value is of another type.
+    /// If there is no such slot, or its value is of another type.
     pub fn set<T: Fixed + Send + Sync + 'static>(&mut self, slot: usize, value: T) {
         let before: &dyn Any = &*self.values[slot];
         assert!(before.is::<T>(), "slot {slot} of `{}` is of another type", self.op.name);

@@ -1,4 +1,4 @@
-//! A connection to a server of the object: one at hand, or the first of several that answers.
+//! Connections to a server of the object: one at hand, or the first of several that answers.
 
 use std::sync::Arc;
 
@@ -18,10 +18,9 @@ use crate::sync::atomic::Ordering;
 
 /// Connection that leads to a server.
 pub(super) enum Reached {
-    /// A connection for this call alone.
+    /// Connection for this call alone.
     Link(Box<ClientLink>),
-    /// A connection that all calls share: it carries requests both ways, or the ORB shares all that
-    /// it opens.
+    /// Connection that all calls share: it carries requests both ways, or the ORB shares all connections that it opens.
     Shared,
 }
 
@@ -34,13 +33,13 @@ impl Reached {
     }
 }
 
-/// The profiles of a route that a round has not tried yet.
+/// Profiles of a route that a round has not tried yet.
 pub(super) struct Untried {
-    /// Bits of the profiles: a route has no more than 64.
+    /// Bit set of the profiles: a route has at most 64.
     profiles: u64,
-    /// The one that answered last time, before all others.
+    /// Profile that answered last time, before all others.
     first: usize,
-    /// Order of the others, where policies prefer some.
+    /// Order of the other profiles, if policies prefer some.
     ranks: Ranks,
 }
 
@@ -61,8 +60,8 @@ impl Untried {
         }
     }
 
-    /// Restricts the profiles to those that the call may use at its priority. Where a bound
-    /// reference has several addresses at one server, one for each lane, it is bound to them all.
+    /// Restricts the profiles to those that the call may use at its priority. A bound reference with several addresses
+    /// at one server, one for each lane, is bound to all of them.
     #[inline]
     pub(super) fn restrict(&mut self, route: &Route, bound: Option<&Bound>, to: &Selection) {
         if let Some(bound) = bound {
@@ -73,7 +72,7 @@ impl Untried {
         }
         self.profiles &= to.profiles;
         self.ranks = to.ranks;
-        // A preferred protocol that did not answer is tried again when what answered instead is lost.
+        // A preferred protocol that did not answer is tried again when the connection that answered instead is lost.
         let silent = route.silent.load(Ordering::Relaxed);
         let best = match self.profiles & !silent {
             0 => self.ranks.best(self.profiles),
@@ -84,7 +83,7 @@ impl Untried {
         }
     }
 
-    /// Iterates over all of them: the first, then the others by preference.
+    /// Iterates over the untried profiles: the first, then the others by preference.
     pub(super) fn in_order(&self) -> impl Iterator<Item = usize> + Clone + use<> {
         let (first, profiles, ranks) = (self.first, self.profiles, self.ranks);
         let has = move |index: &usize| profiles >> index & 1 == 1;
@@ -94,7 +93,7 @@ impl Untried {
         std::iter::once(first).chain(others).filter(has)
     }
 
-    /// Returns them in the order in which they are connected to: by preference, then the one that answered last time.
+    /// Returns the untried profiles in the order of connecting: by preference, then the one that answered last time.
     fn to_race(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..64).filter(|&at| self.has(at)).collect();
         order.sort_by_key(|&at| (self.ranks.of(at), at != self.first));
@@ -115,10 +114,11 @@ impl Untried {
     }
 }
 
-/// A connection to one of the untried profiles, which then counts as tried; `None` when none can be reached.
+/// Returns a connection to one of the untried profiles, which then counts as tried; `None` if none can be reached.
 ///
-/// One that is at hand for the profile that answered last time costs no lock or system call more than it must. Otherwise
-/// all of them are connected to, each a little later than the one before it, and the first that answers wins.
+/// A connection at hand for the profile that answered last time costs no lock or system call more than necessary.
+/// Otherwise all profiles are connected to, each a little later than the one before it, and the first that answers
+/// wins.
 #[inline(always)]
 pub(super) fn any(
     exchange: &mut Exchange<'_, '_>,
@@ -151,7 +151,7 @@ fn race(
     if order.is_empty() {
         return Ok(None);
     }
-    // Those that may have called us are not connected to before that connection was looked at.
+    // Peers that may have called this ORB are not connected to before that connection was checked.
     let shared = |at: &&usize| route.profiles[**at].remote().is_shared();
     if let Some(&index) = order.iter().find(shared)
         && !exchange.apart().is_apart()
@@ -160,7 +160,7 @@ fn race(
         return Ok(Some((index, Reached::Shared)));
     }
     may_connect(exchange, route.profiles[order[0]].remote())?;
-    // Datagrams say of no server whether it is there, so that they would win each race.
+    // Datagrams do not tell whether a server exists, so they would win each race.
     let may_lose = |at: &usize| route.profiles[*at].remote().may_lose();
     for order in order.chunk_by(|one, next| may_lose(one) == may_lose(next)) {
         let profiles: Vec<&RouteProfile> = order.iter().map(|&at| &route.profiles[at]).collect();
@@ -178,7 +178,7 @@ fn race(
     Ok(None)
 }
 
-/// Opens a further connection to the same server; the inner error: it cannot be reached.
+/// Opens a further connection to the same server; the inner error: the server cannot be reached.
 pub(super) fn again(
     exchange: &mut Exchange<'_, '_>,
     profile: &RouteProfile,
@@ -191,7 +191,7 @@ pub(super) fn again(
     Ok(connect(&[profile], exchange).map(|(_, link)| link))
 }
 
-/// Refuses a connection after the loss of one that was not to be lost.
+/// Refuses a connection to replace a lost one, if policy forbids that.
 fn may_connect(exchange: &Exchange<'_, '_>, peer: &Peer) -> Result<(), SystemException> {
     match &exchange.bound {
         Some(bound)
@@ -234,7 +234,7 @@ impl Exchange<'_, '_> {
         }
     }
 
-    /// A connection of `peer` that is open and idle, as [`Peer::at_hand`] gives it, marked for the network.
+    /// Returns an open and idle connection of `peer`, as [`Peer::at_hand`] does, marked for the network.
     #[inline]
     fn at_hand(&self, peer: &Peer, apart: Apart) -> Option<Box<ClientLink>> {
         batch::send_to(peer);

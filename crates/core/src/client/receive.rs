@@ -1,4 +1,4 @@
-//! The thread that reads a connection which many calls share.
+//! Reader thread of a connection that many calls share.
 
 use std::mem;
 use std::sync::{Arc, Weak};
@@ -15,13 +15,13 @@ use crate::conn::{Ended, Event, Receiver, TICK, Wait, place};
 use crate::raise;
 use crate::sync::atomic::Ordering;
 
-/// An idle connection is closed after so many ticks.
+/// Ticks after which an idle connection is closed.
 const IDLE_TICKS: u32 = 200;
 
-/// Readers of the connection, which never wait for its writer: a server that reads nothing before
-/// its replies are taken would otherwise stop both for good.
+/// Readers of the connection, which never wait for its writer: a server that reads nothing before its replies are read
+/// would otherwise block both for ever.
 impl Multiplexed {
-    /// The reader thread: completes calls until the connection ends.
+    /// Completes calls until the connection ends: the work of the reader thread.
     pub(super) fn read(self: Arc<Self>, inbox: Inbox) {
         let _place = Places::own().add(place(self.link.peer()));
         let ended = self.receive(inbox);
@@ -29,18 +29,17 @@ impl Multiplexed {
         self.link.close();
     }
 
-    /// Returns the exception for the end of the connection, with the peer and the cause noted beside it.
+    /// Returns the exception for the end of the connection, with a note of the peer and the cause.
     #[cold]
     pub(super) fn told(&self, ended: &Ended) -> SystemException {
         ended.seen_at(&*self.link).told(|| self.link.peer())
     }
 
-    /// The connection has ended: it takes no more calls; those outstanding end
-    /// with `exception`.
+    /// Ends the connection: it accepts no more calls; those outstanding end with `exception`.
     pub(crate) fn end(&self, exception: SystemException) {
-        // Given up because nobody used it: no reason to doubt the others.
+        // It was closed as unused: no reason to doubt the others.
         let retired = exception == raise::CONNECTION_CLOSED && self.replies.is_closed();
-        // Before callers learn of it: their next calls look whether a connection was lost (NoReconnect).
+        // Before callers are notified: their next calls check whether a connection was lost (NoReconnect).
         if !retired {
             let peers = self.peers.lock();
             peers.iter().filter_map(Weak::upgrade).for_each(|peer| peer.lost());
@@ -54,10 +53,9 @@ impl Multiplexed {
         }
     }
 
-    /// Receives until the connection ends, and says what that means for the
-    /// calls that are still outstanding.
+    /// Receives until the connection ends, and returns the reason for the calls that are still outstanding.
     fn receive(&self, mut inbox: Inbox) -> Ended {
-        // Without it deadlines would go unnoticed.
+        // Without the tick, deadlines would go unnoticed.
         if let Err(error) = self.link.set_read_timeout(Some(TICK)) {
             return Ended::Unreadable(error);
         }
@@ -66,7 +64,7 @@ impl Multiplexed {
         loop {
             let mut receiver = Receiver { link: &*self.link, inbox: &mut inbox };
             let event = receiver.next(|_| {
-                // On a busy connection, too, time passes.
+                // Time passes on a busy connection, too.
                 let now = leader::now();
                 self.quiet_since.store(now, Ordering::Relaxed);
                 if Duration::from_nanos(now.saturating_sub(last_look)) >= TICK {
@@ -100,8 +98,8 @@ impl Multiplexed {
         }
     }
 
-    /// Fails the calls whose time is over, and tells the other side. `patience`:
-    /// how long other writes to this connection may take.
+    /// Fails the calls whose time is over, and notifies the other side. `patience`: time limit of other writes to this
+    /// connection.
     pub(crate) fn expire(&self, now: Instant, patience: Option<Duration>) {
         for (id, call) in self.replies.expire(now) {
             self.tell_cancelled(id, &call, patience);

@@ -1,8 +1,8 @@
-//! The calls of one shared connection that wait for their answers: a ring of places, each found by its request id.
+//! Calls of one shared connection that wait for their answers: a ring of entries, each found by its request id.
 //!
-//! One lock guards the ring. Nobody holds it while reading, writing or waking anybody, and it is taken once for all
-//! replies that came with one read. A place is used again and again: a call whose caller waits for it costs no
-//! allocation. Its answer stays in the place until the caller takes it; that of an asynchronous call goes to its slot.
+//! One lock guards the ring. It is not held while a thread reads, writes or is woken, and is taken once for all replies
+//! that came with one read. Entries are used again: a call whose caller waits for it costs no allocation. Its answer
+//! stays in the entry until the caller takes it; that of an asynchronous call goes to its slot.
 
 use std::mem;
 use std::sync::Arc;
@@ -21,35 +21,34 @@ use crate::raise;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::thread;
 
-/// Most calls outstanding on one connection; one more is TRANSIENT.
+/// Most calls outstanding on one connection; a further one raises TRANSIENT.
 const MAX_OUTSTANDING: usize = 1024;
 
-/// Places there are from the start; doubled whenever more than half of them are taken.
+/// Initial number of entries; doubled whenever half of them are taken.
 const PLACES: usize = 16;
 
-/// Most replies that are given out before those who wait for them are woken.
+/// Most replies that are delivered before their recipients are woken.
 const AT_ONCE: usize = 16;
 
-/// Replies of up to so many octets are copied; longer ones take the receive buffer along.
+/// Octets of the longest reply that is copied; longer ones take the receive buffer along.
 const COPIED: usize = 4096;
 
-/// The calls that wait for an answer.
+/// Calls that wait for an answer.
 pub(super) struct Replies {
     ring: Mutex<Ring>,
-    /// Copy of the ring's flag, for callers that ask without the lock.
+    /// Copy of the ring's flag, for queries without the lock.
     closed: AtomicBool,
 }
 
 struct Ring {
-    /// Places, as many as a power of two; the call with request id `id` is at half of that, modulo
-    /// their number.
+    /// Entries, a power of two in number; the call with request id `id` is at index `id / 2`, modulo their number.
     places: Vec<Place>,
     ids: RequestIds,
-    /// Places that are not free.
+    /// Number of entries that are not free.
     outstanding: usize,
-    /// Whether no further call is taken. Answers may still have to be read.
+    /// Whether no further call is accepted. Answers may still have to be read.
     closed: bool,
-    /// Inbox with which the next caller reads, where callers read themselves and none does now.
+    /// Inbox with which the next caller reads, if callers read themselves and none does now.
     inbox: Option<Box<Inbox>>,
 }
 
@@ -66,7 +65,7 @@ struct Waiting {
     id: u32,
     call: Outstanding,
     waiter: Waiter,
-    /// Buffer for the answer; used again.
+    /// Buffer for the answer, which is used again.
     room: Vec<u8>,
 }
 
@@ -75,17 +74,17 @@ struct Waiting {
 pub(super) struct Outstanding {
     pub(super) deadline: Option<Instant>,
     pub(super) wire: Wire,
-    /// The server is not told when nobody waits any more.
+    /// Whether the server is not notified when the caller no longer waits.
     pub(super) untold: bool,
-    /// Code sets that the server had been told when it was sent.
+    /// Code sets that had been announced to the server when the call was sent.
     pub(super) told: Told,
 }
 
 /// Recipient of an answer.
 pub(super) enum Waiter {
-    /// A thread that does not sleep: it looks by itself.
+    /// Thread that does not sleep, and checks by itself.
     Awake,
-    /// A thread that sleeps, or is about to.
+    /// Thread that sleeps, or is about to.
     Thread(thread::Thread),
     Slot(Arc<Slot>),
 }
@@ -97,7 +96,7 @@ pub(crate) struct Head {
     pub(crate) body: usize,
 }
 
-/// A whole reply message.
+/// Whole reply message.
 pub(crate) struct Answer {
     pub(super) message: Taken,
     /// Octets of the message that lie where the server wrote them.
@@ -105,11 +104,11 @@ pub(crate) struct Answer {
     /// Context of the message, if it is not GIOP's.
     pub(super) context: Option<Arc<FrameContext>>,
     pub(super) header: Head,
-    /// Encoding of its text.
+    /// Encoding of the message's text.
     pub(super) dialect: Dialect,
 }
 
-/// Situation of a caller that would read itself.
+/// Situation of a caller that may read itself.
 pub(super) enum Turn {
     Answered(Outcome),
     /// The caller is to read: no thread does.
@@ -119,7 +118,7 @@ pub(super) enum Turn {
 }
 
 impl Replies {
-    /// Returns a ring for calls that take their numbers from `ids`. `inbox`: where the callers read themselves.
+    /// Returns a ring for calls with ids from `ids`. `inbox`: given if the callers read themselves.
     pub(super) fn new(ids: RequestIds, inbox: Option<Box<Inbox>>) -> Replies {
         Replies {
             ring: Mutex::new(Ring {
@@ -133,7 +132,7 @@ impl Replies {
         }
     }
 
-    /// A place for a call, and the id of its request. `room`: for its answer.
+    /// Enters a call, and returns the id of its request. `room`: buffer for its answer.
     pub(super) fn enter(
         &self,
         call: Outstanding,
@@ -148,7 +147,7 @@ impl Replies {
         Ok(id)
     }
 
-    /// An id for a request that nobody answers.
+    /// Returns an id for a request without an answer.
     pub(super) fn pass(&self) -> Result<u32, SystemException> {
         let ring = &mut *self.ring.lock();
         if ring.closed {
@@ -157,12 +156,12 @@ impl Replies {
         Ok(ring.free_id())
     }
 
-    /// The answer, if it is there.
+    /// Takes the answer, if it is there.
     pub(super) fn take(&self, id: u32) -> Option<Outcome> {
         self.ring.lock().take(id)
     }
 
-    /// The answer, or whether the caller has to read.
+    /// Takes the answer, or reports whether the caller has to read.
     pub(super) fn turn(&self, id: u32) -> Turn {
         let ring = &mut *self.ring.lock();
         if let Some(answer) = ring.take(id) {
@@ -179,12 +178,12 @@ impl Replies {
         inbox.map_or(Turn::Follow, Turn::Lead)
     }
 
-    /// A caller that read before reads no more. It [forgets](Self::forget) its call next.
+    /// Puts the inbox back after a caller has stopped reading. That caller [forgets](Self::forget) its call next.
     pub(super) fn put_back(&self, inbox: Option<Box<Inbox>>) {
         self.ring.lock().inbox = inbox;
     }
 
-    /// Takes the inbox for a look at what the connection brings while nobody calls. `None`: somebody does, or reads.
+    /// Takes the inbox for a check of the connection between calls. `None`: a call is outstanding, or a thread reads.
     pub(super) fn look(&self) -> Option<Box<Inbox>> {
         let ring = &mut *self.ring.lock();
         match ring.outstanding == 0 && !ring.closed {
@@ -193,7 +192,7 @@ impl Replies {
         }
     }
 
-    /// Ends a [look](Self::look): a caller that came meanwhile reads next.
+    /// Ends the check begun by [`look`](Self::look): a caller that came meanwhile reads next.
     pub(super) fn end_look(&self, inbox: Box<Inbox>) {
         let next = {
             let ring = &mut *self.ring.lock();
@@ -205,8 +204,7 @@ impl Replies {
         }
     }
 
-    /// Forgets a call whose answer is not waited for any more; returns its facts if there is no
-    /// answer yet.
+    /// Forgets a call whose answer is no longer awaited; returns its facts if there is no answer yet.
     pub(super) fn forget(&self, id: u32) -> Option<Outstanding> {
         let (call, next) = {
             let ring = &mut *self.ring.lock();
@@ -217,7 +215,7 @@ impl Replies {
             } else {
                 ring.take(id);
             }
-            // Who forgets it may have been woken to read.
+            // The caller that forgets may have been woken to read.
             (call, ring.next_to_lead())
         };
         if let Some(next) = next {
@@ -226,8 +224,7 @@ impl Replies {
         call
     }
 
-    /// Forgets an asynchronous call whose answer is not waited for any more; returns its facts if
-    /// there is no answer yet.
+    /// Forgets an asynchronous call whose answer is no longer awaited; returns its facts if there is no answer yet.
     pub(super) fn forget_slot(&self, slot: &Slot) -> Option<(u32, Outstanding)> {
         let id = slot.id()?;
         let ring = &mut *self.ring.lock();
@@ -240,10 +237,10 @@ impl Replies {
         Some((id, call))
     }
 
-    /// Gives each whole reply in `inbox` to its call, first the one that is announced, and wakes those who wait.
+    /// Delivers each whole reply in `inbox` to its call, the announced one first, and wakes the recipients.
     ///
     /// # Errors
-    /// What the end of the connection means for the calls outstanding.
+    /// The reason why the connection ends.
     pub(super) fn deliver(
         &self,
         mut announced: Option<Header>,
@@ -259,8 +256,8 @@ impl Replies {
         }
     }
 
-    /// Delivers answers for a caller that reads itself, whose own call is `id`: returns its answer,
-    /// if that was among them. Then the caller leads no more, and the inbox is taken back.
+    /// Delivers answers for a caller that reads itself, whose own call is `id`; returns its answer, if that was among
+    /// them. The caller then leads no more, and the inbox is taken back.
     pub(super) fn deliver_as_leader(
         &self,
         mut announced: Option<Header>,
@@ -294,10 +291,10 @@ impl Replies {
         }
     }
 
-    /// Gives the reply that `inbox` announces to its call, if that is still known.
+    /// Delivers the reply that `inbox` announces to its call, if the call is still known.
     ///
     /// # Errors
-    /// When it is not readable as a reply.
+    /// The message is not readable as a reply.
     pub(super) fn deliver_one(&self, inbox: &mut Inbox) -> Result<(), Ended> {
         let wake = self.ring.lock().deliver(inbox)?;
         if let Some(wake) = wake {
@@ -306,13 +303,13 @@ impl Replies {
         Ok(())
     }
 
-    /// Fails the calls whose time is over: their ids, and what they were.
+    /// Fails the calls whose time is over; returns their ids and facts.
     pub(super) fn expire(&self, now: Instant) -> Vec<(u32, Outstanding)> {
         let late = |call: &Outstanding| call.deadline.is_some_and(|deadline| deadline <= now);
         self.fail(late, raise::timeout(CompletionStatus::Maybe), false)
     }
 
-    /// Takes no more calls; those outstanding end with `exception`.
+    /// Accepts no more calls; those outstanding end with `exception`.
     pub(super) fn fail_all(&self, exception: SystemException) {
         self.fail(|_| true, exception, true);
     }
@@ -342,7 +339,7 @@ impl Replies {
         failed
     }
 
-    /// Fails these calls, as far as they still wait.
+    /// Fails these calls, if they still wait.
     pub(super) fn fail_each(&self, ids: &[u32], exception: SystemException) {
         let mut wakes = Vec::new();
         {
@@ -357,7 +354,7 @@ impl Replies {
         wakes.into_iter().for_each(Wake::now);
     }
 
-    /// Takes no more calls.
+    /// Accepts no more calls.
     pub(super) fn close(&self) {
         self.close_ring(&mut self.ring.lock());
     }
@@ -371,7 +368,7 @@ impl Replies {
         self.closed.load(Ordering::SeqCst)
     }
 
-    /// Takes no more calls if none is outstanding.
+    /// Accepts no more calls if none is outstanding; reports whether that is so.
     pub(super) fn retire(&self) -> bool {
         let ring = &mut *self.ring.lock();
         let idle = ring.outstanding == 0;
@@ -381,12 +378,12 @@ impl Replies {
         idle
     }
 
-    /// Whether a call waits for its answer.
+    /// Reports whether a call waits for its answer.
     pub(super) fn is_awaited(&self) -> bool {
         self.ring.lock().outstanding > 0
     }
 
-    /// Whether callers read themselves, and none does.
+    /// Reports whether callers read themselves, and none does.
     #[cfg(all(test, feature = "model"))]
     pub(super) fn is_unread(&self) -> bool {
         self.ring.lock().inbox.is_some()
@@ -424,7 +421,7 @@ impl Ring {
         }
     }
 
-    /// Sees to it that at least half of the places are free.
+    /// Ensures that at least half of the entries are free.
     fn make_room(&mut self) -> Result<(), SystemException> {
         if self.closed {
             return Err(raise::CONNECTION_CLOSED);
@@ -436,7 +433,7 @@ impl Ring {
             return Err(raise::TOO_MANY_OUTSTANDING);
         }
         if self.outstanding * 2 >= self.places.len() {
-            // Ids that differ modulo a number do so modulo its double.
+            // Ids that differ modulo a number also differ modulo its double.
             let twice = (0..self.places.len() * 2).map(|_| Place::Free).collect();
             for place in mem::replace(&mut self.places, twice) {
                 let id = match &place {
@@ -449,7 +446,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Calls whose slots nobody looks at any more make room for new ones.
+    /// Frees the entries of calls whose slots have no other owner.
     fn forget_abandoned(&mut self) {
         for place in &mut self.places {
             if let Place::Waiting(Waiting { waiter: Waiter::Slot(slot), .. }) = place
@@ -461,7 +458,7 @@ impl Ring {
         }
     }
 
-    /// The next id whose place is free; there is one.
+    /// Returns the next id whose entry is free; there is one.
     fn free_id(&mut self) -> u32 {
         loop {
             let id = self.ids.next_id();
@@ -471,7 +468,8 @@ impl Ring {
         }
     }
 
-    /// Gives the reply that `inbox` announces to its call, if that is still known: who is to be woken.
+    /// Delivers the reply that `inbox` announces to its call, if the call is still known; returns the recipient to be
+    /// woken.
     fn deliver(&mut self, inbox: &mut Inbox) -> Result<Option<Wake>, Ended> {
         let frame = inbox.frame();
         let parsed = oxorb_giop::Reply::parse(&frame).map_err(Ended::Malformed)?;
@@ -502,7 +500,7 @@ impl Ring {
         }))
     }
 
-    /// The call that waits at a place is told; who is to be woken.
+    /// Completes the call at an index; returns the recipient to be woken.
     fn finish(&mut self, at: usize, outcome: impl FnOnce(&mut Waiting) -> Outcome) -> Option<Wake> {
         let place = &mut self.places[at];
         let Place::Waiting(mut waiting) = mem::replace(place, Place::Free) else {
@@ -558,7 +556,7 @@ struct Wakes {
 }
 
 impl Wakes {
-    /// Gives out what is in `inbox`, first the message that is announced; whether that is all.
+    /// Delivers the messages in `inbox`, the announced one first; returns whether these were all.
     fn fill(
         &mut self,
         mut announced: Option<Header>,

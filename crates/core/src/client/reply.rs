@@ -1,4 +1,4 @@
-//! An answer, decoded where it lies.
+//! Replies, decoded where they lie.
 
 use std::sync::Arc;
 
@@ -14,11 +14,10 @@ use crate::op::UserException;
 use crate::probe::{self, Stage};
 use crate::{Orb, raise};
 
-/// A reply that stands for itself.
+/// Reply that borrows nothing.
 pub(crate) type Reply = ReplyIn<'static>;
 
-/// A reply in the receive buffer of its connection. Dropping it returns the
-/// connection.
+/// Reply in the receive buffer of its connection. Dropping it returns the connection.
 pub(crate) struct ReplyIn<'r> {
     orb: Whose<'r>,
     source: Source<'r>,
@@ -31,9 +30,9 @@ pub(crate) struct ReplyIn<'r> {
 /// Answer for callers that read it themselves.
 #[derive(Debug)]
 pub enum Answered<'r> {
-    /// The return value is next, then inout and out parameters.
+    /// Decoder of the return value, followed by inout and out parameters.
     Results(Decoder<'r>),
-    /// The repository id of a user exception is next, then its members.
+    /// Decoder of the repository id of a user exception, followed by its members.
     Exception(Decoder<'r>),
 }
 
@@ -44,21 +43,20 @@ enum Whose<'r> {
 }
 
 enum Source<'r> {
-    /// Lies in the receive buffer of this connection, of a usual call.
+    /// Receive buffer of this connection, of a usual call.
     Lent(&'r Peer, Option<Box<ClientLink>>),
-    /// Lies in the receive buffer of this connection.
+    /// Receive buffer of this connection.
     Link(Arc<Peer>, Option<Box<ClientLink>>),
-    /// Reply in a buffer of its own: of a local call, or one over a connection that calls share.
-    /// Octets in the gap lie elsewhere.
+    /// Separate buffer, for the reply of a local call, or over a connection that calls share. Octets in the gap lie
+    /// elsewhere.
     Memory(Taken, Option<Arc<FrameContext>>, Option<Box<Gap>>),
 }
 
 impl Reply {
-    /// Status that no reply has on the wire, but a locate reply may mean: the server does not know
-    /// the object.
+    /// Status that no reply has on the wire, but a locate reply may stand for: the server does not know the object.
     pub(crate) const NO_SUCH_OBJECT: ReplyStatus = ReplyStatus(u32::MAX);
 
-    /// The answer to a LocateRequest as the one that a request would have got.
+    /// Converts the status of a LocateReply to that of the reply that a request would have got.
     pub(crate) fn status_of(located: LocateStatus) -> ReplyStatus {
         match located {
             LocateStatus::OBJECT_HERE => ReplyStatus::NO_EXCEPTION,
@@ -71,7 +69,7 @@ impl Reply {
         }
     }
 
-    /// The message that the connection's inbox announces, its header parsed.
+    /// Returns the reply that the connection's inbox announces; its header has been parsed.
     pub(crate) fn from_link(
         orb: &Orb,
         peer: &Arc<Peer>,
@@ -100,7 +98,7 @@ impl Reply {
         }
     }
 
-    /// A whole reply message in memory.
+    /// Reads a whole reply message in memory.
     pub(crate) fn from_memory(
         orb: &Orb,
         message: Vec<u8>,
@@ -149,19 +147,19 @@ impl<'r> ReplyIn<'r> {
         self.status
     }
 
-    /// The service contexts that came with it.
+    /// Passes the service contexts of the reply to `read`.
     pub(crate) fn with_contexts<T>(&self, read: impl FnOnce(ServiceContexts<'_>) -> T) -> T {
         let reply = oxorb_giop::Reply::parse(&self.frame()).expect("parsed before");
         read(reply.contexts)
     }
 
-    /// The repository id of the user exception that it holds.
+    /// Returns the repository id of the user exception that the reply holds, if any.
     pub(crate) fn exception_id(&self) -> Option<String> {
         let raised = self.status == ReplyStatus::USER_EXCEPTION;
         raised.then(|| self.decoder().string().unwrap_or_default().into_owned())
     }
 
-    /// A reply without exception, or with one of the user's.
+    /// Returns the contents of a reply without exception, or with a user exception.
     pub(crate) fn answered(&self) -> Answered<'_> {
         match self.status {
             ReplyStatus::USER_EXCEPTION => Answered::Exception(self.decoder()),
@@ -194,8 +192,9 @@ impl<'r> ReplyIn<'r> {
             .map_err(|error| undecodable(error).into())
     }
 
-    /// Decodes the results as [`results`](Self::results) does, and leaves [`Octets`] where the server wrote them, if the
-    /// transport lends them. Where it lent others, `result` is called twice, and what it read first is dropped.
+    /// Decodes the results as [`results`](Self::results) does, and leaves [`Octets`] where the server wrote them, if
+    /// the transport lends them. If the transport lent other results, `result` is called twice, and what it read first
+    /// is dropped.
     pub(crate) fn results_in_place<R, E: UserException>(
         self,
         result: impl Fn(&mut Decoder<'_>) -> CdrResult<R>,
@@ -206,13 +205,13 @@ impl<'r> ReplyIn<'r> {
         }
     }
 
-    /// Whether octets of it lie in memory that the transport lends.
+    /// Reports whether octets of the reply lie in memory that the transport lends.
     #[inline]
     pub(super) fn is_lent(&self) -> bool {
         self.frame().gap.is_some()
     }
 
-    /// Reads results of which some lie elsewhere. `None`: none do, or it is not they that were asked for in place.
+    /// Reads results of which some lie elsewhere. `None`: none do, or `result` did not take them in place.
     #[inline]
     fn read_in_place<R>(
         &self,
@@ -286,7 +285,7 @@ impl<'r> ReplyIn<'r> {
         SystemException::decode(&mut self.decoder()).unwrap_or_else(undecodable)
     }
 
-    /// Decodes one value that is not the operation's own result.
+    /// Decodes one value that is no result of the operation.
     pub(crate) fn read<T: for<'de> Decode<'de>>(&self) -> Result<T, SystemException> {
         T::decode(&mut self.decoder()).map_err(undecodable)
     }
@@ -303,7 +302,7 @@ impl<'r> ReplyIn<'r> {
         }
     }
 
-    // In place: a decoder is large, and made in as few instructions as it takes to move it.
+    // Inlined: a decoder is large, and is made in as few instructions as a move of it takes.
     #[inline(always)]
     fn decoder(&self) -> Decoder<'_> {
         self.frame()

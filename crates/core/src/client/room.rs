@@ -1,4 +1,4 @@
-//! Memory for a payload to be written into, of the connection that a call would take.
+//! Memory for a payload to be sent, of the connection that a call would take.
 
 use std::sync::Arc;
 
@@ -19,24 +19,24 @@ use crate::route::{Route, RouteProfile};
 use crate::{Ref, raise};
 
 impl Ref {
-    /// Returns memory to write a large payload into, which is then passed as a parameter that the IDL marks `@in_place`
-    /// (`Octets::from(room)`). Where the connection that a call would take now shares memory with the server, the room is a part
-    /// of that, and its octets are sent as they lie there; otherwise it is ordinary memory, and they are copied when they are
-    /// sent: [`Room::is_in_place`] tells. Blocks of shared memory are lent from 16 KiB on. An unsent room goes back when it is
-    /// dropped.
+    /// Returns memory for a large payload, to be passed as a parameter that the IDL marks `@in_place`
+    /// (`Octets::from(room)`). If the connection that a call would take now shares memory with the server, the room is
+    /// part of that memory, and its octets are sent as they lie there; otherwise the room is ordinary memory, and its
+    /// octets are copied when they are sent: [`Room::is_in_place`] reports which. Blocks of shared memory are lent from
+    /// 16 KiB on. A room that was not sent is returned when it is dropped.
     ///
-    /// The octets are any at first: what an earlier payload left, or 0.
+    /// The initial octets are arbitrary: those of an earlier payload, or 0.
     ///
-    /// Opens a connection where there is none. The policy [`LargePayloads`] says whether memory is shared, and what becomes of
-    /// it where there is none.
+    /// Opens a connection if there is none. The policy [`LargePayloads`] decides whether memory is shared, and what
+    /// happens if none is.
     ///
     /// # Errors
-    /// NO_RESOURCES under [`LargePayloads::InPlaceOnly`], where no block is free (`NO_ROOM`) or none is shared
-    /// (`NO_SHARED_MEMORY`). Those of a call, where no connection can be opened.
+    /// NO_RESOURCES under [`LargePayloads::InPlaceOnly`], if no block is free (`NO_ROOM`) or no memory is shared
+    /// (`NO_SHARED_MEMORY`). The errors of a call, if no connection can be opened.
     ///
     /// # Real-time cost
-    /// Over a connection that carried calls: no allocation, no system call, and the locks of the connections that a call takes;
-    /// none where threads have their own (`-ORBClientConnections private`). Ordinary memory is allocated.
+    /// Over a connection that has carried calls: no allocation, no system call, and the locks of the connections that a
+    /// call takes; no lock if threads have their own (`-ORBClientConnections private`). Ordinary memory is allocated.
     pub fn room(&self, octets: usize) -> Result<Room, SystemException> {
         let policies = self.policies();
         let room = match policies.payloads {
@@ -56,7 +56,7 @@ impl Ref {
     }
 }
 
-/// Memory of a connection for a payload.
+/// Result of a request for memory of a connection.
 enum Found {
     Room(Room),
     /// The connection's memory is all in use.
@@ -76,7 +76,7 @@ impl Found {
     }
 }
 
-/// Looks at the connection that a usual call would take. `None`: a call would not be usual.
+/// Tries the connection that a usual call would take. `None`: a call would not be usual.
 #[inline]
 fn usual(reference: &Ref, octets: usize) -> Option<Found> {
     let (route, _) = reference.usual()?;
@@ -90,7 +90,7 @@ fn usual(reference: &Ref, octets: usize) -> Option<Found> {
 
 #[cold]
 fn unusual(reference: &Ref, policies: &Effective, octets: usize) -> Result<Found, SystemException> {
-    /// Names the call where it must have a name.
+    /// Operation that names the call where a name is needed.
     static OP: Op = Op::twoway("_room");
     let timing = Timing::start(policies)?;
     let mut exchange = Exchange::begin(reference, policies, (&OP).into(), &|_| Ok(()), timing);
@@ -109,7 +109,7 @@ fn unusual(reference: &Ref, policies: &Effective, octets: usize) -> Result<Found
             Ok(found) => return Ok(found),
             Err(unreachable) => unreachable,
         };
-        // At another address than the one it was forwarded to, or the end.
+        // Tries the original address after a forward that does not answer, or ends.
         let Round::FellBack = exchange.unreached(&route, unreachable)? else {
             return Err(unreachable);
         };
@@ -118,8 +118,8 @@ fn unusual(reference: &Ref, policies: &Effective, octets: usize) -> Result<Found
 }
 
 impl Exchange<'_, '_> {
-    /// Looks at the connection that the call would take, and opens it if there is none. The inner error: nobody answers, with
-    /// the exception that the call would raise.
+    /// Tries the connection that the call would take, and opens it if there is none. The inner error: no server
+    /// answers; it is the exception that the call would raise.
     fn room(
         &mut self,
         route: &Arc<Route>,
@@ -144,7 +144,7 @@ impl Exchange<'_, '_> {
         Ok(Err(unreachable))
     }
 
-    /// Looks at the connection that calls share; where there is none and this side opens none, at one for the call alone. The
+    /// Tries the connection that calls share or, if there is none and this side opens none, one for the call alone. The
     /// inner error: there is no connection.
     fn room_of_shared(
         &mut self,
@@ -167,7 +167,7 @@ impl Exchange<'_, '_> {
     }
 }
 
-/// Looks at a connection for a call alone, and gives it back. The next call may find it closed, although nothing was sent.
+/// Tries a connection for a call alone, and gives it back. The next call may find it closed, although nothing was sent.
 fn on_idle(peer: &Peer, mut link: Box<ClientLink>, octets: usize) -> Found {
     let found = Found::on(&*link.link, octets);
     link.idled = true;

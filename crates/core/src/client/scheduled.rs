@@ -1,4 +1,4 @@
-//! A call that the ORB's scheduler of distributable threads sees, which allocates nothing for that.
+//! Calls that the ORB's scheduler of distributable threads sees; this allocates nothing.
 
 use std::mem;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::{Ref, raise};
 pub(super) struct SchedulingContext(Option<(u32, Vec<u8>)>);
 
 impl SchedulingContext {
-    /// Announces a call whose caller does not wait. Empty where the ORB has no scheduler.
+    /// Announces a call whose caller does not wait to the scheduler. Empty if the ORB has no scheduler.
     ///
     /// # Errors
     /// The error of the scheduler: nothing is to be sent.
@@ -84,7 +84,7 @@ impl Drop for SchedulingContext {
     }
 }
 
-/// Runs a call, and announces its begin and its end.
+/// Runs a call, and announces its begin and its end to the scheduler.
 #[cold]
 pub(super) fn run(
     exchange: &mut Exchange<'_, '_>,
@@ -120,7 +120,7 @@ pub(super) fn run(
     ended
 }
 
-/// Announces the end of a call whose arguments panicked.
+/// Guard that announces the end of a call whose arguments panicked.
 struct Unwinding<'u>(&'u dyn SchedulingInterceptor, &'u OutgoingRequest<'u>);
 
 impl Drop for Unwinding<'_> {

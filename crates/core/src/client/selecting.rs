@@ -16,8 +16,8 @@ impl Selection {
     /// to it.
     ///
     /// # Errors
-    /// INV_POLICY where the policies of both sides contradict each other, or the priority has no band or lane;
-    /// DATA_CONVERSION where the thread's native priority stands for none.
+    /// INV_POLICY if the policies of both sides contradict each other, or the priority has no band or lane;
+    /// DATA_CONVERSION if the thread's native priority stands for no CORBA priority.
     #[inline]
     pub(crate) fn of(
         reference: &Ref,
@@ -37,7 +37,7 @@ impl Selection {
         Ok(Some(selection.in_class(class, pacing)))
     }
 
-    /// Returns the selection where it depends on the caller.
+    /// Returns the selection if it depends on the caller.
     #[inline(never)]
     fn look(
         reference: &Ref,
@@ -55,7 +55,7 @@ impl Selection {
         }
         let propagated = route.profiles.iter().any(RouteProfile::is_client_propagated);
         let orb = reference.orb();
-        // Where nobody asks for it RIOP says it.
+        // Unless a profile propagates the priority, RIOP carries it.
         let inferred = propagated && priority.is_none() && orb.thread_priority().is_none();
         priority = match propagated {
             true if priority.is_none() => Some(orb.outgoing_priority()?),
@@ -89,7 +89,7 @@ impl Selection {
     }
 }
 
-/// The reference whose connection it is, under PrivateConnectionPolicy.
+/// Returns the reference to which the connection belongs, under PrivateConnectionPolicy.
 pub(super) fn owner(reference: &Ref, selection: Option<&Selection>) -> Option<Weak<Owner>> {
     let private = selection.is_some_and(|selection| selection.apart.is_private());
     private.then(|| Arc::downgrade(reference.owner()))

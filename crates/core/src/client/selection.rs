@@ -1,7 +1,7 @@
 //! Selection of the addresses that a call may use at its priority, and of its connection (RT-CORBA
 //! 1.2, 5.9 to 5.15).
 //!
-//! A call of which neither the reference nor the caller's policies say anything real-time does not come here.
+//! Calls do not use this module if neither the reference nor the caller's policies contain anything real-time.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -20,28 +20,28 @@ use crate::{raise, terms};
 /// Effect of the policies of a reference and of a call at the caller's priority.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Selection {
-    /// Bits of the profiles of the route that may serve the call.
+    /// Bit set of the profiles of the route that may serve the call.
     pub(super) profiles: u64,
-    /// The profiles by preference of their protocols, where a policy prefers some.
+    /// Profiles by preference of their protocols, if a policy prefers some.
     pub(super) ranks: Ranks,
     pub(super) apart: Apart,
-    /// Travels with the request.
+    /// Priority that travels with the request.
     priority: Option<Priority>,
-    /// The priority at which the server serves it, if the reference says.
+    /// Priority at which the server serves the request, if the reference states it.
     pub(super) served_at: Option<i16>,
     /// Row of the operation in the run-time scheduler's table.
     pub(super) row: Option<u16>,
-    /// The band of the connection.
+    /// Band of the connection.
     pub(super) band: Option<PriorityBand>,
-    /// The caller's protocols, whose properties its connections have.
+    /// Protocols of the caller's policies; its connections have their properties.
     protocols: Option<ProtocolList>,
-    /// Octets of memory that its connection has for each direction when it is opened.
+    /// Octets of memory that the connection reserves for each direction when it is opened.
     pub(super) preallocated: u32,
-    /// Mark of its packets, where network priorities are enabled.
+    /// Mark of the connection's packets (DSCP), if network priorities are enabled.
     pub(super) dscp: Option<u8>,
 }
 
-/// Profiles of a route by preference, one bit for each; all zero where nothing is preferred.
+/// Profiles of a route by preference, one bit for each; all zero without a preference.
 ///
 /// Protocols after the fourth of a list share its rank with those that only a fall-back admits.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Ranks {
         self.0[rank.min(3)] |= 1 << profile;
     }
 
-    /// Returns the number of ranks: one where nothing is preferred.
+    /// Returns the number of ranks: 1 without a preference.
     pub(super) fn count(self) -> usize {
         match self.0 {
             [0, 0, 0, 0] => 1,
@@ -60,7 +60,7 @@ impl Ranks {
         }
     }
 
-    /// Returns the rank of a profile; 0: preferred, or nothing is.
+    /// Returns the rank of a profile; 0: preferred, or there is no preference.
     pub(super) fn of(&self, profile: usize) -> usize {
         let has = |rank: &u64| rank >> profile & 1 == 1;
         self.0.iter().position(has).unwrap_or(0)
@@ -74,17 +74,16 @@ impl Ranks {
     }
 }
 
-/// Worth of a request, as its server is told.
+/// Priority and quality of service of a request, as announced to its server.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Worth {
     pub(super) priority: Option<Priority>,
-    /// Quality of service of the operation in the run-time scheduler's table; a policy of the call
-    /// wins.
+    /// Quality of service of the operation in the run-time scheduler's table; a policy of the call takes precedence.
     pub(super) qos: Option<Qos>,
 }
 
 impl Worth {
-    /// Adds what the request says that the thread serves, where nothing else is said of the call.
+    /// Adds the quality of service of the request that the thread serves, unless the call has one of its own.
     #[inline]
     pub(super) fn or_inherited(mut self, policies: &Effective) -> Worth {
         if terms::inherited_class().is_some() && self.qos.is_none() && policies.qos.is_none() {
@@ -104,26 +103,28 @@ impl Worth {
 pub(crate) struct Apart {
     /// Number of the reference, under PrivateConnectionPolicy; otherwise 0.
     pub(super) reference: u32,
-    /// Highest and lowest priority of the band, both and one more; 0: no bands.
+    /// Highest and lowest priority of the band in one number, plus 1; 0: no bands.
     band: u32,
-    /// Octets per second that the client sends at most; 0: no bound.
+    /// Most octets per second that the client sends; 0: unlimited.
     bandwidth: u32,
-    /// Sort of traffic.
+    /// Communication class of the calls.
     class: CommunicationClass,
 }
 
-/// A reference that has connections of its own. They go when it does.
+/// Reference that has connections of its own, which end with it.
 #[derive(Debug)]
 pub(crate) struct Owner(pub(super) u32);
 
 impl Apart {
-    /// Connections of one reference are kept by the calling thread, whatever the others do.
+    /// Reports whether the connection belongs to one reference. The calling thread keeps such connections, whatever the
+    /// option ClientConnections is.
     #[inline]
     pub(crate) fn is_private(self) -> bool {
         self.reference != 0
     }
 
-    /// Whether calls do without a connection that others share. Of shared ones, each communication class has its own.
+    /// Reports whether calls need a connection that others do not share. Shared connections are separate for each
+    /// communication class.
     #[inline]
     pub(crate) fn is_apart(self) -> bool {
         self.reference != 0 || self.band != 0 || self.bandwidth != 0
@@ -139,15 +140,15 @@ impl Owner {
 }
 
 impl Selection {
-    /// Returns whether addresses and connections matter to a call: by RT-CORBA, or by its communication class.
+    /// Reports whether addresses and connections matter to a call: by RT-CORBA, or by its communication class.
     #[inline]
     pub(crate) fn is_needed(route: &Route, policies: &Effective) -> bool {
         let usual = class_of(policies) == CommunicationClass::Message;
         route.real_time || policies.real_time || !usual
     }
 
-    /// Returns the selection for calls of a communication class: over connections of their own, whose packets are marked
-    /// for the class where network priorities are enabled and no priority marks them, and which are paced for it.
+    /// Returns the selection for calls of a communication class. Their connections are separate and paced for the
+    /// class, and their packets are marked for it, if network priorities are enabled and no priority marks them.
     #[inline]
     pub(super) fn in_class(mut self, class: CommunicationClass, pacing: &ClassPacing) -> Selection {
         if class != CommunicationClass::Message {
@@ -170,13 +171,13 @@ impl Selection {
         tcp.is_some_and(|tcp| tcp.enable_network_priority)
     }
 
-    /// Returns the sort of traffic that the call belongs to.
+    /// Returns the communication class of the call.
     pub(super) fn class(&self) -> CommunicationClass {
         self.apart.class
     }
 
-    /// Returns the selection of all calls without policies of RT-CORBA, where neither their
-    /// priority nor the operation matters: found once, when the reference is read.
+    /// Returns the selection of all calls without policies of RT-CORBA, if neither their priority nor the operation
+    /// matters: computed once, when the reference is read.
     pub(crate) fn settled(
         profiles: &[RouteProfile],
         scheduled: Option<&Scheduled>,
@@ -185,11 +186,11 @@ impl Selection {
         if scheduled.is_some() || propagated {
             return None;
         }
-        // What is wrong is told to those who call.
+        // Errors are reported to callers.
         Selection::among(profiles, &RealTimePolicies::default(), None).ok()
     }
 
-    /// Returns the part of a request's worth that travels with it.
+    /// Returns the priority and quality of service that travel with a request.
     pub(crate) fn worth(&self, route: &Route) -> Worth {
         let scheduled = route.scheduled.as_ref();
         let qos = |(scheduled, row): (&Scheduled, u16)| scheduled.row(row).qos;
@@ -232,13 +233,14 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Returns the rank of a profile's protocol, where some are preferred, if calls at the caller's priority may go there.
+    /// Admits a profile, if calls at the caller's priority may go there. Returns the rank of its protocol, if some are
+    /// preferred.
     fn admit(
         &mut self,
         profile: &RouteProfile,
         policies: &RealTimePolicies,
     ) -> Result<Option<usize>, SystemException> {
-        // Nothing leaves this process.
+        // Octets within this process need no protection.
         if policies.secure && !profile.protected && profile.peer.is_some() {
             return Err(raise::NOT_PROTECTED);
         }
@@ -277,12 +279,12 @@ impl Selection {
         fits.then_some(rank).ok_or(raise::NO_LANE)
     }
 
-    /// Whether calls may go to a profile.
+    /// Reports whether calls may go to a profile.
     pub(crate) fn admits(&self, index: usize) -> bool {
         self.profiles >> index & 1 == 1
     }
 
-    /// Sets up a connection to a profile that was just opened, as the policies of the call want it.
+    /// Sets up a new connection to a profile as the policies of the call require.
     pub(super) fn shape(&self, profile: &RouteProfile, link: &dyn Link) {
         let list = match self.protocols {
             Some(ours) => Some(ours.protocols()),
@@ -295,34 +297,34 @@ impl Selection {
             ..properties.unwrap_or_default()
         };
         if properties != Properties::default() {
-            // A property that this system does not have is no reason not to call.
+            // A property that this system lacks is no reason not to call.
             let _ = link.apply(&properties);
         }
     }
 
-    /// Returns the octets per second that its connection takes at most; 0: no bound.
+    /// Returns the most octets per second over the call's connection; 0: unlimited.
     pub(super) fn bandwidth(&self) -> u32 {
         self.apart.bandwidth
     }
 }
 
-/// Sets up a connection that was just opened to a profile for calls that share it.
+/// Sets up a new connection to a profile, for calls that share it.
 pub(super) fn shape_shared(selection: Option<&Selection>, profile: &RouteProfile, link: &dyn Link) {
     if let Some(selection) = selection {
         selection.shape(profile, link);
     }
 }
 
-/// Bounds the octets that leave in a second over a connection that was just opened; 0: no bound.
+/// Limits the octets per second that are sent over a new connection; 0: unlimited.
 pub(super) fn pace(link: &dyn Link, bandwidth: u32) {
     if bandwidth != 0 {
-        // A transport that paces nothing carries the call all the same.
+        // A transport without pacing carries the call all the same.
         let _ =
             link.apply(&Properties { bandwidth: Some(bandwidth.into()), ..Properties::default() });
     }
 }
 
-/// Returns the communication class of a call: that of its policies, or of the request that the thread serves.
+/// Returns the communication class of a call: that of its policies, or else of the request that the thread serves.
 #[inline]
 pub(super) fn class_of(policies: &Effective) -> CommunicationClass {
     let said = policies.qos.map(|qos| qos.class);
@@ -333,8 +335,8 @@ pub(super) fn is_about_priority(refusal: &SystemException) -> bool {
     [raise::NO_LANE, raise::NO_BAND].contains(refusal)
 }
 
-/// Returns the priority of a caller that has none, where the object cannot be called at the one that its native
-/// priority stands for: that which the object's model gives to such callers, else that of the lowest lane, else the
+/// Returns the priority for a caller that has none, if the object cannot be called at the one that its native priority
+/// stands for: the priority that the object's model gives to such callers, else that of the lowest lane, else the
 /// lowest of the bands.
 #[cold]
 pub(super) fn default_priority(
@@ -357,7 +359,7 @@ pub(super) fn default_priority(
         .or_else(|| lowest(&mut { bands }))
 }
 
-/// Keeps beside a refusal the addresses of the object, or the priority of the call, and the lanes and bands of the object.
+/// Records with a refusal the addresses of the object, or the priority of the call and the object's lanes and bands.
 #[cold]
 pub(super) fn recorded(
     refusal: SystemException,

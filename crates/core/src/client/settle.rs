@@ -1,4 +1,4 @@
-//! Consequences of replies and failures for their calls: the only place that decides them.
+//! Consequences of replies and failures for their calls; this module alone decides them.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ use crate::raise;
 use crate::route::RouteProfile;
 use crate::shared::Shared;
 
-/// Most forwards of one call: a forward that leads to a forward that leads ... ends there.
+/// Most forwards of one call: a longer chain of forwards is an error.
 const MAX_FORWARDS: u32 = 16;
 
 /// Meaning of a reply for its call.
 pub(super) enum Meaning {
     /// Results or a user exception, for the caller.
     Answer(Reply),
-    /// The object is at another place, for good if the flag says so.
+    /// The object is elsewhere; the flag is true if the forward is permanent.
     Moved(Ior, bool),
-    /// The server wants the object named in another way, which the profile now knows.
+    /// The server requires another form of address for the object, which the profile has recorded.
     Readdressed,
 }
 
 impl Meaning {
-    /// Returns what a reply means. `profile`: where the request went, unless within this process.
+    /// Returns the meaning of a reply. `profile`: the target of the request, unless that is this process.
     ///
     /// # Errors
-    /// The system exception of the reply, or what is wrong with it.
+    /// The system exception of the reply, or one for a malformed reply.
     pub(super) fn of(
         reply: Reply,
         profile: Option<&RouteProfile>,
@@ -61,10 +61,10 @@ impl Meaning {
     }
 }
 
-/// Counts one forward more.
+/// Counts one further forward.
 ///
 /// # Errors
-/// When there were as many as a call may follow.
+/// The call has followed as many forwards as it may.
 pub(super) fn one_more(forwards: u32) -> Result<u32, SystemException> {
     if forwards == MAX_FORWARDS {
         return Err(raise::FORWARD_LOOP);
@@ -72,8 +72,7 @@ pub(super) fn one_more(forwards: u32) -> Result<u32, SystemException> {
     Ok(forwards + 1)
 }
 
-/// Returns how long to wait before a call that failed so is made again, having been so `retries` times; `None`: it is
-/// not.
+/// Returns the delay before the next retry of a failed call, which has been retried `retries` times; `None`: no retry.
 pub(super) fn pause(
     retry: &Retry,
     retries: u32,
@@ -86,27 +85,27 @@ pub(super) fn pause(
     }
     let doubled = 1u32.checked_shl(retries).unwrap_or(u32::MAX);
     let delay = retry.delay.saturating_mul(doubled).min(retry.max_delay);
-    // What failed says more than that time is over.
+    // The failure says more than the end of the time limit.
     let left = timing.left_to_send().ok()?;
     left.is_none_or(|left| left > delay).then_some(delay)
 }
 
 impl Lost {
-    /// Returns whether another connection to the same server may carry the request: the server closed this one while it
-    /// was idle, so that none of it was read, or promised by CloseConnection that it did not run.
+    /// Reports whether another connection to the same server may carry the request: the server closed this one while it
+    /// was idle, so that none of it was read, or sent CloseConnection, which promises that it did not run.
     pub(super) fn may_go_again(&self) -> bool {
         self.reused && self.did_not_run()
     }
 
-    /// Whether the request may be sent again without any risk of it running
-    /// twice. Time that is over stays over.
+    /// Reports whether the request may be sent again without any risk of running twice. After the end of its time limit
+    /// it may not.
     fn did_not_run(&self) -> bool {
         self.exception.completed == CompletionStatus::No
             && self.exception.kind != SystemExceptionKind::Timeout
     }
 
-    /// Returns what a failed attempt means for the call: another profile may serve a
-    /// request that did not run; otherwise the call has failed.
+    /// Returns the next step after a failed attempt: another profile may serve a request that did not run; otherwise
+    /// the call has failed.
     pub(super) fn end(
         self,
         peer: &Peer,
@@ -120,7 +119,7 @@ impl Lost {
         Err(failure::record(self.exception, std::mem::take(attempts)))
     }
 
-    /// Returns what [`end`](Self::end) does for a question that changes nothing: the call itself did not run.
+    /// Returns what [`end`](Self::end) does, for a query that changes nothing: the call itself did not run.
     pub(super) fn end_harmless(
         mut self,
         peer: &Peer,

@@ -1,4 +1,4 @@
-//! Calls over a connection that all of a peer's share: it carries requests both ways, or the ORB is configured so.
+//! Calls over a connection that all calls to a peer share: it carries requests both ways, or the ORB is configured so.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use crate::policy::LocateFirst;
 use crate::route::RouteProfile;
 use crate::{ClientConnections, Ref, raise};
 
-/// Number of times that a request which certainly did not run is sent.
+/// Most times that a request which certainly did not run is sent.
 const TRIES: u32 = 3;
 
 impl Exchange<'_, '_> {
-    /// Sends a request over the connection to `peer` that all calls share. `None` when there is
-    /// none and this side opens none: the ordinary way is left.
+    /// Sends a request over the connection to `peer` that all calls share. `None`: there is none, and this side opens
+    /// none; the call needs a connection of its own.
     #[cold]
     pub(super) fn attempt_shared(
         &mut self,
@@ -48,7 +48,7 @@ impl Exchange<'_, '_> {
             if let Some(step) = self.locate_first(to, &shared, draft)? {
                 return Ok(Some(step));
             }
-            // What comes over the connection that this thread serves, a takeover thread must read.
+            // A takeover thread must read what arrives on the connection that this thread serves.
             if response != Response::None {
                 crate::conn::step_aside();
             }
@@ -86,11 +86,11 @@ impl Exchange<'_, '_> {
         Ok(Some(Step::NextProfile(unreachable)))
     }
 
-    /// Asks where the object is before the request goes over `shared`, if policy wants that, and waits for the answer.
-    /// `None`: it is there, or is not asked for.
+    /// Queries the server for the object before the request goes over `shared`, if policy requires that, and waits for
+    /// the answer. `None`: the object is there, or no query is required.
     ///
-    /// The question goes over a connection for that alone. So it is not asked where `shared` carries requests both ways:
-    /// there may be no other way to that side.
+    /// The query goes over a connection of its own. It is omitted if `shared` carries requests both ways: there may be
+    /// no other way to that side.
     pub(super) fn locate_first(
         &mut self,
         to: Addressee<'_>,
@@ -116,8 +116,9 @@ impl Exchange<'_, '_> {
     }
 }
 
-/// The connection that all calls share; `None`: there is none, and this side opens none. The inner error: the server cannot be
-/// reached there. The outer one ends the call: at another address of the same server it could overtake what is unread.
+/// Returns the connection that all calls share; `None`: there is none, and this side opens none. The inner error: the
+/// server cannot be reached there. The outer error ends the call: at another address of the same server it could
+/// overtake unread requests.
 pub(super) fn connection(
     reference: &Ref,
     profile: &RouteProfile,
@@ -169,7 +170,7 @@ fn find(
     Multiplexed::of(orb.both_ends(), profile, selection, timing, attempts).map(Some)
 }
 
-/// Returns the length that the message would have.
+/// Returns the octets that the message would have.
 fn octets<'a>(
     peer: &Peer,
     draft: &Draft<'_>,

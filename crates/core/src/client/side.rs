@@ -1,4 +1,4 @@
-//! The client half of an ORB: whom it calls, and what waits for answers.
+//! The client half of an ORB: its peers, and the threads for asynchronous calls.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,15 +14,15 @@ use crate::threads::{ByPriority, Ends, Threads};
 
 /// State of the client half.
 pub(crate) struct ClientSide {
-    /// Run the reply handlers of calls, by the priority at which these were made.
+    /// Callback threads, which run the reply handlers of calls, by the priority at which these were made.
     pub(crate) callbacks: ByPriority<Callbacks>,
-    /// Wake the tasks of calls.
+    /// Alarms, which wake the tasks of calls.
     pub(crate) alarms: ByPriority<Alarms>,
-    /// Take answers to reply handlers that are objects.
+    /// Queues of answers to reply handlers that are objects.
     pub(crate) deliveries: ByPriority<Deliveries>,
     pub(super) peers: Mutex<Peers>,
     pub(super) cache: Arc<Cache>,
-    /// Connections to servers are offered for callbacks.
+    /// Whether connections to servers are offered for callbacks.
     offers: AtomicBool,
 }
 
@@ -39,7 +39,7 @@ impl ClientSide {
         }
     }
 
-    /// Offers connections that are opened from now on for requests.
+    /// Offers connections that are opened from now on for callbacks.
     pub(crate) fn offer_bidirectional(&self) {
         self.offers.store(true, Ordering::Relaxed);
         for peer in self.peers.lock().iter() {
@@ -56,7 +56,7 @@ impl ClientSide {
         self.cache.give_up(any);
     }
 
-    /// Sends what waits in buffers until `until` at the latest, then closes all connections and ends the threads.
+    /// Sends buffered oneways until `until` at the latest, then closes all connections and ends the threads.
     pub(crate) fn end(&self, until: Instant) {
         let peers: Vec<Arc<Peer>> = {
             let peers = self.peers.lock();

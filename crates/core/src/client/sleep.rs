@@ -1,4 +1,4 @@
-//! Futures that are over at a time.
+//! Futures that complete at a set time.
 
 use std::fmt;
 use std::future::Future;
@@ -12,7 +12,7 @@ use super::alarm::Alarm;
 use crate::rt::thread_priority;
 use crate::{Orb, clock};
 
-/// A time to come, as a future for any executor. From [`Orb::sleep_until`].
+/// Future that completes at a set time, for any executor; from [`Orb::sleep_until`].
 #[must_use = "nothing waits unless it is polled"]
 pub struct Sleep {
     orb: Orb,
@@ -22,10 +22,10 @@ pub struct Sleep {
 }
 
 impl Orb {
-    /// Returns a future that is over at `until`, or when the ORB ends.
+    /// Returns a future that completes at `until`, or when the ORB ends.
     ///
-    /// The ORB's alarm thread of the caller's CORBA priority wakes its task, which runs where its executor says: with
-    /// [`spawn_here`](Orb::spawn_here) that is the lane's thread.
+    /// The ORB's alarm thread of the caller's CORBA priority wakes its task, which runs where its executor decides:
+    /// with [`spawn_here`](Orb::spawn_here), in the lane's thread.
     ///
     /// ```
     /// use std::task::Poll;

@@ -9,15 +9,15 @@ use crate::lock::Mutex;
 
 /// Slot of an asynchronous call.
 pub(crate) struct Slot {
-    /// Set when it is sent.
+    /// Request; set when it is sent.
     sent: OnceLock<Kept>,
     state: Mutex<State>,
 }
 
-/// A request that was sent.
+/// Request that was sent.
 struct Kept {
     id: u32,
-    /// The message, in case it has to go elsewhere; empty when it is long.
+    /// Message, in case it has to be sent elsewhere; empty if it is long.
     request: Vec<u8>,
 }
 
@@ -37,22 +37,22 @@ impl Slot {
         let _ = self.sent.set(Kept { id, request });
     }
 
-    /// Returns the id of the request, once that was written.
+    /// Returns the id of the request, once the request has been written.
     pub(super) fn id(&self) -> Option<u32> {
         self.sent.get().map(|kept| kept.id)
     }
 
-    /// The request as it was sent, unless it was too long to keep.
+    /// Returns the request as it was sent, unless it was too long to keep.
     pub(crate) fn request(&self) -> &[u8] {
         self.sent.get().map_or(&[], |kept| &kept.request)
     }
 
-    /// Whether there is no answer yet.
+    /// Reports whether there is no answer yet.
     pub(crate) fn is_waiting(&self) -> bool {
         matches!(*self.state.lock(), State::Waiting(_))
     }
 
-    /// The answer, if it is there; otherwise `waker` is woken when it is.
+    /// Returns the answer, if it is there; otherwise `waker` is woken when it arrives.
     pub(crate) fn poll(&self, waker: &Waker) -> Poll<Outcome> {
         let mut state = self.state.lock();
         match mem::replace(&mut *state, State::Taken) {
@@ -65,7 +65,7 @@ impl Slot {
         }
     }
 
-    /// The call is over.
+    /// Completes the call, and wakes its task.
     pub(super) fn finish(&self, answer: Outcome) {
         let before = mem::replace(&mut *self.state.lock(), State::Done(answer));
         if let State::Waiting(Some(waker)) = before {

@@ -10,7 +10,7 @@ use crate::policy::{Effective, time};
 use crate::raise;
 use crate::sync::thread;
 
-/// The time limits of one call and when it began. All count from `start`.
+/// Time limits of one call, and its begin, from which all of them count.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timing {
     pub(crate) start: Instant,
@@ -18,7 +18,7 @@ pub(crate) struct Timing {
     pub(crate) limit: Option<Duration>,
     /// Limit until the request is sent; no longer than `limit`.
     sending: Option<Duration>,
-    /// Limit of connecting to a server, counted from then.
+    /// Limit of connecting to a server, counted from the begin of that.
     pub(crate) connect: Duration,
 }
 
@@ -26,14 +26,15 @@ impl Timing {
     /// Returns the timing of a call that begins now.
     ///
     /// # Errors
-    /// TIMEOUT, COMPLETED_NO, when it is over before it began, or would have to wait for longer than it may.
+    /// TIMEOUT, COMPLETED_NO, if the time is over before the call begins, or the call would have to wait for longer
+    /// than it may.
     pub(crate) fn start(policies: &Effective) -> Result<Timing, SystemException> {
         let mut timing = Timing::of(policies);
         timing.check(policies)?;
         Ok(timing)
     }
 
-    /// Returns the timing of a call that begins now. It is to be [checked](Self::check) where it is kept.
+    /// Returns the timing of a call that begins now. The caller has to [check](Self::check) it.
     #[inline]
     pub(crate) fn of(policies: &Effective) -> Timing {
         Timing {
@@ -44,7 +45,7 @@ impl Timing {
         }
     }
 
-    /// Returns the timing of a call that began then, under policies of the ORB alone.
+    /// Returns the timing of a call that began at `start`, under policies of the ORB alone.
     pub(super) fn since(start: Instant, policies: &Effective) -> Timing {
         Timing {
             start,
@@ -54,7 +55,7 @@ impl Timing {
         }
     }
 
-    /// Applies the policies that say more than a length of time.
+    /// Applies the policies that are more than a length of time.
     ///
     /// # Errors
     /// Those of [`start`](Self::start).
@@ -69,13 +70,13 @@ impl Timing {
         Ok(())
     }
 
-    /// Returns this timing, no longer than `longest` where it has no limit.
+    /// Returns this timing with the limit `longest`, if it has none.
     pub(super) fn within(mut self, longest: Option<Duration>) -> Timing {
         self.limit = self.limit.or(longest);
         self
     }
 
-    /// Returns a timing of connecting alone.
+    /// Returns a timing for connecting alone.
     pub(crate) fn for_connecting(limit: Duration) -> Timing {
         Timing { start: clock::now(), limit: Some(limit), sending: Some(limit), connect: limit }
     }
@@ -97,17 +98,17 @@ impl Timing {
         Ok(())
     }
 
-    /// Returns when the time is over; `None`: never, or not while this machine runs.
+    /// Returns the time at which the limit ends; `None`: never, or later than the clock can express.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.start.checked_add(self.limit?)
     }
 
-    /// Returns the moment until which the request has to be sent; `None` as for [`deadline`](Self::deadline).
+    /// Returns the time until which the request has to be sent; `None` as for [`deadline`](Self::deadline).
     pub(crate) fn deadline_to_send(&self) -> Option<Instant> {
         self.start.checked_add(self.sending?)
     }
 
-    /// Returns the rest of the whole, never zero; `Err` when there is none.
+    /// Returns the remaining time of the call, never zero; TIMEOUT if none remains.
     pub(crate) fn left(
         &self,
         completed: CompletionStatus,
@@ -115,20 +116,20 @@ impl Timing {
         self.left_of(self.limit, completed)
     }
 
-    /// Returns what is left for the reply, never zero.
+    /// Returns the remaining time for the reply, never zero.
     ///
     /// # Errors
-    /// [`Ended::Late`] when nothing is.
+    /// [`Ended::Late`] if none remains.
     pub(super) fn left_for_reply(&self) -> Result<Option<Duration>, Ended> {
         self.left(CompletionStatus::Maybe).map_err(|_| Ended::Late)
     }
 
-    /// Returns the rest for connecting and sending.
+    /// Returns the remaining time for connecting and sending.
     pub(crate) fn left_to_send(&self) -> Result<Option<Duration>, SystemException> {
         self.left_of(self.sending, CompletionStatus::No)
     }
 
-    /// Returns what is left for sending, and zero when nothing is; `None`: there is no limit.
+    /// Returns the remaining time for sending, zero if none remains; `None`: there is no limit.
     #[cold]
     pub(crate) fn time_to_send(&self) -> Option<Duration> {
         self.left_to_send().unwrap_or(Some(Duration::ZERO))
@@ -148,11 +149,11 @@ impl Timing {
         }
     }
 
-    /// Returns what is left of the timing, counted from now: each write of a call that some time went by for may take so
-    /// long, and not as long as the whole call.
+    /// Returns the rest of the timing, counted from now: each write of a call that has lasted for some time may take
+    /// that long, and not as long as the whole call.
     ///
     /// # Errors
-    /// TIMEOUT, COMPLETED_NO, when nothing is left for sending.
+    /// TIMEOUT, COMPLETED_NO, if no time remains for sending.
     #[cold]
     pub(crate) fn resumed(self) -> Result<Timing, SystemException> {
         let sending = self.left_to_send()?;
@@ -167,7 +168,7 @@ impl Timing {
         self.sending
     }
 
-    /// Returns the timing of waiting for the reply of a request that was sent just now.
+    /// Returns the timing of the wait for the reply to a request that was just sent.
     pub(crate) fn awaiting(mut self, policies: &Effective) -> Timing {
         if let Some(reply) = policies.reply {
             let since = clock::since(self.start);
@@ -184,7 +185,7 @@ fn earlier(a: Option<Duration>, b: Option<Duration>) -> Option<Duration> {
     }
 }
 
-/// Waits until an absolute time has come (`TimeT`); nothing of the kind takes longer than the call may.
+/// Waits until an absolute time (`TimeT`), which [`Timing::check`] has found to be within the call's limit.
 pub(crate) fn hold_until(start: u64) {
     crate::conn::step_aside();
     loop {

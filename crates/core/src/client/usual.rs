@@ -1,14 +1,15 @@
 //! Usual calls: nearly all of them.
 //!
-//! A usual call is two-way, under the policies of the ORB alone, to an object in another process that was never forwarded,
-//! over a connection that nobody else uses and on which such calls went well before. Whatever a call may need besides was
-//! looked at when the reference was read ([`Route::usual`](crate::route::Route)) or when the connection
-//! [settled](Settled); so what is left is one walk: the connection, the head of the request, the arguments, a write, a read.
+//! A usual call is two-way, under the policies of the ORB alone, to an object in another process that was never
+//! forwarded, over a connection that no other call uses and that has carried such calls before. All other needs of
+//! calls were checked when the reference was read ([`Route::usual`](crate::route::Route)) or when the connection
+//! [settled](Settled); what remains is one pass: the connection, the head of the request, the arguments, a write, a
+//! read.
 //!
-//! A usual oneway walks the same way up to the write. Its reference may have a time limit of its own, which bounds the write
-//! alone.
+//! A usual oneway takes the same path up to the write. Its reference may have a time limit of its own, which limits the
+//! write only.
 //!
-//! What turns out not to be usual continues the long way, in `exchange.rs`, from where it is.
+//! A call that turns out not to be usual continues in `exchange.rs`, from the step that it has reached.
 
 use std::mem;
 use std::sync::Arc;
@@ -35,24 +36,24 @@ use crate::probe::{self, Stage};
 use crate::route::{Route, RouteProfile};
 use crate::{Ref, clock, terms};
 
-/// Limits from here on are watched by the coarse clock.
+/// Least limit that is watched by the coarse clock.
 const LONG: Duration = Duration::from_secs(1);
 
-/// A call on its way.
+/// Usual call in progress.
 struct Usual<'r> {
     reference: &'r Ref,
     op: &'static Op,
     policies: &'r Effective,
     route: &'r Arc<Route>,
-    /// Place of the profile in the route.
+    /// Index of the profile in the route.
     index: usize,
     profile: &'r RouteProfile,
     peer: &'r Arc<Peer>,
-    /// Tick of the coarse clock at which it began.
+    /// Tick of the coarse clock at which the call began.
     tick: u64,
 }
 
-/// A request that was written.
+/// Request that was written.
 struct Written {
     id: u32,
     octets: usize,
@@ -61,7 +62,7 @@ struct Written {
     sent: Result<(), WriteError>,
 }
 
-/// Two-way: returns when there is a result or a user exception to decode.
+/// Makes a two-way call; returns when there is a result or a user exception to decode.
 pub(super) fn invoke<'r, 'a>(
     reference: &'r Ref,
     op: &'static Op,
@@ -85,7 +86,7 @@ fn invoke_any<'a>(
     Ok(reply.expect("a two-way call has a reply"))
 }
 
-/// Two-way, for whoever reads results and exceptions himself.
+/// Makes a two-way call, for callers that read results and exceptions themselves.
 pub(super) fn invoke_dynamic<'a, T>(
     reference: &Ref,
     op: Operation<'_>,
@@ -95,7 +96,7 @@ pub(super) fn invoke_dynamic<'a, T>(
     Ok(read(invoke_any(reference, op, args)?.answered()))
 }
 
-/// Makes a usual call. `None`: it is not one, and nothing was sent.
+/// Makes a usual call. `None`: the call is not usual, and nothing was sent.
 #[inline(always)]
 fn call<'r, 'a>(
     reference: &'r Ref,
@@ -112,7 +113,7 @@ fn call<'r, 'a>(
     let link = peer.take_last()?;
     let link =
         peer.settled(link, tick, |link| link.limits.are_usual || link.settle(profile, policies))?;
-    // Made where it is needed, which is seldom.
+    // Made only where it is needed, which is seldom.
     let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
     let (mut link, written) = match write(call, link, form, args, false) {
         Ok(written) => written,
@@ -163,7 +164,7 @@ pub(super) fn send<'a>(
     }
 }
 
-/// Sends a usual oneway. `None`: it is not one, and nothing was sent.
+/// Sends a usual oneway. `None`: the oneway is not usual, and nothing was sent.
 #[inline(always)]
 fn oneway<'a>(
     reference: &Ref,
@@ -186,7 +187,7 @@ fn oneway<'a>(
     let link = match held {
         Some(link) => link,
         None => {
-            // Those of a batch go to several servers in turn.
+            // Oneways of a batch go to several servers in turn.
             let link = match in_batch {
                 true => peer.take_idle(Apart::default()),
                 false => peer.take_last(),
@@ -197,7 +198,7 @@ fn oneway<'a>(
             })?
         }
     };
-    // Made where it is needed, which is seldom.
+    // Made only where it is needed, which is seldom.
     let call = || Usual { reference, op, policies, route, index, profile, peer, tick };
     let (link, written) = match write(call, link, form, args, in_batch) {
         Ok(written) => written,
@@ -213,11 +214,11 @@ fn oneway<'a>(
     Some(Ok(()))
 }
 
-/// Writes a usual request, and hands it to the transport, or leaves it to the batch that the thread has open.
+/// Writes a usual request, and passes it to the transport, or adds it to the batch that the thread has open.
 ///
 /// # Errors
-/// What is wrong with the arguments; nothing was sent.
-// In its callers, which know most of what it is given.
+/// The arguments cannot be marshalled, or the message is too long; nothing was sent.
+// Inlined into its callers, which know most of the arguments.
 #[inline(always)]
 fn write<'r, 'a>(
     call: impl Fn() -> Usual<'r>,
@@ -273,7 +274,7 @@ fn write<'r, 'a>(
 }
 
 impl Usual<'_> {
-    /// Starts a request that is the first of its kind on the connection, and keeps its head for those to come.
+    /// Begins a request that is the first of its kind on the connection, and keeps its head for later ones.
     #[cold]
     #[inline(never)]
     fn begin_anew(
@@ -299,7 +300,7 @@ impl Usual<'_> {
         begun
     }
 
-    /// Gives the connection back: nothing was sent.
+    /// Gives the connection back, because nothing was sent.
     #[cold]
     fn unwritten(
         &self,
@@ -319,7 +320,7 @@ impl Usual<'_> {
         exception
     }
 
-    /// Waits for a reply that did not come whole with the first read, if there was one, or is none of the usual ones.
+    /// Waits for a reply that did not arrive whole with the first read, if there was one, or is not a usual one.
     #[cold]
     #[inline(never)]
     fn wait_on<'a>(
@@ -375,7 +376,7 @@ impl Usual<'_> {
         exchange_after(tried, self.reference, &policies, op, args, timing).map(drop)
     }
 
-    /// Continues the long way.
+    /// Continues the call in [`exchange_after`].
     fn go_on<'a>(
         &self,
         trial: Trial,
@@ -405,7 +406,8 @@ impl Usual<'_> {
 }
 
 impl Peer {
-    /// Returns a connection that was taken out, if usual calls to this server may take it as it is, which `settle` reports.
+    /// Returns a connection that was taken out, if usual calls to this server may use it as it is, which `settle`
+    /// reports; otherwise gives it back.
     #[inline(always)]
     fn settled(
         &self,
@@ -424,10 +426,10 @@ impl Peer {
         Some(link)
     }
 
-    /// Returns whether a connection that may have idled is good without a look.
+    /// Reports whether a connection that may have been idle is good without a check.
     ///
-    /// The coarse clock stands still for some milliseconds. In the tick in which a connection was looked at, or known to be
-    /// used, it did not idle for longer than a connection may without being looked at.
+    /// The coarse clock stands still for some milliseconds. A connection that was checked, or known to be used, in the
+    /// present tick has not been idle for longer than a connection may be without a check.
     #[inline(never)]
     fn is_trusted(&self, link: &mut ClientLink, tick: u64) -> bool {
         let now = clock::now();
@@ -444,7 +446,7 @@ impl Peer {
 }
 
 impl ClientLink {
-    /// Prepares a connection that has carried calls for usual ones. `false`: it is not for them.
+    /// Prepares a connection that has carried calls for usual ones. Returns `false` if it is not fit for them.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, profile: &RouteProfile, policies: &Effective) -> bool {
@@ -458,8 +460,8 @@ impl ClientLink {
         true
     }
 
-    /// Prepares a connection that has carried calls for usual oneways, whose writes take `limit` at most. `false`: it is not
-    /// for them.
+    /// Prepares a connection that has carried calls for usual oneways, whose writes take `limit` at most. Returns
+    /// `false` if it is not fit for them.
     #[cold]
     #[inline(never)]
     fn settle_for_oneways(
@@ -476,7 +478,7 @@ impl ClientLink {
         self.limits.bounds_writes(limit)
     }
 
-    /// Whether requests need nothing but what each carries.
+    /// Reports whether requests over the connection need nothing beyond their own contents.
     fn is_plain(&self, profile: &RouteProfile) -> bool {
         let told = profile.code_sets.map(|wanted| self.session.told.yet_to_tell(wanted));
         self.reused
@@ -496,7 +498,7 @@ impl ClientLink {
         settled.tick = 0;
     }
 
-    /// Returns whether ticks of the coarse clock are short against what is measured by them.
+    /// Reports whether ticks of the coarse clock are short compared with the times that they measure.
     fn is_told_by_ticks(&self, policies: &Effective) -> bool {
         let tick = Duration::from_nanos(clock::coarse_resolution());
         let trusted = self.trusted_until.saturating_duration_since(self.last_used);

@@ -1,15 +1,15 @@
-//! Waits for futures.
+//! Waiting for futures.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::sync::thread;
 
-/// Blocks this thread until `poll` is ready. It is asked again whenever the task it was given is woken: by the answer of
-/// an [`InFlight`](crate::InFlight), say.
+/// Blocks this thread until `poll` is ready. `poll` is called again whenever the task of its context is woken, for
+/// example by the answer of an [`InFlight`](crate::InFlight).
 ///
-/// Unlike an executor's way of blocking, it may be used by a servant: requests that come over its connection meanwhile
-/// are served by another thread. Allocates once.
+/// Unlike an executor's way of blocking, a servant may use this: another thread serves requests that arrive on its
+/// connection meanwhile. Allocates once.
 ///
 /// ```no_run
 /// use std::task::Poll;

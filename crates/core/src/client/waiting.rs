@@ -1,4 +1,4 @@
-//! Queue of a connection for the oneways of a [batch](super::batch), which leave by one write.
+//! Queue of a connection for the oneways of a [batch](super::batch), which one write sends.
 
 use std::io::IoSlice;
 
@@ -7,14 +7,14 @@ use oxorb_transport::{Link, WriteError};
 /// Most oneways that wait for one write: the first of them waits until the last is encoded.
 const MOST: usize = 32;
 
-/// Octets of waiting oneways from which on they are written at once.
+/// Octets of waiting oneways from which on they are sent.
 pub(super) const MOST_OCTETS: usize = 16 << 10;
 
 /// Queue of encoded oneways.
 #[derive(Default)]
 pub(super) struct Waiting {
     pub(super) octets: Vec<u8>,
-    /// Mark and end of each.
+    /// Mark and end of each oneway.
     pub(super) each: Vec<(u64, usize)>,
 }
 
@@ -23,7 +23,7 @@ impl Waiting {
         self.each.is_empty()
     }
 
-    /// Whether one write is to take what waits without more.
+    /// Reports whether the waiting oneways are to be sent without waiting for more.
     pub(super) fn is_enough(&self) -> bool {
         self.each.len() >= MOST || self.octets.len() >= MOST_OCTETS
     }
@@ -33,7 +33,7 @@ impl Waiting {
         self.each.push((mark, self.octets.len()));
     }
 
-    /// Sends what waits by one write, after which nothing does.
+    /// Sends the waiting oneways by one write, and empties the queue.
     pub(super) fn send(&mut self, link: &dyn Link) -> Result<(), WriteError> {
         if !self.is_empty() {
             link.write(&mut [IoSlice::new(&self.octets)])?;

@@ -1,11 +1,11 @@
-//! Writer of a connection that many calls share, and the messages that others leave to it.
+//! Writer of a connection that many calls share, and the messages that other threads leave with it.
 //!
-//! One thread writes at a time. A caller who comes meanwhile with a small request leaves it with the writer and waits for
-//! its answer right away: all that was left goes out with one write. So nobody sleeps only to write, and the server reads
-//! several requests at once.
+//! One thread writes at a time. A caller that comes meanwhile with a small request leaves it with the writer and waits
+//! for its answer at once: all messages that were left are sent by one write. So no thread sleeps only to write, and
+//! the server reads several requests at once.
 //!
-//! A writer sends what was left a few times at most; from then on whoever comes waits for its own turn. The turn passes
-//! from free to taken and back without a lock unless somebody has come meanwhile.
+//! A writer sends left messages a few times at most; after that, callers wait for their own turn. The turn passes from
+//! free to taken and back without a lock unless another thread has come meanwhile.
 
 use std::mem;
 use std::time::Instant;
@@ -20,7 +20,7 @@ use crate::sync::{Condvar, MutexGuard};
 /// Longest request, in octets, that is left with a writer: it is copied.
 const LEFT: usize = 4096;
 
-/// Octets that are left with a writer at a time, at most.
+/// Most octets that are left with a writer at a time.
 const ALL_LEFT: usize = 64 << 10;
 
 /// Most rounds in which a writer sends messages left to it before later callers have to wait.
@@ -33,12 +33,12 @@ const TAKEN: u8 = 1;
 /// State in which a thread writes, and others have left requests or wait.
 const WANTED: u8 = 2;
 
-/// The turn to write to one connection.
+/// Turn to write to one connection.
 #[derive(Default)]
 pub(super) struct Writers {
     turn: AtomicU8,
     shared: Mutex<Shared>,
-    /// The turn is free, or a thread that waits for it is to look.
+    /// Signals that the turn is free, or that a waiting thread is to check.
     changed: Condvar,
 }
 
@@ -49,9 +49,9 @@ pub(super) struct Shared {
     left: Left,
     /// Buffers of the last batch, used again.
     spare: Left,
-    /// Threads that wait for their turn.
+    /// Number of threads that wait for their turn.
     waiting: usize,
-    /// The writer has sent enough for others.
+    /// Whether the writer has sent enough for others.
     full: bool,
 }
 
@@ -68,8 +68,8 @@ impl Writers {
         self.shared.lock()
     }
 
-    /// Blocks until it is this thread's turn, which ends with [`leave`](Self::leave), or `until`: then `None`. Returns
-    /// whether it waited.
+    /// Blocks until it is this thread's turn, which ends with [`leave`](Self::leave), and returns whether it had to
+    /// wait; returns `None` if `until` comes first.
     pub(super) fn take<'w>(
         &'w self,
         mut shared: MutexGuard<'w, Shared>,
@@ -78,7 +78,7 @@ impl Writers {
         let mut waited = false;
         while !self.try_take(&shared) {
             if self.turn.swap(WANTED, Ordering::SeqCst) == FREE {
-                // It became free just now, and nobody will say so.
+                // The turn became free just now, and no thread will report that.
                 self.turn.store(FREE, Ordering::SeqCst);
                 continue;
             }
@@ -107,8 +107,8 @@ impl Writers {
         free.is_ok()
     }
 
-    /// Leaves a message with the thread that writes. False where that cannot be: nobody writes, and it is this thread's
-    /// turn now, or [`take`](Self::take) is to be called.
+    /// Leaves a message with the thread that writes. Returns false if none writes, or the message is too long to be
+    /// left; the caller then has to [`take`](Self::take) the turn.
     pub(super) fn leave_message(&self, shared: &mut Shared, message: &[u8], id: u32) -> bool {
         let room = ALL_LEFT.saturating_sub(shared.left.octets.len());
         if message.len() > LEFT.min(room) || shared.full {
@@ -123,7 +123,7 @@ impl Writers {
         true
     }
 
-    /// Ends this thread's turn, having sent what others have left with it.
+    /// Sends what others have left with this thread, then ends its turn.
     pub(super) fn leave(&self, mut send: impl FnMut(&Left)) {
         let free = self.turn.compare_exchange(TAKEN, FREE, Ordering::SeqCst, Ordering::SeqCst);
         if free.is_ok() {
@@ -147,7 +147,7 @@ impl Writers {
         self.free(shared);
     }
 
-    /// Ends a turn in which nothing more is left.
+    /// Ends a turn once no more messages are left.
     fn free(&self, shared: MutexGuard<'_, Shared>) {
         self.turn.store(FREE, Ordering::SeqCst);
         if shared.waiting > 0 {
@@ -156,7 +156,7 @@ impl Writers {
         }
     }
 
-    /// Calls `write` if nobody else writes, and lets nobody else write meanwhile.
+    /// Calls `write` if no other thread writes, and lets none write meanwhile.
     pub(super) fn if_free(&self, write: impl FnOnce()) {
         let Some(shared) = self.shared.try_lock() else {
             return;

@@ -9,47 +9,47 @@ use super::{Ended, Offer};
 use oxorb_object::ServiceContexts;
 use oxorb_transport::Address;
 
-/// Longest delay with which the time-out of a call is noticed.
+/// Largest delay with which the time-out of a call is detected.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
 
-/// Offers that a client may make over one connection, each different from the one before. Every client known makes one, or
-/// another one when it listens at more addresses.
+/// Largest number of offers that a client may make over one connection, each different from the one before. Known
+/// clients make one, and another one when they listen at further addresses.
 pub(crate) const MAX_OFFERS: u32 = 8;
 
-/// Calls that go the other way over a connection that the server half reads: what that half needs to know of them.
+/// Calls of this side over a connection that the server half reads.
 pub(crate) trait Calls: Send + Sync {
-    /// Gives the reply that the inbox announces to the call that waits for it.
+    /// Passes the reply that the inbox announces to the call that waits for it.
     ///
     /// # Errors
-    /// [`Ended::Malformed`] when it cannot be read.
+    /// [`Ended::Malformed`] if the reply cannot be decoded.
     fn complete(&self, inbox: &mut Inbox) -> Result<(), Ended>;
 
-    /// Returns whether a call waits for its answer.
+    /// Reports whether a call waits for its answer.
     fn is_awaited(&self) -> bool;
 
-    /// Fails the calls whose time is over, and tells the other side. `patience`: how long other writes to this
-    /// connection may take.
+    /// Fails the calls whose time limit has expired, and notifies the other side. `patience` limits other writes to
+    /// this connection.
     fn expire(&self, now: Instant, patience: Option<Duration>);
 
-    /// Takes no more calls: the connection is over. Those outstanding end with the exception for that.
+    /// Accepts no more calls, because the connection is over; outstanding calls end with the corresponding exception.
     fn end(&self, ended: Ended);
 
-    /// Returns whether the client made its last offer by the same contexts.
+    /// Reports whether the client's last offer had the same contexts.
     fn has_offer(&self, contexts: &ServiceContexts<'_>) -> bool;
 
-    /// Notes the offer that the client made; false when it has made too many different ones ([`MAX_OFFERS`]).
+    /// Records an offer of the client; returns false if the client has made too many different ones ([`MAX_OFFERS`]).
     fn set_offer(&self, offer: Offer) -> bool;
 
-    /// Returns whether calls to an address can go over this connection: no other one is in use for it.
+    /// Reports whether calls to an address may use this connection: no other connection is in use for the address.
     fn may_lead_to(self: Arc<Self>, address: &Address) -> bool;
 
-    /// Sends calls to an address over this connection from now on; false when another one is in use
-    /// for it.
+    /// Makes calls to an address use this connection from now on; returns false if another
+    /// connection is in use for the address.
     fn lead_to(self: Arc<Self>, address: &Address) -> bool;
 }
 
-/// Reader of a connection, where that may be a thread that waits for something else.
+/// Reader of a connection that may be a thread which waits for something else.
 pub(crate) trait Reader: Send + Sync {
-    /// Finds a reader for the answer that a call now waits for.
+    /// Provides a reader for the answer that a call now waits for.
     fn awaits_answer(&self);
 }

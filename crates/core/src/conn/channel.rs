@@ -1,8 +1,9 @@
-//! Messages over a link: the only code that reads one, and the only code that writes what an encoder holds.
+//! Messages over a link: the only code that reads messages from a link, and the only code that writes encoded ones to
+//! it.
 //!
-//! Five threads receive: a caller that waits for its own reply, a reader of calls that share a connection, a caller that
-//! reads for others, too, a server thread, and one that looks ahead. All call [`Receiver::next`], and react to its events
-//! each in their own way.
+//! Five kinds of thread receive: a caller that waits for its own reply, a reader of calls that share a connection, a
+//! caller that also reads for others, a server thread, and a server thread that looks ahead. All call
+//! [`Receiver::next`], and differ in their treatment of its events.
 
 use std::io::{self, IoSlice};
 use std::time::Duration;
@@ -13,43 +14,43 @@ use oxorb_transport::{Link, WriteError};
 
 use super::Ended;
 
-/// Longest read.
+/// Limit of a read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
-    /// The channel is not to read.
+    /// Does not read.
     Not,
-    /// The read returns at once.
+    /// Reads what is available, without waiting.
     Now,
-    /// The read takes as long as the read timeout of the link lets it.
+    /// Reads within the read timeout of the link.
     Limited,
 }
 
-/// Next thing that a connection brings.
+/// Result of a read from a connection.
 pub(crate) enum Event {
-    /// All of a message, which the inbox announces.
-    // Its header is not here: an event fits in two registers.
+    /// A complete message, which the inbox announces.
+    // Without the header: the event fits into two registers.
     Message,
-    /// Octets of messages that are yet to be announced.
+    /// Octets of messages that are not complete yet.
     Octets {
         octets: usize,
-        /// Whether there may be more: as many came as were asked for.
+        /// Whether as many octets were read as requested, so that more may be available.
         all: bool,
     },
-    /// The time passed without octets.
+    /// The time limit passed without octets.
     Silence,
     /// A signal ended the read early.
     Interrupted,
 }
 
-/// The receiving half of a connection, while somebody reads it.
+/// Receiving half of a connection, in the thread that reads it.
 pub(crate) struct Receiver<'c> {
     pub(crate) link: &'c dyn Link,
     pub(crate) inbox: &'c mut Inbox,
 }
 
 impl Receiver<'_> {
-    /// Returns the next message and drops the one before; where none is whole, reads once: one system call. `wait` says how
-    /// long that may take, once it is known that there is no message to look at first.
+    /// Returns the next message and drops the one before; if none is complete, reads once, with one system call. `wait`
+    /// returns the limit of the read, and is called only if no complete message is buffered.
     ///
     /// # Errors
     /// [`Ended::Malformed`], [`Ended::Vanished`], [`Ended::Unreadable`], and those of `wait`.
@@ -67,7 +68,7 @@ impl Receiver<'_> {
         self.read(wait)
     }
 
-    /// Reads once, where no message waits to be looked at: one system call.
+    /// Reads once, with one system call, if no complete message is buffered.
     ///
     /// # Errors
     /// [`Ended::Vanished`], [`Ended::Unreadable`].
@@ -94,8 +95,8 @@ impl Receiver<'_> {
 }
 
 impl Receiver<'_> {
-    /// Lends the inbox the octets that come next, at most so many, where the link lends them;
-    /// `None`: they are to be read.
+    /// Lends the inbox up to `most` of the next octets, if the link lends them; `None` if they have
+    /// to be read.
     #[cold]
     fn borrow(&mut self, most: usize, waits: bool) -> Option<Result<Event, Ended>> {
         match self.link.lender()?.lease(most, waits) {
@@ -103,7 +104,7 @@ impl Receiver<'_> {
                 let lease = lease?;
                 let octets = lease.len();
                 let whole = self.inbox.lend(lease);
-                // The rest of the message was written with it.
+                // The rest of the message was written together with it.
                 Some(Ok(Event::Octets { octets, all: !whole }))
             }
             Err(error) => Some(unread(error)),
@@ -111,7 +112,7 @@ impl Receiver<'_> {
     }
 }
 
-/// Returns what an error of a read means for the connection.
+/// Converts an error of a read.
 #[cold]
 fn unread(error: io::Error) -> Result<Event, Ended> {
     match error.kind() {
@@ -121,16 +122,17 @@ fn unread(error: io::Error) -> Result<Event, Ended> {
     }
 }
 
-/// Returns whether a message goes in one piece where pieces have so many octets at most.
+/// Reports whether a message is sent in one piece under this fragment size.
 #[inline]
 fn fits(message: &[u8], fragment_size: Option<usize>) -> bool {
     fragment_size.is_none_or(|size| message.len() <= size)
 }
 
-/// Writes what an encoder holds, as [`write_message`] does, and gives its buffer back.
+/// Writes the content of an encoder as [`write_message`] does, and returns the encoder's buffer.
 ///
-/// `left` returns the time that a further piece may take; `None`: as long as the first.
-// In place, and without an `Encoded` for a message in one piece: an encoder is large, and moving it costs as much as the rest.
+/// `left` returns the time limit of a further fragment; `None` for the limit of the first.
+// Inlined, and without an `Encoded` for a contiguous message: moving an encoder, which is large, costs as much as the
+// rest.
 #[inline(always)]
 pub(crate) fn send_encoded(
     link: &dyn Link,
@@ -148,7 +150,7 @@ pub(crate) fn send_encoded(
     }
 }
 
-/// Does what [`send_encoded`] does, for an encoder that stays where it is.
+/// Does what [`send_encoded`] does, for an encoder that stays in place.
 #[inline(always)]
 pub(crate) fn send_written(
     link: &dyn Link,
@@ -177,8 +179,8 @@ fn send_pieces(
     (sent, message.into_buffer())
 }
 
-/// Writes one message: in one piece, or in fragments when it is larger than `fragment_size` octets
-/// and the protocol has them.
+/// Writes one message: in one piece, or in fragments if it is larger than `fragment_size` octets
+/// and the protocol supports fragments.
 pub(crate) fn write_message(
     link: &dyn Link,
     message: &Encoded<'_>,
@@ -188,8 +190,8 @@ pub(crate) fn write_message(
     write_message_within(link, message, wire, fragment_size, &|| None)
 }
 
-/// Does what [`write_message`] does. `left` returns the time that a further piece may take, and zero when there is none;
-/// `None`: as long as the first. Changes the write time-out of the link where there are several.
+/// Does what [`write_message`] does. `left` returns the time limit of a further fragment, zero if it has expired;
+/// `None` for the limit of the first. Changes the write timeout of the link for several fragments.
 #[inline]
 pub(crate) fn write_message_within(
     link: &dyn Link,
@@ -204,7 +206,7 @@ pub(crate) fn write_message_within(
     write_pieces(link, message, wire, fragment_size, left)
 }
 
-/// A message that refers to memory elsewhere, or is too large to go in one piece.
+/// Writes a message that refers to memory elsewhere, or is too large for one piece.
 #[inline(never)]
 fn write_pieces(
     link: &dyn Link,
@@ -236,7 +238,7 @@ fn write_pieces(
             }
             None => link.write(piece),
         };
-        // The peer has seen the pieces before this one, whatever became of it.
+        // The peer has received the fragments before this one, whether it fails or not.
         sent.map_err(|failed| WriteError { written: written + failed.written, ..failed })?;
         written += octets;
     }

@@ -1,4 +1,4 @@
-//! Why a connection is over, for both halves of a call.
+//! Reasons for the end of a connection, for both halves of a call.
 
 use std::io;
 
@@ -8,38 +8,38 @@ use oxorb_transport::{Link, Refused};
 
 use crate::{failure, raise};
 
-/// Reason for which a connection carries nothing more.
+/// Reason for the end of a connection.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// Closed by this side, which is done with it.
+    /// Closed by this side after use.
     Here,
-    /// Closed by this side, since it was not used.
+    /// Closed by this side as idle.
     Idle,
-    /// The other side closed it without a word.
+    /// The peer closed it without a message.
     Vanished,
-    /// CloseConnection: what was sent since and not answered was not run.
+    /// CloseConnection: requests sent since, and those unanswered, were not run.
     Closed,
-    /// MessageError: the other side could not read something.
+    /// MessageError: the peer could not decode a message.
     Refused,
     Unreadable(io::Error),
-    /// Octets that are no message, or a message that is none of its kind.
+    /// Octets that are no message, or a malformed message.
     Malformed(Violation),
-    /// A message that this side never gets.
+    /// A message type that this side never receives.
     Unexpected(MessageType),
-    /// The time of the only call over it has passed.
+    /// The time limit of the only call over the connection has expired.
     Late,
-    /// A message in pieces did not get on.
+    /// A fragmented message stalled.
     Stalled,
-    /// The other side closed it, and had taken nothing since the connection began.
+    /// The peer closed it without having read anything since its beginning.
     Untaken,
-    /// The other side was gone before it took anything of the last request.
+    /// The peer closed it before it read any of the last request.
     Unread,
-    /// A message of this side went out in part, so that nothing behind it can be read; the cause in words.
+    /// A message of this side was sent in part, so that nothing after it can be read; the cause in words.
     CutOff(String),
 }
 
 impl Ended {
-    /// Returns what a message means that is not for any call or servant: the only place that understands
+    /// Returns the reason for a message that belongs to no call and no servant. Only this function interprets
     /// CloseConnection and MessageError.
     #[cold]
     pub(crate) fn by(kind: MessageType) -> Ended {
@@ -50,19 +50,19 @@ impl Ended {
         }
     }
 
-    /// Returns the reason, in view of what the link says of the other side.
+    /// Refines the reason by what the link reports about the peer.
     #[cold]
     pub(crate) fn seen_at<'e>(&'e self, link: &dyn Link) -> &'e Ended {
         match self {
-            // Told as it is: it says why.
+            // Returned unchanged: the error names the cause.
             Ended::Unreadable(error) if Refused::of(error).is_some() => self,
             Ended::Vanished | Ended::Unreadable(_) if link.took_nothing() => &Ended::Untaken,
             _ => self,
         }
     }
 
-    /// Returns the reason, as [`seen_at`](Self::seen_at) does, for the only call over a link, whose request was written
-    /// last.
+    /// Refines the reason as [`seen_at`](Self::seen_at) does, for the only call over a link, whose request was the last
+    /// write.
     #[cold]
     pub(crate) fn seen_by_the_last<'e>(&'e self, link: &dyn Link) -> &'e Ended {
         match self.seen_at(link) {
@@ -71,7 +71,7 @@ impl Ended {
         }
     }
 
-    /// Returns the exception of calls that are outstanding.
+    /// Returns the exception of outstanding calls.
     #[cold]
     pub(crate) fn exception(&self) -> SystemException {
         match self {
@@ -123,8 +123,8 @@ impl Ended {
         }
     }
 
-    /// Returns the exception of calls that are outstanding, with `peer` and the cause noted beside it where the exception
-    /// does not say it all.
+    /// Returns the exception of outstanding calls, and records `peer` and the cause with it unless the exception alone
+    /// suffices.
     #[cold]
     pub(crate) fn told(&self, peer: impl FnOnce() -> String) -> SystemException {
         match self {

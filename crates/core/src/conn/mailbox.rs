@@ -1,4 +1,4 @@
-//! Mailboxes in which later answers are left for callers in this process.
+//! Mailboxes for later answers to callers in this process.
 
 use std::mem;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ use crate::clock;
 use crate::lock::Mutex;
 use crate::sync::thread::{self, Thread};
 
-/// Way over which an answer goes on that somebody else was to take.
+/// Path on which an answer for another caller is forwarded.
 pub(crate) trait Onward: Send {
     /// Sends the answer.
     fn deliver(self: Box<Self>, message: Vec<u8>);
 
-    /// Returns whether nobody waits for the answer any more.
+    /// Reports whether the answer is no longer awaited.
     fn is_cancelled(&self) -> bool;
 }
 
-/// Outcome of a request of this very process.
+/// Outcome of a collocated request.
 pub(crate) enum Kept {
     Reply(Vec<u8>),
-    /// Absence of a reply; the buffer for it.
+    /// Absence of a reply; the buffer that was provided for it.
     Nothing(Vec<u8>),
     Later(Arc<Mailbox>),
 }
@@ -32,19 +32,19 @@ pub(crate) struct Mailbox(Mutex<State>);
 
 #[derive(Default)]
 enum State {
-    /// State before the answer; a task may wait for it.
+    /// State before the answer; no task waits.
     #[default]
     Empty,
     Awaited(Waker),
-    /// State in which the answer is to be passed on from here.
+    /// State before the answer, which is to be forwarded.
     Onward(Box<dyn Onward>),
     Arrived(Vec<u8>),
-    /// Taken, or of no use to anybody any more.
+    /// Taken, or no longer awaited.
     Closed,
 }
 
 impl Mailbox {
-    /// The answer is there.
+    /// Delivers the answer.
     pub(crate) fn deliver(&self, message: Vec<u8>) {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Closed) {
@@ -62,7 +62,7 @@ impl Mailbox {
         }
     }
 
-    /// Passes the answer on over `line`, at once if it is there.
+    /// Forwards the answer over `line`, at once if it has arrived.
     pub(crate) fn send_on(&self, line: Box<dyn Onward>) {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Closed) {
@@ -74,7 +74,7 @@ impl Mailbox {
         }
     }
 
-    /// The answer, if it is there; otherwise the task of `context` is woken when it is.
+    /// Returns the answer if it has arrived; otherwise registers the task of `context`.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Vec<u8>> {
         let mut state = self.0.lock();
         match mem::replace(&mut *state, State::Closed) {
@@ -86,7 +86,7 @@ impl Mailbox {
         }
     }
 
-    /// Blocks until the answer is there; `None` when `until` came first, and nobody waits any more.
+    /// Blocks until the answer arrives; `None` if `until` passes before, which closes the mailbox.
     pub(crate) fn wait(&self, until: Option<Instant>) -> Option<Vec<u8>> {
         super::step_aside();
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
@@ -108,12 +108,12 @@ impl Mailbox {
         }
     }
 
-    /// Closes the mailbox: the answer is not waited for any more.
+    /// Closes the mailbox: the answer is no longer awaited.
     pub(crate) fn close(&self) {
         *self.0.lock() = State::Closed;
     }
 
-    /// Whether nobody waits any more.
+    /// Reports whether the answer is no longer awaited.
     pub(crate) fn is_closed(&self) -> bool {
         match &*self.0.lock() {
             State::Closed => true,
@@ -123,7 +123,7 @@ impl Mailbox {
     }
 }
 
-/// Wakes a thread that waits.
+/// Waker that unparks a waiting thread.
 struct Unpark(Thread);
 
 impl Wake for Unpark {

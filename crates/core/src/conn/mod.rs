@@ -1,6 +1,6 @@
-//! Neutral ground: what both halves of a call share of a connection.
+//! Parts of a connection that both halves of a call share.
 //!
-//! The client half and the server half use it, and neither of them names the other.
+//! The client half and the server half use this module, and neither of them refers to the other.
 
 mod beside;
 mod calls;

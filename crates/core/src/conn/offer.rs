@@ -2,21 +2,21 @@
 
 use oxorb_object::{IiopEndpoint, Malformed, ServiceContext, ServiceContexts, context_id};
 
-/// Octets that a client's offer may have: with the most and longest addresses it could have more, with real ones it has
-/// some hundred.
+/// Largest offer of a client, in octets. Real offers have a few hundred octets.
 pub(crate) const MAX_OFFER: usize = 32 << 10;
 
-/// Data of the service contexts that say where a client listens; empty where there is none.
+/// Data of the service contexts that list a client's listening addresses; empty if a context is
+/// absent.
 #[derive(Debug, Default)]
 pub(crate) struct Offer {
-    /// Hosts and ports of TCP: BI_DIR_IIOP, which every ORB knows.
+    /// TCP hosts and ports: BI_DIR_IIOP, which every ORB supports.
     iiop: Vec<u8>,
-    /// Addresses of other transports: OXORB_LISTEN, which others pass over.
+    /// Addresses of other transports: OXORB_LISTEN, which other ORBs ignore.
     others: Vec<u8>,
 }
 
 impl Offer {
-    /// Returns the offer of a client that listens there. Contexts without an address are left out, as TAO and omniORB do.
+    /// Returns the offer of a client with these addresses. An empty context is left out, as by TAO and omniORB.
     pub(crate) fn new(points: &[IiopEndpoint], others: &[String]) -> Self {
         let mut offer = Self::default();
         if !points.is_empty() {
@@ -28,12 +28,12 @@ impl Offer {
         offer
     }
 
-    /// Octets of the offer that a request makes.
+    /// Returns the size of a request's offer in octets.
     pub(crate) fn octets(contexts: &ServiceContexts<'_>) -> usize {
         data(contexts).iter().map(|data| data.len()).sum()
     }
 
-    /// Returns the offer that a request makes.
+    /// Returns the offer of a request.
     pub(crate) fn of(contexts: &ServiceContexts<'_>) -> Self {
         let [iiop, others] = data(contexts).map(<[u8]>::to_vec);
         Self { iiop, others }
@@ -51,16 +51,16 @@ impl Offer {
         data(contexts) == [&*self.iiop, &*self.others]
     }
 
-    /// Returns the contexts of a request that makes it.
+    /// Returns the service contexts of the offer.
     pub(crate) fn contexts(&self) -> [Option<ServiceContext<'_>>; 2] {
         [(context_id::BI_DIR_IIOP, &self.iiop), (context_id::OXORB_LISTEN, &self.others)]
             .map(|(id, data)| (!data.is_empty()).then_some(ServiceContext { id, data }))
     }
 
-    /// Reads the hosts and ports of TCP.
+    /// Decodes the TCP hosts and ports.
     ///
     /// # Errors
-    /// The violation.
+    /// The encoding is malformed.
     pub(crate) fn points(&self) -> Result<Vec<IiopEndpoint>, Malformed> {
         match self.iiop.is_empty() {
             true => Ok(Vec::new()),
@@ -68,10 +68,10 @@ impl Offer {
         }
     }
 
-    /// Reads the addresses of other transports.
+    /// Decodes the addresses of other transports.
     ///
     /// # Errors
-    /// The violation.
+    /// The encoding is malformed.
     pub(crate) fn others(&self) -> Result<Vec<String>, Malformed> {
         match self.others.is_empty() {
             true => Ok(Vec::new()),

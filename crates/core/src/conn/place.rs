@@ -1,10 +1,10 @@
-//! Places at which threads wait for connections, as the list of threads shows them.
+//! Names of the connections at which threads wait, for the list of threads.
 
 use std::net::SocketAddr;
 
-/// Returns the address of a server at one end of a connection, with the transport in front. Allocates.
+/// Returns the address of a server at one end of a connection, prefixed with its transport. Allocates.
 pub(crate) fn place(address: String) -> String {
-    // Addresses of other transports than TCP have it already.
+    // Addresses of transports other than TCP have the prefix already.
     match address.parse::<SocketAddr>() {
         Ok(_) => format!("tcp:{address}"),
         Err(_) => address,

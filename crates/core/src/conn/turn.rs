@@ -1,4 +1,4 @@
-//! Agreement of several threads of a connection: who writes, and which requests were cancelled.
+//! Coordination of several threads of a connection: the right to write, and cancelled requests.
 
 use std::collections::HashMap;
 
@@ -8,40 +8,40 @@ use crate::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// Made when a second thread begins to use a connection.
+/// State shared by the threads of a connection; created when a second thread begins to use it.
 #[derive(Default)]
 pub(crate) struct Turn {
     write: Mutex<()>,
-    /// Requests of threads that no longer read the connection themselves, by their ids.
+    /// Requests of threads that no longer read the connection themselves, by id.
     running: Mutex<HashMap<u32, Running>>,
-    /// The peer is gone: nobody waits for any answer.
+    /// Whether the peer has closed the connection, so that no answer is awaited.
     ended: AtomicBool,
 }
 
 #[derive(Default)]
 struct Running {
-    /// Number of requests with the id: 1, or more where the client uses an id again too early.
+    /// Number of requests with the id: 1, or more if the client reuses an id too early.
     requests: usize,
     cancelled: bool,
 }
 
 impl Turn {
-    /// Takes the turn to write; as long as the guard lives, no other thread writes.
+    /// Locks the right to write until the guard is dropped.
     pub(crate) fn to_write(&self) -> MutexGuard<'_, ()> {
         self.write.lock()
     }
 
-    /// Takes the turn to write, unless a thread is writing.
+    /// Locks the right to write, unless a thread is writing.
     pub(crate) fn to_write_now(&self) -> Option<MutexGuard<'_, ()>> {
         self.write.try_lock()
     }
 
-    /// A request goes on while another thread reads what comes after it.
+    /// Registers a request that runs while another thread reads the connection.
     pub(crate) fn begin(&self, id: u32) {
         self.running.lock().entry(id).or_default().requests += 1;
     }
 
-    /// Notes the end of a request.
+    /// Deregisters a request.
     pub(crate) fn finish(&self, id: u32) {
         let mut running = self.running.lock();
         if let Some(request) = running.get_mut(&id) {
@@ -52,24 +52,24 @@ impl Turn {
         }
     }
 
-    /// The client does not wait for `id` any more.
+    /// Marks request `id` as cancelled.
     pub(crate) fn cancel(&self, id: u32) {
         if let Some(request) = self.running.lock().get_mut(&id) {
             request.cancelled = true;
         }
     }
 
-    /// The client is gone.
+    /// Records that the peer has closed the connection.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody waits for the answer to `id` any more.
+    /// Reports whether the answer to `id` is no longer awaited.
     pub(crate) fn is_cancelled(&self, id: u32) -> bool {
         self.ended.load(Ordering::Relaxed) || self.was_cancelled(id)
     }
 
-    /// Whether the client has said so.
+    /// Reports whether the client has cancelled request `id`.
     pub(crate) fn was_cancelled(&self, id: u32) -> bool {
         self.running.lock().get(&id).is_some_and(|it| it.cancelled)
     }

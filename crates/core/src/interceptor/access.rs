@@ -1,4 +1,4 @@
-//! Access rules, asked where an object is known and its servant is yet to be called.
+//! Access rules, applied once the object of a request is known and before its servant is called.
 
 use std::cell::RefCell;
 
@@ -9,20 +9,20 @@ use crate::access_index::AccessIndex;
 use crate::{Incident, Servant};
 
 thread_local! {
-    /// Memory for the text by which rules name objects.
+    /// Buffer for the object names that rules are compared with.
     static OBJECT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 impl AccessIndex {
-    /// Admits a request to a servant, or refuses it and says so. `object` writes which object it is for. Allocates nothing for
-    /// a request that is admitted, and takes no lock.
+    /// Admits a request to a servant, or refuses and reports it. `object` writes the name of the target object.
+    /// Allocates nothing and takes no lock for a request that is admitted.
     pub(super) fn admit(
         &self,
         view: View<'_>,
         servant: &dyn Servant,
         object: impl Fn(&mut String),
     ) -> Result<(), SystemException> {
-        // A call without a connection is one of this process.
+        // A call without a connection comes from this process.
         let Some(link) = view.origin.link else {
             return Ok(());
         };
@@ -63,6 +63,6 @@ impl AccessIndex {
     }
 }
 
-/// The rules do not let the client do this.
+/// The access rules deny the request.
 const REFUSED: SystemException =
     SystemException::no_permission(minor::no_permission::ACCESS_RULES, CompletionStatus::No);

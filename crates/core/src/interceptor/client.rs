@@ -1,4 +1,4 @@
-//! The interceptors of a client.
+//! Client interceptors.
 
 use std::ops::Deref;
 
@@ -12,10 +12,12 @@ use super::notes::Notes;
 use super::{Interrupt, Slot};
 use crate::Ref;
 
-/// Sees every request that this ORB sends, to local objects as well (`ClientRequestInterceptor`).
+/// Interceptor of every request that this ORB sends, including collocated calls
+/// (`ClientRequestInterceptor`).
 ///
-/// All points run in the calling thread; those after the reply of an asynchronous call in the thread that takes the
-/// reply. A request that is sent on to another place, after LOCATION_FORWARD say, passes the interceptors anew.
+/// All points run in the calling thread; those after the reply of an asynchronous call run in the thread that receives
+/// the reply. A request that is sent again to another target, such as after LOCATION_FORWARD, passes the interceptors
+/// again.
 ///
 /// ```
 /// use oxorb_core::interceptor::{ClientInterceptor, ClientRequest, Interrupt};
@@ -35,13 +37,13 @@ use crate::Ref;
 /// }
 /// ```
 pub trait ClientInterceptor: Send + Sync + 'static {
-    /// Returns the interceptor's name, which no other client interceptor of the ORB may have; may
-    /// be empty.
+    /// Returns the interceptor's name, unique among the client interceptors of the ORB unless it is
+    /// empty.
     fn name(&self) -> &str {
         ""
     }
 
-    /// A request is about to be marshalled and sent.
+    /// Called before a request is marshalled and sent.
     ///
     /// # Errors
     /// Ends the request: later interceptors and the server do not see it.
@@ -50,7 +52,7 @@ pub trait ClientInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The operation ended without exception.
+    /// Called when the operation has ended without exception.
     ///
     /// # Errors
     /// The caller gets this exception instead of the results.
@@ -59,7 +61,7 @@ pub trait ClientInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The operation raised an exception, or could not be called.
+    /// Called when the operation has raised an exception, or could not be called.
     ///
     /// # Errors
     /// The caller gets this exception, or its request is forwarded, instead.
@@ -68,21 +70,21 @@ pub trait ClientInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Called where there is neither result nor exception: a oneway request was sent, or the
-    /// request goes elsewhere.
+    /// Called when there is neither result nor exception: a oneway request was sent, or the request
+    /// is forwarded.
     ///
     /// # Errors
-    /// The caller gets this exception, or its request is forwarded to another object, instead.
+    /// The caller gets this exception, or its request is forwarded to the given object, instead.
     fn receive_other(&self, reply: &mut ClientReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())
     }
 
-    /// The ORB has ended.
+    /// Called when the ORB has ended.
     fn destroy(&self) {}
 }
 
-/// A request as a client interceptor sees it (`ClientRequestInfo`).
+/// A request at the points of a client interceptor (`ClientRequestInfo`).
 #[derive(Debug)]
 pub struct ClientRequest<'r> {
     pub(super) id: u32,
@@ -94,7 +96,7 @@ pub struct ClientRequest<'r> {
     pub(super) notes: &'r mut Notes,
 }
 
-/// An answer as a client interceptor sees it (`ClientRequestInfo` at the ending points).
+/// An answer at the ending points of a client interceptor (`ClientRequestInfo`).
 #[derive(Debug)]
 pub struct ClientReply<'r> {
     pub(super) request: ClientRequest<'r>,
@@ -114,45 +116,46 @@ pub enum Received<'r> {
     },
     /// The request ended with a system exception of the server, of this ORB or of an interceptor.
     SystemException(SystemException),
-    /// The request is to be sent to another object.
+    /// The request is forwarded to another object.
     Forward(Ref),
-    /// The request was sent, and no answer is waited for.
+    /// The request was sent, and no answer is expected.
     Sent,
 }
 
 impl ClientRequest<'_> {
-    /// A number that no other request of this ORB has while this one is outstanding. Not the number in the message,
-    /// which belongs to the connection.
+    /// Returns a number unique among the outstanding requests of this ORB. It differs from the request id in the
+    /// message, which is unique per connection.
     pub fn request_id(&self) -> u32 {
         self.id
     }
 
-    /// The operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Returns the operation, as in IDL; `_get_x` and `_set_x` for attributes.
     pub fn operation(&self) -> &str {
         self.operation
     }
 
-    /// Whether the caller waits for an answer of some kind.
+    /// Reports whether the caller waits for an answer of any kind.
     pub fn response_expected(&self) -> bool {
         self.response != Response::None
     }
 
-    /// Returns what the caller waits for.
+    /// Returns the event that the caller waits for.
     pub fn response(&self) -> Response {
         self.response
     }
 
-    /// The reference the caller used.
+    /// Returns the reference that the caller used.
     pub fn target(&self) -> &Ref {
         self.target
     }
 
-    /// The reference that the request goes to: another one after a forward.
+    /// Returns the reference that the request is sent to: another one after a forward.
     pub fn effective_target(&self) -> Ref {
         self.target.effective()
     }
 
-    /// The first profile of [`effective_target`](Self::effective_target) that this ORB can use.
+    /// Returns the first profile of [`effective_target`](Self::effective_target) that this ORB can
+    /// use.
     pub fn effective_profile(&self) -> Option<TaggedProfile> {
         let ior = self.target.effective();
         let protocols = &self.target.orb().options().protocols;
@@ -160,7 +163,7 @@ impl ClientRequest<'_> {
         ior.ior().profiles.iter().find(usable).cloned()
     }
 
-    /// The data of the first component with this tag in [`effective_profile`](Self::effective_profile).
+    /// Returns the data of the first component with this tag in [`effective_profile`](Self::effective_profile).
     pub fn effective_component(&self, tag: u32) -> Option<Vec<u8>> {
         let profile = self.effective_profile()?;
         let protocols = &self.target.orb().options().protocols;
@@ -171,7 +174,7 @@ impl ClientRequest<'_> {
     /// Adds a service context to the request; `data` should be an encapsulation.
     ///
     /// # Errors
-    /// BAD_INV_ORDER if there is one with this id and `replace` is false.
+    /// BAD_INV_ORDER if the request has a context with this id and `replace` is false.
     pub fn add_request_service_context(
         &mut self,
         id: u32,
@@ -181,23 +184,23 @@ impl ClientRequest<'_> {
         self.contexts.add(id, data, replace)
     }
 
-    /// A service context that an interceptor added to the request.
+    /// Returns the data of a service context that an interceptor added to the request.
     pub fn request_service_context(&self, id: u32) -> Option<&[u8]> {
         self.contexts.find(id)
     }
 
-    /// The value that the calling thread had in a slot when it made the call.
+    /// Returns the value that the calling thread's slot had when the call was made.
     pub fn slot(&self, slot: Slot) -> Option<&Any> {
         self.slots.get(slot)
     }
 
-    /// Remembers a value for a later point of the same request, instead of an earlier one of this type. Interceptors
-    /// share them, so use a type of your own.
+    /// Stores a value for a later point of the same request, in place of an earlier value of this type. All
+    /// interceptors share these values, so use a type of your own.
     pub fn keep<T: Send + 'static>(&mut self, value: T) {
         self.notes.put(value);
     }
 
-    /// Takes what was [kept](Self::keep).
+    /// Removes and returns the value [stored](Self::keep) for this type.
     pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
         self.notes.take()
     }
@@ -209,12 +212,13 @@ impl ClientReply<'_> {
         &self.received
     }
 
-    /// The octets of a service context of the reply: an encapsulation.
+    /// Returns the data of a service context of the reply: an encapsulation.
     pub fn reply_service_context(&self, id: u32) -> Option<&[u8]> {
         self.reply_contexts.find(id)
     }
 
-    /// Takes what was [kept](ClientRequest::keep) at an earlier point.
+    /// Removes and returns the value [stored](ClientRequest::keep) for this type at an earlier
+    /// point.
     pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
         self.request.take()
     }
@@ -223,7 +227,7 @@ impl ClientReply<'_> {
 impl<'r> Deref for ClientReply<'r> {
     type Target = ClientRequest<'r>;
 
-    /// The request that was answered.
+    /// Returns the request that was answered.
     fn deref(&self) -> &ClientRequest<'r> {
         &self.request
     }

@@ -15,7 +15,7 @@ use super::{Interceptors, Interrupt};
 use crate::Ref;
 use crate::op::Operation;
 
-/// Exists only where there are client interceptors.
+/// State of a request in the client interceptors; exists only if the ORB has any.
 #[derive(Debug)]
 pub(crate) struct ClientFlow {
     interceptors: Arc<Interceptors>,
@@ -33,7 +33,7 @@ pub(crate) struct ClientFlow {
 }
 
 impl ClientFlow {
-    /// `None` when nobody looks.
+    /// Returns the flow of a request; `None` without client interceptors.
     #[inline]
     pub(crate) fn of(target: &Ref, op: Operation<'_>) -> Option<Box<ClientFlow>> {
         let interceptors = target.orb().interceptors();
@@ -60,12 +60,12 @@ impl ClientFlow {
         }
     }
 
-    /// The reference the caller used.
+    /// Returns the reference that the caller used.
     pub(crate) fn target(&self) -> &Ref {
         &self.target
     }
 
-    /// The starting points.
+    /// Runs the starting points.
     pub(crate) fn send_request(&mut self) -> Result<(), Interrupt> {
         let interceptors = Arc::clone(&self.interceptors);
         for interceptor in &interceptors.client {
@@ -75,12 +75,12 @@ impl ClientFlow {
         Ok(())
     }
 
-    /// Returns the service contexts that were added to the request.
+    /// Returns the service contexts that interceptors added to the request.
     pub(crate) fn contexts(&self) -> Vec<ServiceContext<'_>> {
         self.contexts.iter().collect()
     }
 
-    /// Keeps the service contexts of the reply for the ending points.
+    /// Stores the service contexts of the reply for the ending points.
     pub(crate) fn note(&self, contexts: ServiceContexts<'_>) {
         let mut kept = Contexts::default();
         for context in contexts.iter() {
@@ -89,8 +89,8 @@ impl ClientFlow {
         self.reply_contexts.replace(kept);
     }
 
-    /// The ending points, in reverse. What one of them changes, those after it see; `Err` is how the request ends
-    /// if that is not how it came in.
+    /// Runs the ending points in reverse order. Each sees the changes of those before it; `Err` is the changed outcome
+    /// of the request.
     pub(crate) fn end(&mut self, received: &Received<'_>) -> Result<(), Interrupt> {
         let interceptors = Arc::clone(&self.interceptors);
         let mut changed: Result<(), Interrupt> = Ok(());

@@ -2,12 +2,12 @@
 
 use oxorb_object::{CompletionStatus, ServiceContext, SystemException, minor};
 
-/// Added contexts, each id once.
+/// Added contexts, with unique ids.
 #[derive(Debug, Default)]
 pub(super) struct Contexts(Vec<(u32, Vec<u8>)>);
 
 impl Contexts {
-    /// Adds a context, or replaces one of the same id where the caller says so.
+    /// Adds a context; replaces one of the same id if `replace`.
     pub(super) fn add(
         &mut self,
         id: u32,

@@ -1,4 +1,4 @@
-//! Slots: values that travel between an application's thread and the interceptors of its requests (`PICurrent`).
+//! Slots: values passed between an application's thread and the interceptors of its requests (`PICurrent`).
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use oxorb_cdr::Any;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
-/// Most slots of a process: they are meant for services, not for requests.
+/// Largest number of slots in a process: slots belong to services, not to requests.
 const MAX_SLOTS: u32 = 1024;
 
-/// A place for one value in every thread and in every request (CORBA 3.4, 16.4).
+/// Slot for one value in every thread and in every request (CORBA 3.4, 16.4).
 ///
-/// A thread sets it; a call made by this thread carries a copy, which client interceptors read
-/// ([`ClientRequest::slot`](super::ClientRequest::slot)). On the server, interceptors fill the slots of a request
-/// ([`ServerRequest::set_slot`](super::ServerRequest::set_slot)) and the servant finds them in its thread.
+/// A thread sets its value; each call of the thread carries a copy, which client interceptors read
+/// ([`ClientRequest::slot`](super::ClientRequest::slot)). On the server, interceptors set the slots of a request
+/// ([`ServerRequest::set_slot`](super::ServerRequest::set_slot)), and the servant reads them in its thread.
 ///
-/// Slots have no effect on ORBs without interceptors. No lock; setting allocates.
+/// Slots have no effect on ORBs without interceptors. Access takes no lock; setting a value
+/// allocates.
 ///
 /// ```
 /// use oxorb_cdr::Any;
@@ -30,7 +31,7 @@ const MAX_SLOTS: u32 = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot(u32);
 
-/// The values of all slots, in a thread or in a request.
+/// Values of all slots, in a thread or in a request.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slots(Vec<Option<Any>>);
 
@@ -39,10 +40,10 @@ thread_local! {
 }
 
 impl Slot {
-    /// A slot that nobody else in this process has (`allocate_slot_id`).
+    /// Allocates a slot that is unique in this process (`allocate_slot_id`).
     ///
     /// # Errors
-    /// NO_RESOURCES after 1024 of them: allocate once per service and keep it.
+    /// NO_RESOURCES after 1024 slots: allocate one per service, and keep it.
     pub fn allocate() -> Result<Slot, SystemException> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         NEXT.try_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
@@ -54,7 +55,7 @@ impl Slot {
         })
     }
 
-    /// The value in this thread.
+    /// Returns the value in this thread.
     pub fn get(self) -> Option<Any> {
         THREAD.with_borrow(|slots| slots.get(self).cloned())
     }
@@ -66,12 +67,12 @@ impl Slot {
 }
 
 impl Slots {
-    /// A copy of what this thread has.
+    /// Returns a copy of this thread's slots.
     pub(super) fn of_thread() -> Slots {
         THREAD.with_borrow(Clone::clone)
     }
 
-    /// Makes these the thread's; gives those it had.
+    /// Sets these as the thread's slots, and returns the thread's previous ones.
     pub(super) fn exchange(self) -> Slots {
         THREAD.replace(self)
     }

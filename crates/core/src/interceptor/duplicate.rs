@@ -1,8 +1,8 @@
-//! Two interceptors of one name.
+//! Error of two interceptors with the same name.
 
 use std::fmt;
 
-/// Two interceptors of one kind have the same name (`DuplicateName`).
+/// Error of two interceptors of one kind with the same name (`DuplicateName`).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("two interceptors of one kind are named {0:?}; give each its own name, or none")]
 pub struct DuplicateInterceptor(pub String);

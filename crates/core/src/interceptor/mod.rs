@@ -1,4 +1,4 @@
-//! Portable interceptors: code that sees every request pass (CORBA 3.4, 16; CHECKLIST B).
+//! Portable interceptors: code that sees every request (CORBA 3.4, 16; CHECKLIST B).
 //!
 //! ```text
 //! client   send_request ... receive_reply | receive_exception | receive_other
@@ -7,13 +7,14 @@
 //!
 //! Interceptors of references (`IORInterceptor`) belong to the object adapter: `oxorb_poa::AdapterObserver`.
 //!
-//! Interceptors are registered before the ORB is made and stay until it ends. Starting points run in the order of
-//! registration, ending points in reverse, and only for those whose starting point completed. What may be asked at a
-//! point is a method of the type that this point gets, so asking too early is a compile error where the specification
-//! has `BAD_INV_ORDER`.
+//! Interceptors are registered before the ORB is built, and stay until it ends. Starting points run in the order of
+//! registration, ending points in reverse order, and only for interceptors whose starting point completed. Each point's
+//! argument type has only the methods that are valid at this point, so that a call at the wrong point is a compile
+//! error where the specification has `BAD_INV_ORDER`.
 //!
-//! An ORB without interceptors pays one predictable branch per request; one with them allocates for each request. The one
-//! [`SchedulingInterceptor`] that an ORB may have allocates nothing, nor do [access rules](crate::AccessRules).
+//! An ORB without interceptors pays one predictable branch per request; an ORB with interceptors allocates for each
+//! request. The [`SchedulingInterceptor`], of which an ORB has at most one, allocates nothing, nor do
+//! [access rules](crate::AccessRules).
 
 mod access;
 mod client;
@@ -45,12 +46,12 @@ use crate::Ref;
 use crate::access_index::AccessIndex;
 use crate::access_rules::AccessRules;
 
-/// Way in which an interceptor ends a request instead of letting it go on.
+/// Way in which an interceptor ends a request.
 #[derive(Debug, Clone)]
 pub enum Interrupt {
     /// The caller gets this exception.
     Raise(SystemException),
-    /// The request goes to another object (`ForwardRequest`).
+    /// The request is forwarded to another object (`ForwardRequest`).
     Forward(Ref),
 }
 
@@ -60,15 +61,15 @@ impl From<SystemException> for Interrupt {
     }
 }
 
-/// The interceptors of one ORB, in the order of registration.
+/// Interceptors of one ORB, in the order of registration.
 #[derive(Default, Clone)]
 pub struct Interceptors {
     pub(crate) client: Vec<Arc<dyn ClientInterceptor>>,
     pub(crate) server: Vec<Arc<dyn ServerInterceptor>>,
     pub(crate) scheduling: Option<Arc<dyn SchedulingInterceptor>>,
-    /// Access rules: asked before any of the interceptors.
+    /// Access rules, applied before all interceptors.
     access: Option<Arc<AccessIndex>>,
-    /// Whether any of them sees the requests that are served: one look for those that are not seen.
+    /// Whether any of them sees served requests: a single test on the path of requests.
     pub(crate) sees_upcalls: bool,
 }
 
@@ -76,7 +77,7 @@ impl Interceptors {
     /// Adds a client interceptor.
     ///
     /// # Errors
-    /// Another one has the same name, and the name is not empty.
+    /// Another client interceptor has the same name, and the name is not empty.
     pub fn add_client(
         &mut self,
         interceptor: Arc<dyn ClientInterceptor>,
@@ -89,7 +90,7 @@ impl Interceptors {
     /// Adds a server interceptor.
     ///
     /// # Errors
-    /// Another one has the same name, and the name is not empty.
+    /// Another server interceptor has the same name, and the name is not empty.
     pub fn add_server(
         &mut self,
         interceptor: Arc<dyn ServerInterceptor>,
@@ -100,7 +101,7 @@ impl Interceptors {
         Ok(())
     }
 
-    /// Sets the rules about who may call what, which go before all server interceptors. Takes time and memory in proportion to
+    /// Sets the access rules, which are applied before all server interceptors. Takes time and memory proportional to
     /// the rules and the names in them.
     pub fn set_access_rules(&mut self, rules: &Arc<AccessRules>) {
         self.access = Some(Arc::new(AccessIndex::new(rules)));
@@ -110,7 +111,7 @@ impl Interceptors {
     /// Sets the interceptor of the scheduler.
     ///
     /// # Errors
-    /// There is one.
+    /// A scheduling interceptor is set already.
     pub fn set_scheduling(
         &mut self,
         interceptor: Arc<dyn SchedulingInterceptor>,
@@ -123,12 +124,12 @@ impl Interceptors {
         Ok(())
     }
 
-    /// Reports whether any of them sees the calls that are made.
+    /// Reports whether any of them sees outgoing calls.
     pub(crate) fn see_calls(&self) -> bool {
         !self.client.is_empty() || self.scheduling.is_some()
     }
 
-    /// Tells every interceptor that the ORB has ended.
+    /// Notifies every interceptor that the ORB has ended.
     pub(crate) fn destroy(&self) {
         self.client.iter().for_each(|i| i.destroy());
         self.server.iter().for_each(|i| i.destroy());
@@ -136,7 +137,7 @@ impl Interceptors {
     }
 }
 
-/// Anonymous interceptors may be as many as one likes.
+/// Checks that a name is unique; any number of interceptors may have the empty name.
 fn unique<'n>(
     name: &str,
     mut others: impl Iterator<Item = &'n str>,

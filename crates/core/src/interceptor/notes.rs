@@ -1,13 +1,13 @@
-//! Notes that interceptors keep between the points of a request.
+//! Values that interceptors store between the points of a request.
 
 use std::any::Any;
 
-/// Values of any type, at most one of each.
+/// Values of any types, at most one of each type.
 #[derive(Default)]
 pub(super) struct Notes(Vec<Box<dyn Any + Send>>);
 
 impl Notes {
-    /// Remembers a value instead of an earlier one of this type.
+    /// Stores a value in place of an earlier one of its type.
     pub(super) fn put<T: Any + Send>(&mut self, value: T) {
         match self.0.iter_mut().find_map(|known| known.downcast_mut()) {
             Some(known) => *known = value,

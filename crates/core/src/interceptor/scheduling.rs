@@ -1,4 +1,4 @@
-//! The interceptor of a scheduler whose threads go where requests go.
+//! Interceptor for a scheduler of distributable threads.
 
 use oxorb_giop::{Request, Response};
 use oxorb_object::{ServiceContexts, SystemException};
@@ -6,20 +6,21 @@ use oxorb_object::{ServiceContexts, SystemException};
 use crate::op::Operation;
 use crate::{Orb, Ref};
 
-/// Sees the requests of an ORB as the scheduler of distributable threads does (RT-CORBA 2.0, `RTScheduling::Scheduler`).
+/// Interceptor of an ORB's requests for the scheduler of distributable threads (RT-CORBA 2.0,
+/// `RTScheduling::Scheduler`).
 ///
-/// An ORB has at most one. Unlike the interceptors of applications it costs no allocation and no lock: it gets no copy of
-/// names and contexts, and writes its service context into memory that the thread keeps.
+/// An ORB has at most one. Unlike application interceptors it costs no allocation and no lock: it gets no copies of
+/// names and contexts, and writes its service context into a buffer that the thread keeps.
 ///
 /// ```text
 /// client   send_request ................................................ receive_answer
 /// server       receive_contexts, [servant found] receive_request ... send_answer, leave
 /// ```
 ///
-/// The points of a client run in the calling thread, once for each call, whatever forwards and retries it takes. Of a call
-/// whose caller does not wait (a oneway, an asynchronous call) only `send_request` runs. The points of a server run in the
-/// thread that serves the request, `receive_request` after the object adapter has given this thread the priority of the
-/// object.
+/// Client points run in the calling thread, once for each call, whatever forwards and retries the call needs. For a
+/// call without a waiting caller (a oneway, an asynchronous call) only `send_request` runs. Server points run in the
+/// thread that serves the request; `receive_request` runs after the object adapter has set the thread's priority for
+/// the object.
 ///
 /// ```
 /// use oxorb_core::interceptor::{IncomingRequest, OutgoingRequest, SchedulingInterceptor};
@@ -41,8 +42,8 @@ use crate::{Orb, Ref};
 /// }
 /// ```
 pub trait SchedulingInterceptor: Send + Sync + 'static {
-    /// Announces a call before its request is written. Returns the id of the service context whose octets, an
-    /// encapsulation, were appended to `context`, which is empty before.
+    /// Called before the request of a call is written. Returns the id of a service context if the interceptor appended
+    /// the context's data, an encapsulation, to `context`, which is empty before.
     ///
     /// # Errors
     /// Ends the call: nothing is sent.
@@ -55,7 +56,7 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Announces the end of a call for which the caller has waited.
+    /// Called at the end of a call whose caller has waited.
     ///
     /// # Errors
     /// Raised to the caller instead of the results, or of the exception that the call ended with.
@@ -68,7 +69,7 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Announces a request before its object is looked for.
+    /// Called when a request has arrived, before its object is looked up.
     ///
     /// # Errors
     /// Ends the request: the servant does not see it.
@@ -77,7 +78,7 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Announces a request whose servant is called next.
+    /// Called when the servant of a request is about to be called.
     ///
     /// # Errors
     /// Ends the request: the servant does not see it, and neither `send_answer` nor `leave` is called.
@@ -86,9 +87,9 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Announces the answer of a request that [`receive_request`](Self::receive_request) has admitted, unless it comes from
-    /// another thread or after the servant has panicked. Returns the id of the service context of the reply whose octets
-    /// were appended to `context`, which is empty before.
+    /// Called before the answer of a request that [`receive_request`](Self::receive_request) admitted, unless another
+    /// thread answers or the servant has panicked. Returns the id of a service context of the reply if the interceptor
+    /// appended the context's data to `context`, which is empty before.
     ///
     /// # Errors
     /// Raised to the client instead of the results, or of the exception of the servant.
@@ -102,10 +103,10 @@ pub trait SchedulingInterceptor: Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Reports that the thread leaves a request which `receive_request` has admitted, answered or not. Must not panic.
+    /// Called when the thread leaves a request that `receive_request` admitted, answered or not. Must not panic.
     fn leave(&self) {}
 
-    /// Reports that the ORB has ended.
+    /// Called when the ORB has ended.
     fn destroy(&self) {}
 }
 
@@ -118,11 +119,11 @@ pub enum Ended {
     UserException,
     /// A system exception.
     SystemException(SystemException),
-    /// Neither: a forward to another object, or a request that is answered with nothing.
+    /// Neither: a forward to another object, or a request without a result.
     Other,
 }
 
-/// A call as its [`SchedulingInterceptor`] sees it.
+/// A call at the points of a [`SchedulingInterceptor`].
 #[derive(Debug, Clone, Copy)]
 pub struct OutgoingRequest<'r> {
     target: &'r Ref,
@@ -146,7 +147,7 @@ impl<'r> OutgoingRequest<'r> {
         self.target.orb()
     }
 
-    /// Returns the reference the caller used.
+    /// Returns the reference that the caller used.
     pub fn target(&self) -> &'r Ref {
         self.target
     }
@@ -156,19 +157,19 @@ impl<'r> OutgoingRequest<'r> {
         self.operation
     }
 
-    /// Returns which answer the server gives.
+    /// Returns the kind of answer that the server sends.
     pub fn response(&self) -> Response {
         self.response
     }
 
-    /// Reports whether the calling thread waits until the operation has ended. Otherwise caller and servant run beside each
-    /// other from here on.
+    /// Reports whether the calling thread waits for the end of the operation. Otherwise caller and servant run
+    /// concurrently from this point on.
     pub fn caller_waits(&self) -> bool {
         self.waits
     }
 }
 
-/// The end of a call as its [`SchedulingInterceptor`] sees it.
+/// End of a call at the points of a [`SchedulingInterceptor`].
 #[derive(Debug, Clone, Copy)]
 pub struct IncomingAnswer<'r> {
     pub(crate) ended: Ended,
@@ -181,14 +182,14 @@ impl<'r> IncomingAnswer<'r> {
         self.ended
     }
 
-    /// Returns the octets of a service context of the reply, an encapsulation. Those of a reply that holds a system exception
-    /// or a forward are not kept.
+    /// Returns the data of a service context of the reply, an encapsulation. Contexts of a reply with a system
+    /// exception or a forward are not kept.
     pub fn service_context(&self, id: u32) -> Option<&'r [u8]> {
         Some(self.contexts?.find(id)?.data)
     }
 }
 
-/// A request that is served as the [`SchedulingInterceptor`] sees it.
+/// A served request at the points of a [`SchedulingInterceptor`].
 #[derive(Debug, Clone, Copy)]
 pub struct IncomingRequest<'r> {
     pub(super) orb: &'r Orb,
@@ -207,17 +208,17 @@ impl<'r> IncomingRequest<'r> {
         self.request.operation
     }
 
-    /// Returns which answer the client waits for.
+    /// Returns the kind of answer that the client waits for.
     pub fn response(&self) -> Response {
         self.request.response
     }
 
-    /// Returns the object key, as the object adapter made it.
+    /// Returns the object key, as the object adapter created it.
     pub fn object_key(&self) -> &'r [u8] {
         self.key
     }
 
-    /// Returns the octets of a service context of the request, an encapsulation.
+    /// Returns the data of a service context of the request, an encapsulation.
     pub fn service_context(&self, id: u32) -> Option<&'r [u8]> {
         Some(self.request.contexts.find(id)?.data)
     }

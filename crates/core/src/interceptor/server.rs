@@ -1,4 +1,4 @@
-//! The interceptors of a server.
+//! Server interceptors.
 
 use std::ops::Deref;
 
@@ -14,10 +14,11 @@ use super::{Interrupt, Slot};
 use crate::origin::Origin;
 use crate::{Orb, Ref, Servant};
 
-/// Sees every request that this ORB serves, local ones included (`ServerRequestInterceptor`).
+/// Interceptor of every request that this ORB serves, including collocated calls
+/// (`ServerRequestInterceptor`).
 ///
-/// All points run in the thread that serves the request; a slow interceptor slows every request. One that panics
-/// fails the request with UNKNOWN.
+/// All points run in the thread that serves the request, so a slow interceptor delays every request. A panic in an
+/// interceptor fails the request with UNKNOWN.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,13 +50,14 @@ use crate::{Orb, Ref, Servant};
 /// }
 /// ```
 pub trait ServerInterceptor: Send + Sync + 'static {
-    /// Returns the interceptor's name, which no other server interceptor of the ORB may have; may
-    /// be empty.
+    /// Returns the interceptor's name, unique among the server interceptors of the ORB unless it is
+    /// empty.
     fn name(&self) -> &str {
         ""
     }
 
-    /// A request arrived; its servant is not known yet. The place to take service contexts and to fill slots.
+    /// Called when a request has arrived and its servant is not known yet: the point to read service contexts and to
+    /// set slots.
     ///
     /// # Errors
     /// Ends the request: later interceptors and the servant do not see it.
@@ -67,7 +69,7 @@ pub trait ServerInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The servant is known and is called next.
+    /// Called when the servant is known and is about to be called.
     ///
     /// # Errors
     /// Ends the request: the servant does not see it.
@@ -76,7 +78,7 @@ pub trait ServerInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The operation ended without exception.
+    /// Called when the operation has ended without exception.
     ///
     /// # Errors
     /// The client gets this exception instead of the results.
@@ -85,7 +87,7 @@ pub trait ServerInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The operation, or an interceptor, raised an exception.
+    /// Called when the operation, or an interceptor, has raised an exception.
     ///
     /// # Errors
     /// The client gets this exception, or is forwarded, instead.
@@ -94,20 +96,20 @@ pub trait ServerInterceptor: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The client is sent elsewhere.
+    /// Called when the client is forwarded.
     ///
     /// # Errors
-    /// The client gets this exception, or is forwarded to another object, instead.
+    /// The client gets this exception, or is forwarded to the given object, instead.
     fn send_other(&self, reply: &mut ServerReply<'_>) -> Result<(), Interrupt> {
         let _ = reply;
         Ok(())
     }
 
-    /// The ORB has ended.
+    /// Called when the ORB has ended.
     fn destroy(&self) {}
 }
 
-/// A request as a server interceptor sees it (`ServerRequestInfo`).
+/// A request at the points of a server interceptor (`ServerRequestInfo`).
 #[derive(Debug)]
 pub struct ServerRequest<'r> {
     pub(super) orb: &'r Orb,
@@ -121,22 +123,22 @@ pub struct ServerRequest<'r> {
     pub(super) notes: &'r mut Notes,
 }
 
-/// Object that a request reached.
+/// Target object of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// The most derived interface of the servant, as `IDL:bank/Account:1.0`.
+    /// Repository id of the servant's most derived interface, such as `IDL:bank/Account:1.0`.
     pub interface: String,
-    /// The object's id in its POA.
+    /// Object id in its POA.
     pub object_id: Vec<u8>,
-    /// The POA's name and those of its parents, the root's first.
+    /// Names of the POA and its parents, the root's first.
     pub adapter_name: Vec<String>,
 }
 
-/// A servant that can be printed.
+/// Servant with a `Debug` form.
 #[derive(Clone, Copy)]
 pub(super) struct AnyServant<'r>(pub(super) &'r dyn Servant);
 
-/// A reply as a server interceptor sees it (`ServerRequestInfo` at the ending points).
+/// A reply at the ending points of a server interceptor (`ServerRequestInfo`).
 #[derive(Debug)]
 pub struct ServerReply<'r> {
     pub(super) request: ServerRequest<'r>,
@@ -146,7 +148,7 @@ pub struct ServerReply<'r> {
 /// Answer that is about to be sent to the client.
 #[derive(Debug, Clone)]
 pub enum Sending<'r> {
-    /// Results, or nothing at all to a client that waits for nothing.
+    /// Results, or the end of a request whose client expects no answer.
     Results,
     /// A user exception.
     UserException {
@@ -157,64 +159,65 @@ pub enum Sending<'r> {
     },
     /// A system exception.
     SystemException(SystemException),
-    /// Object to which the client is to send its request.
+    /// Object to which the client is forwarded.
     Forward(Ref),
 }
 
 impl ServerRequest<'_> {
-    /// The client's number for the request; unique among those outstanding on its connection.
+    /// Returns the client's id of the request, unique among the outstanding requests of its
+    /// connection.
     pub fn request_id(&self) -> u32 {
         self.request.id
     }
 
-    /// The operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Returns the operation, as in IDL; `_get_x` and `_set_x` for attributes.
     pub fn operation(&self) -> &str {
         self.request.operation
     }
 
-    /// Whether the client waits for an answer of some kind.
+    /// Reports whether the client waits for an answer of any kind.
     pub fn response_expected(&self) -> bool {
         self.request.response != Response::None
     }
 
-    /// Returns what the client waits for.
+    /// Returns the event that the client waits for.
     pub fn response(&self) -> Response {
         self.request.response
     }
 
-    /// The ORB that serves the request.
+    /// Returns the ORB that serves the request.
     pub fn orb(&self) -> &Orb {
         self.orb
     }
 
-    /// The object key, as the object adapter made it.
+    /// Returns the object key, as the object adapter created it.
     pub fn object_key(&self) -> &[u8] {
         self.key
     }
 
-    /// Returns who sent the request, as far as the transport knows: the subject of a certificate, for one;
-    /// [`PeerId::Process`] for a call without a connection.
+    /// Returns the identity of the sender as far as the transport knows it, such as the subject of a certificate;
+    /// [`PeerId::Process`] for a collocated call.
     pub fn peer(&self) -> PeerId {
         self.origin.link.map_or(PeerId::Process, |link| link.identity())
     }
 
-    /// Reports whether nobody on the way could read or change the request: it came over TLS, or out of this process.
+    /// Reports whether the request was protected on its way: it came over TLS, or from this process.
     pub fn is_protected(&self) -> bool {
         self.origin.link.is_none_or(|link| link.is_protected())
     }
 
-    /// Returns the object and adapter that the request reached; from `receive_request` on.
+    /// Returns the target object and its adapter; available from `receive_request` on.
     pub fn target(&self) -> Option<&Target> {
         self.target
     }
 
-    /// Whether the servant supports an interface; `None` where the servant is not at hand: at
-    /// `receive_request_service_contexts` and at the ending points.
+    /// Reports whether the servant supports an interface; `None` where the servant is not
+    /// available: at `receive_request_service_contexts` and at the ending points.
     pub fn target_is_a(&self, repository_id: &str) -> Option<bool> {
         Some(self.servant?.0.is_a(repository_id))
     }
 
-    /// The octets of a service context of the request: an encapsulation.
+    /// Returns the data of a service context of the request: an encapsulation.
     pub fn request_service_context(&self, id: u32) -> Option<&[u8]> {
         Some(self.request.contexts.find(id)?.data)
     }
@@ -222,7 +225,7 @@ impl ServerRequest<'_> {
     /// Adds a service context to the reply; `data` should be an encapsulation.
     ///
     /// # Errors
-    /// BAD_INV_ORDER if there is one with this id and `replace` is false.
+    /// BAD_INV_ORDER if the reply has a context with this id and `replace` is false.
     pub fn add_reply_service_context(
         &mut self,
         id: u32,
@@ -232,28 +235,28 @@ impl ServerRequest<'_> {
         self.contexts.add(id, data, replace)
     }
 
-    /// The service context that was added to the reply so far.
+    /// Returns the data of a service context that was added to the reply.
     pub fn reply_service_context(&self, id: u32) -> Option<&[u8]> {
         self.contexts.find(id)
     }
 
-    /// The request's value of a slot.
+    /// Returns the request's value of a slot.
     pub fn slot(&self, slot: Slot) -> Option<&Any> {
         self.slots.get(slot)
     }
 
-    /// Sets the request's value of a slot. What is set before the servant is called, the servant finds in its thread.
+    /// Sets the request's value of a slot. The servant reads values set before its call in its thread's slots.
     pub fn set_slot(&mut self, slot: Slot, value: Option<Any>) {
         self.slots.set(slot, value);
     }
 
-    /// Remembers a value for a later point of the same request, instead of an earlier one of this type. Interceptors
-    /// share them, so use a type of your own.
+    /// Stores a value for a later point of the same request, in place of an earlier value of this type. All
+    /// interceptors share these values, so use a type of your own.
     pub fn keep<T: Send + 'static>(&mut self, value: T) {
         self.notes.put(value);
     }
 
-    /// Takes what was [kept](Self::keep).
+    /// Removes and returns the value [stored](Self::keep) for this type.
     pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
         self.notes.take()
     }
@@ -265,10 +268,10 @@ impl ServerReply<'_> {
         &self.sending
     }
 
-    /// Adds a service context like [`ServerRequest::add_reply_service_context`].
+    /// Adds a service context to the reply, as [`ServerRequest::add_reply_service_context`] does.
     ///
     /// # Errors
-    /// BAD_INV_ORDER if there is one with this id and `replace` is false.
+    /// BAD_INV_ORDER if the reply has a context with this id and `replace` is false.
     pub fn add_reply_service_context(
         &mut self,
         id: u32,
@@ -278,7 +281,8 @@ impl ServerReply<'_> {
         self.request.add_reply_service_context(id, data, replace)
     }
 
-    /// Takes what was [kept](ServerRequest::keep) at an earlier point.
+    /// Removes and returns the value [stored](ServerRequest::keep) for this type at an earlier
+    /// point.
     pub fn take<T: Send + 'static>(&mut self) -> Option<T> {
         self.request.take()
     }
@@ -287,7 +291,7 @@ impl ServerReply<'_> {
 impl<'r> Deref for ServerReply<'r> {
     type Target = ServerRequest<'r>;
 
-    /// The request that is answered.
+    /// Returns the request that is answered.
     fn deref(&self) -> &ServerRequest<'r> {
         &self.request
     }

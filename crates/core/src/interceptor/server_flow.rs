@@ -20,28 +20,29 @@ use crate::lock::Mutex;
 use crate::origin::Origin;
 use crate::{Orb, Ref, Servant};
 
-/// Exists only where there are server interceptors. Shared, so that it survives a servant that panics.
+/// State of a request in the server interceptors; exists only if the ORB has any. Shared, so that it survives a panic
+/// of the servant.
 #[derive(Debug)]
 pub(crate) struct ServerFlow {
     interceptors: Arc<Interceptors>,
-    /// Untouched where only a scheduler looks.
+    /// State of application interceptors; unused if there is only a scheduler.
     state: Mutex<State>,
-    /// Number of the thread whose request the scheduler has admitted, 0: none.
+    /// Number of the thread whose request the scheduler has admitted; 0 for none.
     scheduled: AtomicU64,
 }
 
-/// Flows that a thread keeps for the requests to come, for a few within each other.
+/// Largest number of flows that a thread keeps for reuse, for nested requests.
 const SPARE: usize = 4;
 
 thread_local! {
-    /// Flows that only a scheduler has seen.
+    /// Flows for reuse, which only a scheduler has used.
     static FLOWS: RefCell<Vec<Arc<ServerFlow>>> = const { RefCell::new(Vec::new()) };
-    /// Service context of the scheduler for the reply that this thread is about to write: its id, 0 for none, and octets.
+    /// Scheduler's service context for the reply that this thread is about to write: id (0 for none) and data.
     static REPLY: RefCell<(u32, Vec<u8>)> = const { RefCell::new((0, Vec::new())) };
     static THREAD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Returns a number that no other thread has.
+/// Returns the unique number of the calling thread.
 fn thread_number() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     if THREAD.get() == 0 {
@@ -59,15 +60,15 @@ struct State {
     contexts: Contexts,
     notes: Notes,
     target: Option<Target>,
-    /// The thread that serves the request, while the slots are with it.
+    /// Thread that serves the request while it holds the request's slots.
     entered: Option<ThreadId>,
 }
 
-/// The thread has the slots of a request. When this goes, the request gets back what the servant left in them, and the
-/// thread its own.
+/// Guard of a thread that holds the slots of a request. When dropped, returns the slots that the servant left to the
+/// request, and restores the thread's own.
 pub(crate) struct Entered {
     flow: Arc<ServerFlow>,
-    /// `None`: no interceptor has slots.
+    /// The thread's own slots; `None` if no interceptor uses slots.
     before: Option<Slots>,
 }
 
@@ -79,7 +80,7 @@ pub(crate) enum Verdict {
     Forward(Ref),
 }
 
-/// View of the request for all points.
+/// Data of the request that all points need.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'r> {
     pub(crate) orb: &'r Orb,
@@ -89,7 +90,7 @@ pub(crate) struct View<'r> {
 }
 
 impl ServerFlow {
-    /// `None` when nobody looks.
+    /// Returns a flow for a request; `None` if no interceptor sees served requests.
     #[inline]
     pub(crate) fn of(interceptors: &Arc<Interceptors>) -> Option<Arc<ServerFlow>> {
         match interceptors.sees_upcalls {
@@ -120,7 +121,7 @@ impl ServerFlow {
         })
     }
 
-    /// Keeps the flow of a request that has ended for the next one, where no interceptor but a scheduler has seen it.
+    /// Keeps the flow of a request that has ended for reuse, if only a scheduler has used it.
     pub(crate) fn end_of_request(flow: Option<Arc<ServerFlow>>) {
         let Some(flow) = flow else {
             return;
@@ -134,12 +135,12 @@ impl ServerFlow {
         }
     }
 
-    /// Reports whether interceptors want to know the target.
+    /// Reports whether interceptors need the target.
     pub(crate) fn wants_target(&self) -> bool {
         !self.interceptors.server.is_empty()
     }
 
-    /// The starting points.
+    /// Runs the starting points.
     pub(crate) fn receive_contexts(&self, view: View<'_>) -> Result<(), Interrupt> {
         if let Some(scheduler) = &self.interceptors.scheduling {
             scheduler.receive_contexts(&view.into())?;
@@ -156,7 +157,7 @@ impl ServerFlow {
         })
     }
 
-    /// The slots of the request become the thread's.
+    /// Moves the slots of the request into the thread.
     pub(crate) fn enter(self: &Arc<Self>) -> Entered {
         let before = self.wants_target().then(|| {
             let slots = self.with(|state| {
@@ -168,8 +169,8 @@ impl ServerFlow {
         Entered { flow: Arc::clone(self), before }
     }
 
-    /// The intermediate points: the servant was found. `target`: where [it is wanted](Self::wants_target); `object` writes it
-    /// as access rules do.
+    /// Runs the intermediate points once the servant is found. `target` is set if [needed](Self::wants_target);
+    /// `object` writes the object's name for access rules.
     pub(crate) fn receive_request(
         &self,
         view: View<'_>,
@@ -197,14 +198,14 @@ impl ServerFlow {
         Ok(())
     }
 
-    /// The ending points, in reverse. What one of them changes, those after it see.
+    /// Runs the ending points in reverse order. Each sees the changes of those before it.
     pub(crate) fn end(&self, view: View<'_>, sending: Sending<'_>) -> Verdict {
         let mut verdict = self.end_scheduled(view, &sending);
         if self.interceptors.server.is_empty() {
             return verdict;
         }
         self.with(|state| {
-            // An answer may come from another thread, which has slots of its own.
+            // Another thread may answer, which has its own slots.
             if state.entered == Some(thread::current().id()) {
                 state.slots = Slots::of_thread();
             }
@@ -236,7 +237,7 @@ impl ServerFlow {
         })
     }
 
-    /// The ending point of the scheduler, if it has admitted the request to this thread.
+    /// Runs the ending point of the scheduler, if it has admitted the request to this thread.
     fn end_scheduled(&self, view: View<'_>, sending: &Sending<'_>) -> Verdict {
         let Some(scheduler) = &self.interceptors.scheduling else {
             return Verdict::AsIs;
@@ -260,7 +261,7 @@ impl ServerFlow {
         }
     }
 
-    /// Hands the service contexts for the reply to `write`.
+    /// Passes the service contexts for the reply to `write`.
     pub(crate) fn with_contexts<T>(&self, write: impl FnOnce(&[ServiceContext<'_>]) -> T) -> T {
         let (id, octets) = match self.interceptors.scheduling {
             None => Default::default(),
@@ -284,7 +285,7 @@ impl ServerFlow {
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut State) -> T) -> T {
-        // An interceptor that panicked has left nothing half done that matters to the others.
+        // A panic of an interceptor leaves the state consistent.
         let mut state = self.state.lock();
         act(&mut state)
     }

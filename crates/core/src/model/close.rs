@@ -1,16 +1,17 @@
-//! A server that closes a connection in order (it idled, or had to make room) while a request is on its way there.
+//! A server closes a connection in order, because it is idle or in favour of another one, while a request is on its
+//! way.
 
 use shuttle::thread;
 
 use super::*;
 
-/// A connection that was just opened may be closed before it was ever used, and then the caller is told the truth; one
-/// that was used is replaced, and nobody notices.
+/// A new connection may be closed before its first use, and the caller gets the matching exception; a used one is
+/// replaced without notice to the caller.
 #[test]
 fn an_idle_connection_is_closed_while_it_is_used_again() {
     explore(|| {
         let server = Server::start(Options {
-            // As soon as a read times out.
+            // At the first time-out of a read.
             idle_timeout: Some(Duration::ZERO),
             ..Options::default()
         });

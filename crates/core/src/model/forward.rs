@@ -1,4 +1,4 @@
-//! Calls through one reference while it learns that its object is elsewhere.
+//! Concurrent calls through one reference while its object moves.
 
 use shuttle::thread;
 
@@ -34,7 +34,7 @@ fn calls_while_their_object_moves() {
     });
 }
 
-/// The server that it was forwarded to ends, and the object is back where it was.
+/// Checks calls while the target of a forward ends, and the object returns to its original server.
 #[test]
 fn calls_while_their_object_moves_back() {
     explore(|| {

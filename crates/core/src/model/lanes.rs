@@ -1,5 +1,5 @@
-//! Servers whose connections share threads: each request is served once, whoever hands it to whom, and no thread stays
-//! behind.
+//! Servers whose connections share threads: each request is served once, whichever threads pass it on, and no thread
+//! stays behind.
 
 use shuttle::thread;
 
@@ -10,7 +10,7 @@ fn options(concurrency: Concurrency) -> Options {
     Options { concurrency, ..Options::default() }
 }
 
-/// Two calls of each of three callers, on connections of their own, or over one that they share.
+/// Makes two calls from each of three callers, on separate connections or over a shared one.
 fn every_call_gets_its_answer(concurrency: Concurrency) {
     for shared in [false, true] {
         explore(move || {
@@ -40,7 +40,7 @@ fn every_call_gets_its_answer(concurrency: Concurrency) {
     }
 }
 
-/// The thread that leads stays with its connection, goes, or is needed by another one: the others follow.
+/// The leading thread stays with its connection, leaves it, or is needed elsewhere: the others follow.
 #[test]
 fn threads_of_a_lane_lead_and_follow() {
     every_call_gets_its_answer(Concurrency::LeaderFollowers { threads: 2 });
@@ -61,7 +61,7 @@ fn a_reader_starts_a_thread_for_each_request() {
     every_call_gets_its_answer(Concurrency::ThreadPerRequest { threads: 8 });
 }
 
-/// Requests beyond the queue are refused and not run; those within are run and not refused.
+/// Requests beyond the queue are refused and not run; requests within it are run and not refused.
 #[test]
 fn a_queue_that_is_full() {
     for concurrency in [
@@ -88,7 +88,7 @@ fn a_queue_that_is_full() {
     }
 }
 
-/// The server ends while one thread reads requests and others serve them: whoever is last closes the connection.
+/// The server ends while one thread reads requests and others serve them: the last one closes the connection.
 #[test]
 fn a_server_ends_while_requests_are_handed_on() {
     for concurrency in [
@@ -122,7 +122,7 @@ fn a_server_ends_while_requests_are_handed_on() {
     }
 }
 
-/// A lane ends while requests are in its queue: they are served, none comes after them, and its threads go.
+/// A lane ends with requests in its queue: they are served, no further ones are accepted, and its threads end.
 #[test]
 fn a_lane_ends_with_requests_in_its_queue() {
     explore(|| {

@@ -1,13 +1,13 @@
-//! Models of what could go wrong between threads: this crate's own clients, connections and servers
-//! under a scheduler that chooses who is next.
+//! Models of this crate's concurrency: its own clients, connections and servers under a scheduler
+//! that chooses the thread to run next.
 //!
-//! Shuttle rather than loom: loom tries every interleaving, which ends for a lock and not for two ORBs; and it knows
-//! neither `dyn` behind its `Arc` nor more than a handful of threads. Shuttle tries as many as time allows, at random
-//! and with few well-chosen preemptions (PCT, which finds a mistake of d steps with a known probability), and prints
-//! the schedule of one that fails. A thread that waits for ever in any of them is a failure, too.
+//! Shuttle rather than loom: loom tries every interleaving, which terminates for a lock, but not for two ORBs; and it
+//! supports neither `dyn` behind its `Arc` nor more than a handful of threads. Shuttle tries as many as time permits,
+//! at random and with few well-chosen preemptions (PCT, which finds a fault of d steps with a known probability), and
+//! prints the schedule of a failure. A thread that waits without end is a failure, too.
 //!
-//! `cargo test -p oxorb-core --features model model::`, or `.ci/full model`. `OXORB_MODEL_SECONDS` says how long each
-//! model is tried with each scheduler.
+//! `cargo test -p oxorb-core --features model model::`, or `.ci/full model`. `OXORB_MODEL_SECONDS` sets the time for
+//! which each model is tried with each scheduler.
 
 mod close;
 mod forward;
@@ -36,7 +36,7 @@ use crate::{Adapter, AsyncReply, Located, Op, Options, Orb, Outcome, Ref, Upcall
 
 static RUN: Op = Op::twoway("run");
 
-/// Runs a model again and again, each time in another order.
+/// Runs a model repeatedly, each time with another schedule.
 pub(crate) fn explore(model: impl Fn() + Send + Sync + 'static) {
     let seconds = std::env::var("OXORB_MODEL_SECONDS");
     let seconds = seconds.ok().and_then(|seconds| seconds.parse().ok());
@@ -53,7 +53,7 @@ pub(crate) fn explore(model: impl Fn() + Send + Sync + 'static) {
     println!("{random} executions at random, {pct} with few preemptions");
 }
 
-/// Starts a thread; no schedule names it.
+/// Starts a thread; the name is not used.
 pub(crate) fn named<T: Send + 'static>(
     _: String,
     work: impl FnOnce() -> T + Send + 'static,
@@ -61,12 +61,12 @@ pub(crate) fn named<T: Send + 'static>(
     Ok(thread::spawn(work))
 }
 
-/// Lets others see what has changed.
+/// Lets other threads run after a change.
 pub(crate) fn touch() {
     thread::yield_now();
 }
 
-/// Looks until there is something; others run between two looks, and the time may be over at any moment.
+/// Polls until `look` returns a value; other threads run between two polls, and the time limit may expire at any point.
 pub(crate) fn wait_for<T>(limit: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     loop {
         if let Some(found) = look() {
@@ -79,20 +79,20 @@ pub(crate) fn wait_for<T>(limit: Duration, look: impl Fn() -> Option<T>) -> Opti
     }
 }
 
-/// A client without settings.
+/// Returns a client without settings.
 pub(crate) fn client() -> Orb {
     client_with(Options::default())
 }
 
-/// A client that connects to servers of the model.
+/// Returns a client that connects to servers of the model.
 pub(crate) fn client_with(options: Options) -> Orb {
     Orb::new(Options { protocols: network::protocols(), ..options })
 }
 
-/// A server whose object adds one to a number and remembers which it was asked for.
+/// A server whose object adds one to a number and records the numbers.
 pub(crate) struct Server {
     pub(crate) orb: Orb,
-    /// Serves its connections, if they have no threads of their own.
+    /// Lane that serves its connections; `None` if they have threads of their own.
     lane: Option<Arc<Lane>>,
     pub(crate) worker: Arc<Worker>,
     listening: Listening,
@@ -100,19 +100,19 @@ pub(crate) struct Server {
 
 #[derive(Default)]
 pub(crate) struct Worker {
-    /// Numbers that ran. A mutex of `std`: remembering is no step of the model.
+    /// Numbers of the requests that ran. A mutex of `std`: recording is no step of the model.
     ran: Mutex<Vec<i64>>,
-    /// Reference to the object, if it is not here.
+    /// Reference to the object, if it has moved.
     forward: Mutex<Option<Ref>>,
     /// Object that this one calls before it answers.
     asks: Mutex<Option<Ref>>,
     pub(crate) gate: Gate,
 }
 
-/// Gate where a request waits until it is told to go on. Atomics of `std`, as above.
+/// Gate at which a request waits until it is opened. Atomics of `std`, as above.
 #[derive(Default)]
 pub(crate) struct Gate {
-    /// Number of the request that stops; 0: none.
+    /// Number of the request that stops; 0 for none.
     pub(crate) stops: AtomicI64,
     pub(crate) reached: AtomicBool,
     pub(crate) open: AtomicBool,
@@ -128,7 +128,7 @@ impl Gate {
         }
     }
 
-    /// Waits until the request is there.
+    /// Waits until the request has reached the gate.
     pub(crate) fn until_reached(&self) {
         while !self.reached.load(Ordering::SeqCst) {
             thread::yield_now();
@@ -141,7 +141,7 @@ impl Server {
         Server::start_on(options, |orb| Lane::of_orb(orb).expect("threads of the model"))
     }
 
-    /// Starts a server with a lane of one's own making.
+    /// Starts a server with a given lane.
     pub(crate) fn start_on(
         options: Options,
         lane: impl FnOnce(&Orb) -> Option<Arc<Lane>>,
@@ -159,12 +159,12 @@ impl Server {
         Server::object_at(&self.listening, client)
     }
 
-    /// An object of the server that listens there.
+    /// Returns an object of the server at this port.
     pub(crate) fn object_at(Listening(port): &Listening, client: &Orb) -> Ref {
         let url = format!("corbaloc:iiop:1.2@model:{port}/worker");
         let object = client.string_to_object(&url).expect("a reference");
         let object = crate::Interface::reference(&object).clone();
-        // Parsed once, by whoever calls first; the model is not about that.
+        // Parsed in advance: the model does not cover the race of the first callers.
         object.route().expect("a reference that can be used");
         object
     }
@@ -253,7 +253,7 @@ fn run_async(object: &Ref, number: i64) -> AsyncReply<i64, SystemException> {
     )
 }
 
-/// Checks what the caller was told of request `number` against how often it ran.
+/// Checks the caller's result of request `number` against the number of times that the request ran.
 #[track_caller]
 fn assert_truth(told: Result<i64, SystemException>, number: i64, ran: usize) {
     let possible = match told {
@@ -267,7 +267,7 @@ fn assert_truth(told: Result<i64, SystemException>, number: i64, ran: usize) {
     assert!(possible, "request {number} ran {ran} times, and the caller was told {told:?}");
 }
 
-/// Checks an end in order, which never leaves a caller in doubt.
+/// Checks the result after an end in order, which is never COMPLETED_MAYBE.
 #[track_caller]
 fn assert_certain(told: Result<i64, SystemException>, number: i64, ran: usize) {
     assert_truth(told, number, ran);

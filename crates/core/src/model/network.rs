@@ -1,4 +1,4 @@
-//! A network within a model: servers by their ports, and links whose every wait is a choice of the scheduler.
+//! Network of a model: servers by their ports, and links whose every wait is a choice of the scheduler.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice};
@@ -22,16 +22,15 @@ use crate::protocol::{Protocol, Protocols};
 use crate::server::{Lane, welcome};
 use crate::sync::{Condvar, Mutex, MutexGuard};
 
-/// Servers that listen. A mutex of the system, and never held while anything else happens: not a part of
-/// what is examined.
+/// Listening servers. A mutex of the system, which is never held during another step, and is not part of the model.
 static SERVERS: oxorb_sys::sync::Mutex<BTreeMap<u16, Server>> =
     oxorb_sys::sync::Mutex::new(BTreeMap::new());
 
-/// An ORB, and the lane that serves its connections, if it has one.
+/// An ORB, and the lane that serves its connections, if there is one.
 #[derive(Clone)]
 struct Server(Orb, Option<Arc<Lane>>);
 
-/// Makes `orb` reachable at the port, until the guard goes.
+/// Makes `orb` reachable at the port until the guard is dropped.
 pub(crate) fn listen(orb: &Orb, lane: Option<Arc<Lane>>) -> Listening {
     let mut servers = SERVERS.lock();
     let port = (1..).find(|port| !servers.contains_key(port));
@@ -40,7 +39,7 @@ pub(crate) fn listen(orb: &Orb, lane: Option<Arc<Lane>>) -> Listening {
     Listening(port)
 }
 
-/// A server's port.
+/// Guard of a server's port.
 pub(crate) struct Listening(pub(crate) u16);
 
 impl Drop for Listening {
@@ -52,11 +51,11 @@ impl Drop for Listening {
     }
 }
 
-/// The network as a transport: addresses are those of TCP, and only their ports count.
+/// The network as a transport with TCP addresses, of which only the ports are used.
 #[derive(Debug)]
 pub(crate) struct Network;
 
-/// Returns the protocols of an ORB within a model.
+/// Returns the protocols of an ORB in a model.
 pub(crate) fn protocols() -> Protocols {
     Protocols::of([Protocol::iiop_over(Arc::new(Network))]).expect("one protocol")
 }
@@ -109,7 +108,7 @@ impl Transport for Network {
         let servers = SERVERS.lock();
         let server = servers.get(&port).cloned();
         drop(servers);
-        // One that ends has closed its port, or has not yet.
+        // An ending server may have closed its port already or not.
         let open = |Server(orb, _): &Server| !orb.is_closing() || thread_rng().r#gen();
         let Server(orb, lane) = server.filter(open).ok_or(refused)?;
         let (here, there) = pair();
@@ -120,7 +119,7 @@ impl Transport for Network {
     }
 }
 
-/// Two connected links.
+/// Returns two connected links.
 pub(crate) fn pair() -> (ModelLink, ModelLink) {
     let [there, back] = [(); 2].map(|()| Arc::new(Pipe::default()));
     let link = |incoming: &Arc<Pipe>, outgoing: &Arc<Pipe>| ModelLink {
@@ -131,19 +130,19 @@ pub(crate) fn pair() -> (ModelLink, ModelLink) {
     (link(&back, &there), link(&there, &back))
 }
 
-/// A read that waits at most so long may end at any moment when there is nothing to read: who looks after something
-/// from time to time waits so. Time limits of calls are longer, and are never reached.
+/// Upper limit of waits that may end at any point without input: those of threads with periodic checks. Time limits of
+/// calls are longer, and never expire.
 const TICKS: Duration = Duration::from_secs(2);
 
-/// Longest wait that always ends: a thread that stays with a connection for a moment has others to
-/// see to.
+/// Longest wait that always ends without input: a thread that stays with a connection for a moment
+/// has others to serve.
 const MOMENT: Duration = Duration::from_millis(1);
 
 /// End of a connection.
 pub(crate) struct ModelLink {
     incoming: Arc<Pipe>,
     outgoing: Arc<Pipe>,
-    /// Longest wait of a read for octets.
+    /// Read timeout.
     limit: oxorb_sys::sync::Mutex<Option<Duration>>,
 }
 
@@ -205,7 +204,7 @@ impl Link for ModelLink {
         if flow.deaf {
             return Ok(0);
         }
-        // Whole messages, most of the time.
+        // Complete messages, most of the time.
         let there = flow.octets.len().min(max);
         let count = match there {
             2.. if thread_rng().gen_ratio(1, 8) => thread_rng().gen_range(1..there),
@@ -218,7 +217,8 @@ impl Link for ModelLink {
     fn write(&self, slices: &mut [IoSlice<'_>]) -> Result<(), WriteError> {
         let mut flow = self.outgoing.flow();
         if flow.deaf {
-            // The system may have learned that already, or takes what nobody will read.
+            // The system may have detected the closed peer already, or accept octets that are never
+            // read.
             return match thread_rng().r#gen() {
                 true => Ok(()),
                 false => Err(WriteError { written: 0, error: io::ErrorKind::BrokenPipe.into() }),

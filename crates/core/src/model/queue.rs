@@ -1,4 +1,5 @@
-//! The queue of a lane: what was let in comes out once, never is more in it than may be, and who waits is told the end.
+//! Queue of a lane: each accepted request is taken out once, the limits hold, and waiting threads are notified of the
+//! end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use shuttle::thread;
 use super::explore;
 use crate::server::Queue;
 
-/// Never over, as far as the model goes.
+/// Never expires in the model.
 const LONG: Duration = Duration::from_secs(3600);
 
 #[test]
@@ -40,7 +41,7 @@ fn what_is_let_in_comes_out_once() {
                     let mut taken = Vec::new();
                     for number in first..first + 3 {
                         if queue.reserve(10) {
-                            // Those that a worker has taken out and not counted yet are no more in it.
+                            // Requests that a worker has taken out and not counted yet are no longer in the queue.
                             assert!(inside.fetch_add(1, Ordering::SeqCst) < ROOM + 2);
                             queue.push(number, 10, None);
                             taken.push(number);
@@ -62,8 +63,8 @@ fn what_is_let_in_comes_out_once() {
     });
 }
 
-/// Checks a queue that is closed between the place that was taken and the request that takes it:
-/// the request is served all the same, whoever waits.
+/// Checks a queue that is closed between the reservation of a request and its push: the request is
+/// served all the same, whichever thread waits.
 #[test]
 fn the_last_request_of_a_closed_queue_is_served() {
     explore(|| {

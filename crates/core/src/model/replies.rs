@@ -1,4 +1,4 @@
-//! Calls that share a connection: each gets its own answer, or one exception, and none waits for ever.
+//! Calls that share a connection: each gets its own answer, or one exception, and none waits without end.
 
 use std::time::Duration;
 
@@ -33,8 +33,7 @@ fn every_call_gets_its_own_answer() {
     });
 }
 
-/// The time of one call is over, another one is given up, a third waits: neither answer nor time-out of one ever
-/// reaches another.
+/// A call times out, another one is abandoned, a third waits: no answer or time-out of one reaches another.
 #[test]
 fn answers_time_outs_and_calls_given_up() {
     explore(|| {
@@ -64,7 +63,7 @@ fn answers_time_outs_and_calls_given_up() {
     });
 }
 
-/// All connections break, wherever requests and answers are by then.
+/// All connections break, at any stage of requests and answers.
 #[test]
 fn connections_that_break() {
     explore(|| {
@@ -82,7 +81,8 @@ fn connections_that_break() {
         ];
         server.orb.registry().cut();
         let told: Vec<_> = callers.into_iter().flat_map(|caller| caller.join().unwrap()).collect();
-        // It goes on without a restart of anything, at the latest once the client has seen the end of what it shares.
+        // Calls continue without a restart, at the latest once the client has detected the end of the shared
+        // connection.
         let first = run_async(&object, 30).wait();
         if first.is_err() {
             assert_eq!(run_async(&object, 31).wait(), Ok(32));
@@ -96,7 +96,8 @@ fn connections_that_break() {
     });
 }
 
-/// All calls share a connection: read by a thread of its own, or by the callers in turn.
+/// Strategies in which all calls share a connection: read by a thread of its own, or by the callers
+/// in turn.
 const SHARED: [ClientConnections; 2] =
     [ClientConnections::Multiplexed, ClientConnections::LeaderFollowers];
 
@@ -104,7 +105,7 @@ fn sharing(client_connections: ClientConnections) -> Orb {
     super::client_with(Options { client_connections, ..Options::default() })
 }
 
-/// Each gets its own answer; and where they read in turn, one that leaves with it always finds another one to lead.
+/// Each call gets its own answer; where callers read in turn, one that leaves always finds another one to lead.
 fn calls_share_a_connection(client_connections: ClientConnections) {
     explore(move || {
         let server = Server::start(Options::default());
@@ -137,7 +138,7 @@ fn callers_lead_and_follow() {
     calls_share_a_connection(ClientConnections::LeaderFollowers);
 }
 
-/// A caller whose time is over, perhaps while it leads or was just asked to, leaves nobody behind who waits for ever.
+/// A caller that times out, possibly while it leads or was just made leader, leaves no caller waiting without end.
 #[test]
 fn a_caller_whose_time_is_over() {
     SHARED.into_iter().for_each(a_caller_gives_up);
@@ -169,7 +170,7 @@ fn a_caller_gives_up(client_connections: ClientConnections) {
     });
 }
 
-/// The connection breaks under a leader: all that followed learn it.
+/// The connection breaks under a leader: all followers are notified.
 #[test]
 fn a_shared_connection_that_breaks() {
     SHARED.into_iter().for_each(a_connection_breaks);

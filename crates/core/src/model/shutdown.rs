@@ -1,4 +1,4 @@
-//! An ORB that ends while requests arrive.
+//! An ORB is shut down while requests arrive.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ fn calls_while_their_server_ends() {
         let client = super::client();
         let object = server.object(&client);
         let asynchronous = object.clone();
-        // The second one goes over a connection that was used before, if it still stands.
+        // The second call uses a connection that was used before, if it is still open.
         let callers = [
             thread::spawn(move || [1, 2].map(|n| (n, run(&object, n)))),
             thread::spawn(move || [3, 4].map(|n| (n, run_async(&asynchronous, n).wait()))),
@@ -31,7 +31,7 @@ fn calls_while_their_server_ends() {
     });
 }
 
-/// The thread of the connection waits for another server, so that a takeover thread reads it meanwhile: whichever leaves last
+/// The connection's thread waits for another server while a takeover thread reads the connection: the last of both
 /// closes it.
 #[test]
 fn nested_calls_while_their_server_ends() {
@@ -56,7 +56,8 @@ fn nested_calls_while_their_server_ends() {
     });
 }
 
-/// Checks that every caller which waits for an answer is told, and that none waits for ever.
+/// Checks that every caller that waits for an answer gets one or an exception, and that none waits
+/// without end.
 #[test]
 fn calls_while_their_own_orb_ends() {
     explore(|| {
@@ -78,7 +79,7 @@ fn calls_while_their_own_orb_ends() {
     });
 }
 
-/// A request that went out may still run, or not: at most once in any case.
+/// A request that was sent may still run, or not: at most once in any case.
 #[track_caller]
 fn assert_truth_later(told: Result<i64, SystemException>, number: i64, server: &Server) {
     match told {
@@ -89,7 +90,7 @@ fn assert_truth_later(told: Result<i64, SystemException>, number: i64, server: &
     }
 }
 
-/// Two threads end it at a time.
+/// Two threads shut the ORB down concurrently.
 #[test]
 fn an_orb_that_is_ended_twice() {
     explore(|| {

@@ -1,5 +1,5 @@
-//! Requests of one connection that run side by side: whoever takes the connection over, and whenever, each is served and
-//! answered once.
+//! Concurrent requests of one connection: whichever thread takes the connection over, and at whatever time, each
+//! request is served and answered once.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,8 @@ use shuttle::thread;
 use super::*;
 use crate::server::{Look, look};
 
-/// The first request waits until the others were served, which came over its connection while it ran.
+/// The first request waits until the others were served, which arrived over its connection while it
+/// ran.
 #[test]
 fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
     for concurrency in [
@@ -39,7 +40,7 @@ fn a_connection_is_taken_over_while_its_thread_is_in_a_request() {
     }
 }
 
-/// The connection may be taken over at any moment: while a request begins, is answered, or the server ends.
+/// The connection may be taken over at any time: while a request begins, is answered, or the server ends.
 #[test]
 fn whoever_takes_over_and_whoever_answers_never_both_have_the_connection() {
     explore(|| {

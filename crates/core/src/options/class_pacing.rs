@@ -7,8 +7,8 @@ use std::str::FromStr;
 use oxorb_cdr::Printable;
 use oxorb_object::CommunicationClass;
 
-/// Octets of requests that leave in a second, at most, over each connection of a communication class. Classes that are not
-/// named, and [`Message`](CommunicationClass::Message), are not paced.
+/// Most octets of requests per second over each connection of a communication class. Classes that are not named, and
+/// [`Message`](CommunicationClass::Message), are not paced.
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -31,7 +31,7 @@ const CLASSES: [(&str, CommunicationClass); 3] = [
 ];
 
 impl ClassPacing {
-    /// Returns the octets in a second of a class; `None`: any number.
+    /// Returns the octets per second of a class; `None`: unlimited.
     #[inline]
     pub fn of(&self, class: CommunicationClass) -> Option<NonZeroU32> {
         self.0[class as usize]

@@ -1,9 +1,9 @@
-//! Collocated calls: the way to objects of the caller's own ORB.
+//! Collocated calls: calls to objects of the caller's own ORB.
 
-/// Way of calls to objects of the caller's own ORB (TAO's `-ORBCollocation` and `-ORBCollocationStrategy`).
+/// Path of calls to objects of the caller's own ORB (TAO's `-ORBCollocation` and `-ORBCollocationStrategy`).
 ///
-/// Objects on lanes are called in the caller's thread only where that is a thread of the lane, and through the lane
-/// otherwise, whatever this says.
+/// With every value, objects on lanes are called in the caller's thread only if that is a thread of the lane, and
+/// through the lane otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Collocation {
     /// The stub calls the servant: no message, no allocation. Calls for which interceptors, policies or types need a
@@ -12,15 +12,14 @@ pub enum Collocation {
     Direct,
     /// Arguments and results are marshalled, and the servant runs in the caller's thread.
     Marshalled,
-    /// Calls over a connection, as if the object were elsewhere: on the server's threads, within
-    /// its limits.
+    /// Calls go over a connection, as to an object elsewhere: on the server's threads, within its limits.
     None,
 }
 
 pub(crate) const COLLOCATION: &str = "direct|marshalled|none";
 
 impl Collocation {
-    /// Reads our names and TAO's.
+    /// Reads the names of OxORB and of TAO.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         Ok(match text {
             "direct" | "global" | "per-orb" | "best" | "yes" => Collocation::Direct,

@@ -1,4 +1,4 @@
-//! Filters of the application that pick the thread of each request: what they see, and what they say.
+//! Filters of the application that pick the thread of each request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,18 +10,19 @@ use oxorb_transport::{Link, PeerId};
 
 use crate::rt::ThreadpoolId;
 
-/// Looks at requests and picks the threads that serve them.
+/// Filter that inspects requests and picks the threads that serve them.
 ///
-/// Filters are asked in the order they were [added](crate::Options::thread_filters), by the thread that has read the
-/// request; the first that picks decides. A request that none picks is served as `-ORBConcurrency`, or the threadpool
-/// whose port it came to, says. So a filter should be quick and must not block: nothing else is read meanwhile.
+/// Filters are called in the order they were [added](crate::Options::thread_filters), by the thread that has read the
+/// request; the first pick decides. A request that no filter picks is served as `-ORBConcurrency`, or the threadpool
+/// whose port it came to, specifies. A filter should be quick and must not block: its thread reads nothing else
+/// meanwhile.
 ///
 /// A closure is a filter. The threadpool that is picked has a queue ([`Serving::Queue`](crate::Serving), or request
-/// buffering) or a thread for each request; a request for any other, or for one that does not exist, is answered
-/// TRANSIENT, minor `NO_THREAD`. One with a full queue: TRANSIENT, minor `REQUESTS_BUFFERED`.
+/// buffering) or a thread for each request; a request for any other pool, or for one that does not exist, is answered
+/// with TRANSIENT, minor `NO_THREAD`; for a pool with a full queue, with TRANSIENT, minor `REQUESTS_BUFFERED`.
 ///
-/// **Real-time cost.** None without filters. With them each request is parsed once more, and one that is picked costs
-/// what [`Serving::Queue`](crate::Serving) does.
+/// **Real-time cost.** None without filters. With filters each request is parsed twice, and a picked request costs as
+/// much as with [`Serving::Queue`](crate::Serving).
 ///
 /// ```
 /// use oxorb_core::{Arriving, Options, Orb, PoolThread, Serving, Threadpool};
@@ -42,7 +43,7 @@ use crate::rt::ThreadpoolId;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ThreadFilter: Send + Sync {
-    /// Returns the thread that serves this request; `None`: as the next filter says.
+    /// Returns the thread that serves this request; `None`: the next filter decides.
     fn pick(&self, request: &Arriving<'_>) -> Option<PoolThread>;
 }
 
@@ -55,7 +56,7 @@ impl<F: Fn(&Arriving<'_>) -> Option<PoolThread> + Send + Sync> ThreadFilter for 
 /// Threads that a filter picks: those of a lane of a threadpool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolThread {
-    /// The threadpool.
+    /// Threadpool of the threads.
     pub pool: ThreadpoolId,
     /// Index of the lane, from 0 in the order given at creation; 0 where the pool has none.
     pub lane: usize,
@@ -73,17 +74,17 @@ impl PoolThread {
     }
 }
 
-/// The filters of an ORB, in the order they are asked.
+/// Filters of an ORB, in the order of their calls.
 #[derive(Clone, Default)]
 pub struct ThreadFilters(Vec<Arc<dyn ThreadFilter>>);
 
 impl ThreadFilters {
-    /// Adds one, to be asked last.
+    /// Adds a filter, to be called last.
     pub fn add(&mut self, filter: impl ThreadFilter + 'static) {
         self.0.push(Arc::new(filter));
     }
 
-    /// Whether there are none.
+    /// Reports whether there are no filters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -99,7 +100,7 @@ impl fmt::Debug for ThreadFilters {
     }
 }
 
-/// A request that was read and is not served yet.
+/// Request that was read and is not served yet.
 pub struct Arriving<'a> {
     frame: Frame<'a>,
     request: &'a Request<'a>,
@@ -117,17 +118,17 @@ impl<'a> Arriving<'a> {
         Arriving { frame, request, key, link }
     }
 
-    /// The operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Returns the operation, as in IDL; `_get_x` and `_set_x` for attributes.
     pub fn operation(&self) -> &'a str {
         self.request.operation
     }
 
-    /// The object, as its server named it.
+    /// Returns the key of the object, as its server made it.
     pub fn object_key(&self) -> &'a [u8] {
         self.key
     }
 
-    /// The priority that the caller runs at, if the request says so and it is one.
+    /// Returns the priority of the caller, if the request carries a valid one.
     pub fn priority(&self) -> Option<Priority> {
         if let Some(priority) = self.frame.terms().and_then(|terms| terms.priority) {
             return Priority::new(priority).ok();
@@ -136,25 +137,25 @@ impl<'a> Arriving<'a> {
         Priority::new(contexts::Priority::parse(context.data).ok()?.0).ok()
     }
 
-    /// Returns the worth of the request, as the caller says.
+    /// Returns the quality of service that the caller states.
     pub fn qos(&self) -> Option<Qos> {
         Qos::of(&self.request.contexts)
     }
 
-    /// Returns the caller's name, as the caller says (`requesting_principal` of GIOP 1.0 and 1.1,
-    /// which nobody vouches for); empty with GIOP 1.2, which has no such thing.
+    /// Returns the caller's name, as the caller states it (`requesting_principal` of GIOP 1.0 and 1.1, which is not
+    /// authenticated); empty with GIOP 1.2, which has no such field.
     pub fn principal(&self) -> &'a [u8] {
         Request::principal(&self.frame).unwrap_or_default()
     }
 
-    /// Returns who sent the request, as far as the transport knows; [`PeerId::Process`] for a call
-    /// without a connection.
+    /// Returns the identity of the sender, as far as the transport knows it; [`PeerId::Process`] for a call without a
+    /// connection.
     pub fn peer(&self) -> PeerId {
         let link = self.link.as_ref();
         link.map_or(PeerId::Process, |link| link.identity())
     }
 
-    /// Octets of the whole message.
+    /// Returns the number of octets of the whole message.
     pub fn octets(&self) -> usize {
         self.frame.header.total()
     }

@@ -1,4 +1,4 @@
-//! Resources of lanes beside their threads: handlers of calls, and memory of decoded values.
+//! Resources of lanes in addition to their threads: handlers of calls, and memory for decoded values.
 
 /// Threads that run the reply handlers of asynchronous calls (`-ORBCallbackThreads`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -6,8 +6,8 @@ pub enum CallbackThreads {
     /// A callback thread of the ORB for each CORBA priority at which calls are made.
     #[default]
     Shared,
-    /// Thread of the lane whose threads made the call: between its requests and at its priority. A
-    /// callback thread for all other calls.
+    /// Thread of the lane whose thread made the call, between its requests and at its priority; a callback thread for
+    /// all other calls.
     Lane,
 }
 
@@ -27,7 +27,7 @@ impl CallbackThreads {
 /// (`-ORBValueArenaFull`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ArenaFull {
-    /// The arena takes more from the heap, and gives that back when the request ends.
+    /// The arena takes more memory from the heap, and returns it when the request ends.
     #[default]
     Heap,
     /// The request is refused with NO_MEMORY, COMPLETED_NO.

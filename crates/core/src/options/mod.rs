@@ -44,210 +44,193 @@ pub(crate) use value::MIN_FRAGMENT;
 /// Strategy by which clients share connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientConnections {
-    /// Each thread has its own connection to each server, and takes no lock to
-    /// use it. For real time: connect before the first deadline
-    /// with [`Ref::validate_connection`](crate::Ref::validate_connection).
+    /// Each thread has its own connection to each server, and uses it without a lock. For real time: connect before the
+    /// first deadline with [`Ref::validate_connection`](crate::Ref::validate_connection).
     Private,
-    /// Threads take an idle connection and put it back: as many
-    /// connections as calls that run at the same time, one short lock per call.
+    /// Threads take an idle connection and put it back: as many connections as concurrent calls, one short lock per
+    /// call.
     Cached,
-    /// All threads share one connection to each server, and a thread of the ORB
-    /// reads it for them all ("active connection"). Each call takes
-    /// locks, allocates, and waits for two changes of thread.
+    /// All threads share one connection to each server, and a thread of the ORB reads it for them all ("active
+    /// connection"). Each call takes locks, allocates, and waits for two thread switches.
     Multiplexed,
-    /// All threads share one connection to each server, and one of those that
-    /// wait reads it for the others ("leader/followers"). Each call takes
-    /// locks and allocates.
+    /// All threads share one connection to each server, and one of the waiting threads reads it for the others
+    /// ("leader/followers"). Each call takes locks and allocates.
     LeaderFollowers,
 }
 
-/// The configuration of one ORB. Made by the builder, fixed once the ORB runs.
+/// Configuration of one ORB. Made by the builder, fixed once the ORB runs.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// Protocols that the ORB speaks, those it prefers first. Change them by
-    /// [`add_protocol`](Self::add_protocol), or before endpoints are read by them.
+    /// Protocols that the ORB speaks, in order of preference. Change them by [`add_protocol`](Self::add_protocol), or
+    /// before endpoints are parsed with them.
     pub protocols: Protocols,
-    /// Settings whose endpoints are of protocols that may still be added, by name and text.
+    /// Settings, by name and text, whose endpoints are of protocols that may still be added.
     pub(crate) unread: Vec<(&'static str, String)>,
-    /// Endpoints to listen at; empty: one system-chosen port on all interfaces, opened when the
-    /// first object needs an address.
+    /// Endpoints to listen on; empty: one port, chosen by the system, on all interfaces, opened when the first object
+    /// needs an address.
     pub listen: Vec<Endpoint>,
-    /// Hosts that references name instead of the addresses found: for servers behind NAT, in
-    /// containers, and with several interfaces. Empty: every address of this host that others can
-    /// connect to.
+    /// Hosts that references name instead of the addresses found: for servers behind NAT, in containers, and with
+    /// several interfaces. Empty: every address of this host to which others can connect.
     pub publish: Vec<Publish>,
     /// `Name=URL` pairs for initial references.
     pub init_refs: Vec<(String, String)>,
-    /// URL below which initial references are resolved that are not listed.
+    /// URL below which unlisted initial references are resolved.
     pub default_init_ref: Option<String>,
-    /// Objects to whose servers connections are opened when the ORB is made: names of initial references, or URLs.
+    /// Objects to whose servers the ORB connects when it is made: names of initial references, or URLs.
     pub preconnect: Vec<String>,
     /// Whether the connections that asynchronous calls share are opened ahead, too.
     pub preconnect_asynchronous: bool,
-    /// Names of the protocols that the ORB prefers, in this order: that its calls take where a reference offers several,
-    /// and that it listens with where no endpoint is named. None: no preference.
+    /// Names of the protocols that the ORB prefers, in this order: for its calls where a reference offers several, and
+    /// to listen with where no endpoint is named. Empty: no preference.
     pub preferred: Vec<String>,
-    /// Way in which POAs find the object of a key, unless their policies name one.
+    /// Strategy by which POAs find the object of a key, unless their policies name one.
     pub demultiplexing: Demultiplexing,
-    /// Way in which skeletons find the operation of a request that does not say where it is.
+    /// Strategy by which skeletons find the operation of a request that does not carry its index.
     pub operation_search: OperationSearch,
     /// Threads that run the reply handlers of asynchronous calls.
     pub callback_threads: CallbackThreads,
-    /// Octets of memory that each thread which serves requests keeps for decoded values of `@borrowed` parameters; lanes
-    /// have it from the start, other threads from their first such request on. At least 1,024.
+    /// Octets of memory that each serving thread keeps for decoded values of `@borrowed` parameters; lanes allocate
+    /// them from the start, other threads with their first such request. At least 1,024.
     pub value_arena: usize,
-    /// Treatment of a request whose values need more.
+    /// Treatment of a request whose values need more memory.
     pub value_arena_full: ArenaFull,
-    /// Way of calls to objects of this ORB.
+    /// Path of calls to objects of this ORB.
     pub collocation: Collocation,
-    /// Longest time that a two-way call may take; `None`: for ever.
+    /// Longest time that a two-way call may take; `None`: unlimited.
     pub round_trip_timeout: Option<Duration>,
     /// Longest time that connecting to a server may take.
     pub connect_timeout: Duration,
-    /// Most octets of oneways that wait for each server and priority under
-    /// `SyncScope::None`; one more is TRANSIENT, COMPLETED_NO.
+    /// Most octets of oneways that wait for each server and priority under `SyncScope::None`; a further oneway raises
+    /// TRANSIENT, COMPLETED_NO.
     pub buffered_oneways: usize,
-    /// The clocks of this machine and of its servers agree: relative time limits
-    /// travel as end times, too, which other ORBs understand.
+    /// Whether the clocks of this machine and of its servers agree: relative time limits then travel as end times, too,
+    /// which other ORBs understand.
     pub synchronized_clocks: bool,
-    /// Longest time that a client may stall in mid-message, or not take its replies.
+    /// Longest time that a client may stall in mid-message, or not read its replies.
     pub stall_timeout: Duration,
     /// Strategy by which clients share connections.
     pub client_connections: ClientConnections,
-    /// Whether another connection is opened only after the server has read the one before to its end, where a request was
-    /// cut off there ([`ClientConnections::LeaderFollowers`]): calls until then are TRANSIENT, minor `EARLIER_UNREAD`, not
-    /// run. No oneway overtakes an earlier one then. Default false.
+    /// Whether a further connection is opened only after the server has read the previous one to its end, if a request
+    /// was cut off on that ([`ClientConnections::LeaderFollowers`]): calls until then raise TRANSIENT, minor
+    /// `EARLIER_UNREAD`, and do not run. No oneway then overtakes an earlier one. Default false.
     pub ordered_reconnect: bool,
     /// Threads that serve requests.
     pub concurrency: Concurrency,
-    /// Way in which threads that serve several connections wait for the next request.
+    /// Strategy by which threads that serve several connections wait for the next request.
     pub reactor: ReactorChoice,
-    /// Pick the threads that serve requests, by what those are.
+    /// Filters that pick the threads that serve requests.
     pub thread_filters: ThreadFilters,
-    /// Time that a leader/followers worker stays with a connection that fell silent, while another
-    /// worker watches the others. Longer saves system calls for clients that pause between calls;
-    /// should all others become busy meanwhile, further connections wait this much longer.
+    /// Time that a leader/followers worker stays with a connection that fell silent, while another worker watches the
+    /// others. A longer time saves system calls for clients that pause between calls; if all other workers become busy
+    /// meanwhile, further connections wait this much longer.
     pub worker_stay: Duration,
-    /// Time that a thread looks for the next octets of a connection, on either side, before it sleeps.
-    /// For transports that have something to look at.
+    /// Time that a thread polls a connection for the next octets, on either side, before it sleeps. For transports that
+    /// can be polled.
     pub spin: Duration,
-    /// Pages of connections over shared memory, on either side. A connection whose pages the system refuses ends.
+    /// Pages of connections over shared memory, on either side. A connection whose pages the system refuses is closed.
     pub shared_pages: Pages,
     /// Longest time that a client connection may be idle before it is checked (one system call)
     /// ahead of its next use, so that a restarted server costs no failed call.
     pub trust_idle: Duration,
-    /// Octets of requests that leave in a second over connections of each communication class (`ClassPacing`).
+    /// Octets of requests per second over connections of each communication class (`ClassPacing`).
     pub class_pacing: ClassPacing,
     /// Settings of messages to groups.
     pub multicast: Multicast,
-    /// Certificates, keys and whom to trust, for protocols that protect what they carry.
+    /// Certificates, keys and trusted authorities, for protocols that protect their octets.
     pub security: Security,
-    /// Rules about who may call what; `None`: whoever may connect, everything.
+    /// Rules about who may call what; `None`: whoever may connect may call everything.
     pub access_rules: Option<Arc<AccessRules>>,
-    /// Whether the ORB listens, publishes and calls with protocols only that protect what they carry.
+    /// Whether the ORB listens, publishes and calls only with protocols that protect their octets.
     pub secure_only: bool,
-    /// Most connections a server accepts. For a further one the connection that
-    /// idles longest is closed in order (told CloseConnection; its client
-    /// connects again when it needs to), or else the one that stalls longest in
-    /// the middle of a message; when there is none, the new one is.
-    /// Each costs a descriptor, about 10 KiB, and a thread if it has its own.
+    /// Most connections that a server accepts. For a further one, the connection that has been idle longest is closed
+    /// in order (by CloseConnection; its client connects again when it needs to), or else the one that has stalled
+    /// longest in mid-message; if there is none, the new one is closed. Each costs a descriptor, about 10 KiB, and a
+    /// thread if it has its own.
     pub max_connections: usize,
-    /// Most connections from one client address. For a further one a connection
-    /// of that client which idles or stalls is closed in order; where there is
-    /// none, the new one is, so that its client sees TRANSIENT or goes
-    /// elsewhere. `None`: no limit but `max_connections`. All clients behind one NAT count together.
+    /// Most connections from one client address. For a further one, a connection of that client which idles or stalls
+    /// is closed in order; if there is none, the new one is closed, so that its client gets TRANSIENT or tries another
+    /// server. `None`: no limit but `max_connections`. All clients behind one NAT count together.
     pub max_connections_per_client: Option<usize>,
-    /// Most requests of one client address that run at one time; a further one
-    /// is answered TRANSIENT (minor `TOO_MANY_REQUESTS`, not run), a oneway one
-    /// is dropped. `None`: as many as it has connections, and callbacks within
-    /// callbacks.
+    /// Most requests of one client address that run at one time; a further one is answered with TRANSIENT (minor
+    /// `TOO_MANY_REQUESTS`, not run), a oneway is dropped. `None`: no limit but `max_requests_per_connection`.
     pub max_requests_per_client: Option<usize>,
-    /// Most requests of one connection that run side by side, where the client sends more before it has an answer; one
-    /// more waits in the client's socket. 1: one after another, in the order in which they came, but for callbacks
-    /// within callbacks. Threadpools have no more threads for that than they were given.
+    /// Most requests of one connection that run concurrently, if the client sends more before it has an answer; a
+    /// further one waits in the client's socket. 1: one after another, in the order in which they came, except for
+    /// callbacks within callbacks. Threadpools start no further threads for this.
     pub max_requests_per_connection: usize,
-    /// Most octets of memory that one client address may take: its large
-    /// messages while they arrive and are served (two fifths of it at most), the
-    /// values of its requests until those are answered, large replies until it
-    /// has taken them, and buffers that its connections keep (a sixteenth). A
-    /// further large message waits in the client's socket, at most twice
-    /// `stall_timeout`; a request whose values do not fit is answered NO_MEMORY.
-    /// Whatever takes less than 32 KiB is not counted. `None`: no limit.
+    /// Most octets of memory that one client address may take: its large messages while they arrive and are served (two
+    /// fifths of it at most), the values of its requests until those are answered, large replies until it has read
+    /// them, and buffers that its connections keep (a sixteenth). A further large message waits in the client's socket,
+    /// at most twice `stall_timeout`; a request whose values do not fit is answered with NO_MEMORY. Whatever takes less
+    /// than 32 KiB is not counted. `None`: no limit.
     pub max_octets_per_client: Option<usize>,
-    /// Most octets of those that large replies to one client address may take.
-    /// A request whose reply is known to be large and has no room waits for
-    /// `reply_wait`; a large reply that was made meanwhile becomes NO_MEMORY
-    /// (completed YES). One alone is always sent. `None`: no limit of its own.
+    /// Most of those octets that large replies to one client address may take. A request whose reply is known to be
+    /// large and does not fit waits for `reply_wait`; a large reply that was made meanwhile becomes NO_MEMORY,
+    /// COMPLETED_YES. A single reply is always sent. `None`: no separate limit.
     pub max_reply_octets_per_client: Option<usize>,
-    /// Longest time that a request waits until its client has taken earlier large replies; then it
-    /// is TRANSIENT (minor `TOO_MANY_REPLIES`, not run). Lanes of threadpools, whose threads serve
-    /// other clients, do not wait.
+    /// Longest time that a request waits until its client has read earlier large replies; then it is answered with
+    /// TRANSIENT (minor `TOO_MANY_REPLIES`, not run). Lanes of threadpools, whose threads serve other clients, do not
+    /// wait.
     pub reply_wait: Duration,
-    /// Longest time that a client's connection may be idle before the server closes it in order;
-    /// `None`: for ever. Its client connects again with the next call, which costs that call the
-    /// time to connect.
+    /// Longest time that a client's connection may be idle before the server closes it in order; `None`: unlimited. The
+    /// client connects again with its next call, which takes the time to connect.
     pub idle_timeout: Option<Duration>,
-    /// Silence after which the system asks whether a peer still exists, and ends the connection of
-    /// one that does not answer for as long again; `None`: never.
+    /// Silence after which the system asks whether a peer still exists; the connection of a peer that does not answer
+    /// for as long again is closed. `None`: never.
     pub keep_alive: Option<Duration>,
-    /// Rules about who may connect, where an endpoint has none of its own.
+    /// Rules about who may connect to an endpoint without rules of its own.
     pub access: Access,
-    /// Whether connections to servers are offered for requests of the server to
-    /// objects here (bidirectional GIOP): callbacks then need no way through NAT
-    /// or firewalls in the other direction. Calls of one priority to a server
-    /// then share the offered connection; those of others have their own. An offer lets that server call any object here whose POA
-    /// does not say otherwise.
+    /// Whether connections to servers are offered for requests of the server to objects here (bidirectional GIOP):
+    /// callbacks then need no way through NAT or firewalls in the other direction. Calls of one priority to a server
+    /// then share the offered connection; those of other priorities have their own. An offer lets that server call any
+    /// object here unless its POA forbids it.
     pub offer_bidirectional: bool,
-    /// Whether such offers of clients are taken, where the POA does not say.
+    /// Whether such offers of clients are accepted, unless the POA decides.
     pub accept_bidirectional: bool,
     /// Most idle connections kept per server address (`ClientConnections::Cached`).
     pub max_idle_connections: usize,
-    /// Most connections to servers that are kept, over all servers
-    /// (`ClientConnections::Cached`): when one more is opened, the one that
-    /// idles longest is closed. Connections in use are never closed, so there
-    /// may be more for a while. `None`: no limit.
+    /// Most connections to servers that are kept, over all servers (`ClientConnections::Cached`): when a further one is
+    /// opened, the one that has been idle longest is closed. Connections in use are never closed, so the limit may be
+    /// exceeded for a while. `None`: no limit.
     pub max_client_connections: Option<usize>,
-    /// Longest time that a connection to a server may be idle before it is closed
-    /// (`ClientConnections::Cached`); `None`: for ever. The next call then takes the time to
-    /// connect. Default ten minutes. The thread that sees to it, and to connections that their servers have closed, is
-    /// there while there are connections.
+    /// Longest time that a connection to a server may be idle before it is closed (`ClientConnections::Cached`);
+    /// `None`: unlimited. The next call then takes the time to connect. Default ten minutes. The thread that closes
+    /// such connections, and those that their servers have closed, exists while there are connections.
     pub client_idle_timeout: Option<Duration>,
-    /// The highest GIOP version to publish and to speak.
+    /// Highest GIOP version to publish and to speak.
     pub max_giop: Version,
-    /// The code set of `char` and `string` that references name as ours first, and that we prefer. Text is Unicode here
-    /// either way, and the other one is understood, too.
+    /// Native code set of `char` and `string`, which references name and this side prefers. Text is Unicode here either
+    /// way, and the other code set is understood, too.
     pub native_chars: CharSet,
-    /// Whether strings go out in UTF-8 to every server that understands it, though its native code set be another.
+    /// Whether strings are sent in UTF-8 to every server that understands it, even if the server's native code set is
+    /// another.
     pub prefer_utf8: bool,
-    /// Byte order of what is sent. Anything but the machine's own costs time.
+    /// Byte order of sent messages. Any other than the machine's own costs time.
     pub byte_order: ByteOrder,
-    /// Octet and number sequences longer than this many octets are sent from
-    /// where they lie; shorter ones are copied.
+    /// Octet and number sequences longer than this many octets are sent from where they lie; shorter ones are copied.
     pub gather_above: usize,
     /// Side that copies large octet sequences which the IDL marks `@in_place`, where client and
     /// server share memory.
     pub large_payloads: LargePayloads,
-    /// Messages longer than this many octets are sent as GIOP 1.2 fragments;
-    /// `None`: never.
+    /// Length in octets above which messages are sent as GIOP 1.2 fragments; `None`: never.
     pub fragment_size: Option<usize>,
-    /// Most requests that wait at one POA manager that holds, at one POA with a
-    /// single thread, or for the main thread; more are TRANSIENT.
+    /// Most requests that wait at one holding POA manager, at one POA with a single thread, or for the main thread;
+    /// further ones are answered with TRANSIENT.
     pub max_held: usize,
-    /// Longest time that each of them waits before it is TRANSIENT, that a request which came
-    /// before its start time waits (a later one is TRANSIENT at once), and that the object adapter
-    /// waits for the end of requests where it is told to.
+    /// Longest time that each of those requests waits before it is answered with TRANSIENT, that a request which came
+    /// before its start time waits (with a later start time it is answered with TRANSIENT at once), and that the object
+    /// adapter waits for the end of requests on demand.
     pub hold_time: Duration,
-    /// Stamps when a request passes which stage, in all threads of this process: see [`probe`](crate::probe), which can
-    /// also switch that while the ORB runs.
+    /// Whether the times at which requests pass each stage are recorded, in all threads of this process: see
+    /// [`probe`](crate::probe), which can also switch that while the ORB runs.
     pub time_probes: bool,
-    /// Most requests that servants keep to answer them later (AMH) at one time;
-    /// one more is TRANSIENT (minor `TOO_MANY_UNANSWERED`) and not run. Each
-    /// takes some hundred octets.
+    /// Most requests that servants keep to answer them later (AMH) at one time; a further one is answered with
+    /// TRANSIENT (minor `TOO_MANY_UNANSWERED`) and not run. Each takes some hundred octets.
     pub max_unanswered: usize,
-    /// Limits on what a peer may send, and on what is sent.
+    /// Limits on messages that are received or sent.
     pub limits: Limits,
-    /// Priorities, and how they reach the scheduler.
+    /// Priorities, and their mapping to the scheduler.
     pub realtime: RealTime,
     /// Least urgent level of log lines that are written.
     pub log_level: LogLevel,
@@ -257,7 +240,7 @@ pub struct Options {
     pub(crate) ignored: Vec<String>,
 }
 
-/// Connections that one client may have unless told otherwise: half of what there may be in all.
+/// Default of `max_connections_per_client`: half of that of `max_connections`.
 pub(crate) const CONNECTIONS_PER_CLIENT: usize = 500;
 
 impl Default for Options {
@@ -336,13 +319,13 @@ impl Options {
     /// Adds endpoints to listen on, as text: `iiop://127.0.0.1:0`, several separated by `;`.
     ///
     /// # Errors
-    /// [`EndpointError`] for the first that none of the [`protocols`](Self::protocols) understands.
+    /// [`EndpointError`] for the first endpoint that none of the [`protocols`](Self::protocols) understands.
     pub fn listen_on(&mut self, endpoints: &str) -> Result<(), EndpointError> {
         self.listen.extend(self.protocols.parse(endpoints)?);
         Ok(())
     }
 
-    /// Reads the settings again that were kept until a protocol is there.
+    /// Reads again the settings that were kept for a protocol yet to be added.
     pub(crate) fn read_unread(&mut self) -> Result<(), SettingError> {
         for (setting, text) in std::mem::take(&mut self.unread) {
             self.set(setting, &text)?;
@@ -350,11 +333,10 @@ impl Options {
         Ok(())
     }
 
-    /// Checks that every setting was understood: one may name endpoints of a protocol that was never
-    /// added.
+    /// Checks that every setting was understood: a setting may name endpoints of a protocol that was never added.
     ///
     /// # Errors
-    /// The first that was not.
+    /// The first setting that was not understood.
     pub fn check_protocols(&self) -> Result<(), SettingError> {
         let Some((setting, text)) = self.unread.first() else {
             return self.preferred_protocols().map(drop);
@@ -382,24 +364,24 @@ impl Options {
         Properties { keep_alive: Some(self.keep_alive), ..self.waiting() }
     }
 
-    /// Returns the properties without which a connection is not wanted, if there are some.
+    /// Returns the properties without which a connection is useless, if any.
     pub(crate) fn indispensable(&self) -> Option<Properties> {
         with_pages(self.shared_pages)
     }
 
-    /// Returns the properties without which a connection at an endpoint is not wanted, if there are some.
+    /// Returns the properties without which a connection at an endpoint is useless, if any.
     pub(crate) fn indispensable_at(&self, endpoint: &Endpoint) -> Option<Properties> {
         let own = endpoint.option(Endpoint::PAGES);
         with_pages(own.and_then(|pages| pages.parse().ok()).unwrap_or(self.shared_pages))
     }
 
-    /// Returns the policy about large payloads that hold for what comes to an endpoint, unless the object has one.
+    /// Returns the large-payload policy for requests at an endpoint, unless the object has one of its own.
     pub(crate) fn payloads_at(&self, endpoint: &Endpoint) -> LargePayloads {
         let own = endpoint.option(Endpoint::PAYLOADS);
         own.and_then(|mode| mode.parse().ok()).unwrap_or(self.large_payloads)
     }
 
-    /// Returns the properties that say how a thread waits at a connection.
+    /// Returns the properties that determine how a thread waits at a connection.
     pub(crate) fn waiting(&self) -> Properties {
         Properties {
             busy_poll: Some(self.spin).filter(|time| !time.is_zero()),
@@ -407,8 +389,8 @@ impl Options {
         }
     }
 
-    /// A buffer for the next message, out of that of the last one: a large
-    /// message must not cost its memory for as long as the connection lives.
+    /// Returns a buffer for the next message, made from that of the last one: a large message must not cost its memory
+    /// for as long as the connection lives.
     #[inline]
     pub(crate) fn keep(&self, buffer: Vec<u8>) -> Vec<u8> {
         if buffer.capacity() > self.limits.kept_capacity {
@@ -417,15 +399,15 @@ impl Options {
         buffer
     }
 
-    /// A writer for one message, into a buffer that is used again.
-    // In place: an encoder is large, and made in as few instructions as it takes to move it.
+    /// Returns an encoder for one message that uses a buffer again.
+    // Inlined: an encoder is large, and is made in as few instructions as a move of it takes.
     #[inline(always)]
     pub(crate) fn encoder<'a>(&self, buffer: Vec<u8>, dialect: Dialect) -> Encoder<'a> {
         Encoder::new(buffer, self.byte_order, dialect).gather_above(self.gather_above)
     }
 }
 
-/// Returns the endpoints in the value of a setting: those of lanes stand behind the lane.
+/// Returns the endpoints in the value of a setting; for lanes they follow the lane.
 fn endpoints_of<'t>(setting: &str, text: &'t str) -> &'t str {
     match text.split_once(['=', ' ']) {
         Some((_, endpoints)) if setting == LANE_ENDPOINTS => endpoints.trim(),
@@ -433,11 +415,11 @@ fn endpoints_of<'t>(setting: &str, text: &'t str) -> &'t str {
     }
 }
 
-/// The settings that name endpoints.
+/// Settings that name endpoints.
 pub(crate) const ENDPOINTS: &str = "ListenEndpoints";
 pub(crate) const LANE_ENDPOINTS: &str = "LaneListenEndpoints";
 
-/// Returns properties that name pages, unless these are as connections have them anyway.
+/// Returns properties that name pages, unless these are the default of connections.
 fn with_pages(pages: Pages) -> Option<Properties> {
     (pages != Pages::OnDemand).then(|| Properties { pages: Some(pages), ..Properties::default() })
 }

@@ -1,16 +1,14 @@
-//! Options by the names that arguments, environment and files give them.
+//! Options by their names in arguments, environment and files.
 
 use std::fmt;
 
 use super::{Options, SETTINGS, Setting, peers};
 
 impl Options {
-    /// Takes the `-ORB...` arguments out of a command line, as `ORB_init` does;
-    /// what remains is the application's.
+    /// Takes the `-ORB...` arguments out of a command line, as `ORB_init` does, and returns the others.
     ///
-    /// Both `-ORBName value` and `-ORBName=value` are understood, the name in
-    /// any case. An unknown one is an error, so that a typing mistake cannot
-    /// silently change nothing.
+    /// Accepts both `-ORBName value` and `-ORBName=value`, with the name in any case. An unknown name is an error, so
+    /// that no misspelling goes unnoticed.
     pub fn take_args(
         &mut self,
         args: impl IntoIterator<Item = String>,
@@ -64,7 +62,7 @@ impl Options {
     /// Sets one option by its name, as `-ORBname value` does.
     ///
     /// # Errors
-    /// For an unknown name, and for a value it cannot have.
+    /// An unknown name, or a value that the option cannot have.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), SettingError> {
         let error = |problem| SettingError { setting: format!("-ORB{name} {value}"), problem };
         if let Some(setting) = find(name) {
@@ -89,16 +87,15 @@ impl Options {
     }
 }
 
-/// A setting that is unknown or has a value it cannot have.
+/// Error: an unknown setting, or a value that the setting cannot have.
 ///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is
-/// readable.
+/// `Debug` prints the same text as `Display`, so that the error of a `main` that returns it is readable.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{setting}: {problem}")]
 pub struct SettingError {
     /// Setting as it was given.
     pub setting: String,
-    /// Description of the mistake and of what would be right.
+    /// Description of the mistake and of its correction.
     pub problem: String,
 }
 
@@ -108,10 +105,10 @@ impl fmt::Debug for SettingError {
     }
 }
 
-/// Options that name a file with other options in it. They stand in no table: only the builder of an ORB reads files.
+/// Options that name a file with further options. No table has them: only the builder of an ORB reads files.
 pub const FILE_SETTINGS: [&str; 3] = ["Personality", "ConfigFile", "Schedule"];
 
-/// The setting of this name, in any case.
+/// Returns the setting of a name, in any case.
 fn find(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name.eq_ignore_ascii_case(name))
 }
@@ -138,7 +135,7 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// Edits between two short words (Levenshtein).
+/// Returns the edit distance of two short words (Levenshtein).
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

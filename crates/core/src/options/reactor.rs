@@ -1,19 +1,19 @@
-//! Option of how threads of lanes wait for requests.
+//! Choice of how threads of lanes wait for requests.
 
 use std::time::Duration;
 
-/// Way in which threads of lanes wait for requests (`-ORBReactor`).
+/// Strategy by which threads of lanes wait for requests (`-ORBReactor`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ReactorChoice {
     /// Threads sleep until the kernel wakes one (epoll).
     #[default]
     Epoll,
-    /// A single thread of each lane asks again and again, and so is never asleep when a request
-    /// comes; what it saves is the wake-up, what it costs is a processor. After so long without any
-    /// request it sleeps until the next. Under SCHED_FIFO and SCHED_RR this is for lanes of one
-    /// thread with a processor of its own; see [`Threadpool::reactor`](crate::Threadpool::reactor).
+    /// A single thread of each lane polls, and so is never asleep when a request comes. Polling saves the wake-up and
+    /// costs a processor. After `at_most` without a request the thread sleeps until the next one. Under SCHED_FIFO and
+    /// SCHED_RR this is for lanes of one thread with a processor of its own; see
+    /// [`Threadpool::reactor`](crate::Threadpool::reactor).
     BusyPoll {
-        /// The longest it asks in vain.
+        /// Longest time of polling without a request.
         at_most: Duration,
     },
 }
@@ -22,7 +22,7 @@ impl ReactorChoice {
     /// Reads `epoll` or `busy-poll:MICROSECONDS`.
     ///
     /// # Errors
-    /// What was expected.
+    /// The expected form.
     pub fn parse(text: &str) -> Result<ReactorChoice, String> {
         let wrong = || "expected epoll or busy-poll:MICROSECONDS".to_owned();
         match text.split_once(':') {

@@ -1,14 +1,13 @@
-//! Strategies that a personality names beside threads and scheduling: demultiplexing and protocols.
+//! Strategies that a personality names in addition to threads and scheduling: demultiplexing and protocols.
 
 use super::{Options, SettingError};
 use crate::policy::{Protocol, ProtocolList};
 
-/// Way in which skeletons find the operation of a request that does not say where it is: requests of other ORBs, and of
-/// clients without stubs.
+/// Strategy by which skeletons find the operation of a request that does not carry its index: requests of other ORBs,
+/// and of clients without stubs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OperationSearch {
-    /// Strategy that the IDL compiler was told for each interface
-    /// ([`Operations`](crate::Operations)).
+    /// Strategy that the IDL compiler was given for each interface ([`Operations`](crate::Operations)).
     #[default]
     Generated,
     /// A perfect hash: one hash and one comparison.
@@ -33,17 +32,17 @@ impl OperationSearch {
     }
 }
 
-/// Way in which POAs find the object of a key, unless their policies name one.
+/// Strategy by which POAs find the object of a key, unless their policies name one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Demultiplexing {
-    /// Active demultiplexing: the key says where the object is.
+    /// Active demultiplexing: the key contains the index of the object.
     #[default]
     Active,
     /// Hashing of object ids.
     Hash,
     /// Perfect hashing in POAs whose ids are known when they are made; active demultiplexing in the others.
     Perfect,
-    /// Ids compared one after the other in POAs that retain servants; active demultiplexing in the others.
+    /// Linear search of ids in POAs that retain servants; active demultiplexing in the others.
     Linear,
 }
 
@@ -72,7 +71,7 @@ impl Options {
     /// Returns the protocols that calls of the ORB prefer; `None`: no preference.
     ///
     /// # Errors
-    /// [`SettingError`] for a name that no protocol of the ORB has, and for a list that is no policy.
+    /// [`SettingError`] for a name that no protocol of the ORB has, and for a list that is not a valid policy.
     pub(crate) fn preferred_protocols(&self) -> Result<Option<ProtocolList>, SettingError> {
         if self.preferred.is_empty() {
             return Ok(None);

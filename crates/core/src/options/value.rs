@@ -1,4 +1,4 @@
-//! Parsers of the values that settings take.
+//! Parsers of setting values.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use oxorb_sys::schedule::Class;
 use super::ClientConnections;
 use crate::rt::MappingChoice;
 
-/// Least size of a fragment: header and service contexts must fit the first one.
+/// Least size of a fragment in octets: the first one must hold header and service contexts.
 pub(crate) const MIN_FRAGMENT: usize = 1024;
 
 pub(super) fn number<N: FromStr>(text: &str) -> Result<N, String> {
@@ -33,12 +33,12 @@ pub(super) fn milliseconds(text: &str) -> Result<Duration, String> {
     number(text).map(Duration::from_millis)
 }
 
-/// Parses a time of which zero means none.
+/// Parses a time in microseconds; zero means none.
 pub(super) fn microseconds(text: &str) -> Result<Duration, String> {
     number(text).map(Duration::from_micros)
 }
 
-/// Parses a time of which zero would mean that nothing ever works.
+/// Parses a time in milliseconds that must not be zero, because nothing would ever complete in it.
 pub(super) fn some_milliseconds(text: &str) -> Result<Duration, String> {
     positive(text).map(|n| Duration::from_millis(n as u64))
 }
@@ -95,7 +95,7 @@ pub(super) fn byte_order(text: &str) -> Result<ByteOrder, String> {
     }
 }
 
-/// Parses a size of which zero means that messages are never fragmented.
+/// Parses a fragment size in octets; zero means that messages are never fragmented.
 pub(super) fn fragment_size(text: &str) -> Result<Option<usize>, String> {
     match or_none(text)? {
         Some(size) if size < MIN_FRAGMENT => {

@@ -1,4 +1,4 @@
-//! Addresses of an ORB, and references with them.
+//! Addresses of an ORB, and references that contain them.
 
 use std::num::NonZeroU32;
 
@@ -17,17 +17,17 @@ use crate::server::Lane;
 use crate::{Ref, SettingError, ThreadpoolError, ThreadpoolId};
 
 impl Orb {
-    /// Opens the listening endpoints, if that has not happened yet. Creating
-    /// the first object reference does it, too.
+    /// Opens the listening endpoints if they are not open yet, as the creation of the first object reference does.
     pub fn listen(&self) -> Result<(), SetupError> {
         self.published().map(drop)
     }
 
-    /// Reads certificates, keys, roots and lists of revoked certificates again, for connections that are made from now on;
-    /// those that there are live on. Changed files are noticed without it, within a second or two of the next connection.
+    /// Reads certificates, keys, roots and lists of revoked certificates again, for connections made from now on;
+    /// existing connections stay open. Changed files are noticed without this call, within a second or two of the next
+    /// connection.
     ///
     /// # Errors
-    /// A file that cannot be used: what was read before stays. The log says so, too, and also that it went well.
+    /// A file cannot be used: the previous certificates and keys stay in use. The result is logged in either case.
     pub fn reload_security(&self) -> Result<(), SettingError> {
         let read = self.options().reload_security();
         match &read {
@@ -41,16 +41,16 @@ impl Orb {
         read
     }
 
-    /// A reference to an object of this ORB: its key at our published addresses.
+    /// Returns a reference to an object of this ORB: its key at the published addresses.
     pub fn create_reference(&self, type_id: &str, key: &[u8]) -> Result<Ref, SetupError> {
         self.create_reference_with(type_id, key, &[], Over::default())
     }
 
-    /// Returns a reference as [`create_reference`](Self::create_reference) does, with further components in each profile
-    /// that has room for them, and those addresses only that `over` lets it have.
+    /// Returns a reference as [`create_reference`](Self::create_reference) does, with further components in each
+    /// profile that can have components, and with only those addresses that `over` allows.
     ///
     /// # Errors
-    /// [`SetupError`]; among them that the ORB listens with none of the protocols.
+    /// [`SetupError`], also if the ORB listens with none of the protocols.
     pub fn create_reference_with(
         &self,
         type_id: &str,
@@ -75,7 +75,7 @@ impl Orb {
         Ok(Ref::new(self, plain.at(&named)))
     }
 
-    /// Returns whether an endpoint of the configuration is of the protocol whose profiles have this tag.
+    /// Reports whether a configured endpoint has the protocol whose profiles have this tag.
     pub fn listens_with(&self, tag: u32) -> bool {
         let is_it = |endpoint: &Endpoint| {
             let protocol = self.options().protocols.named(&endpoint.protocol);
@@ -84,15 +84,15 @@ impl Orb {
         self.options().endpoints().is_ok_and(|endpoints| endpoints.iter().any(is_it))
     }
 
-    /// A reference to an object of this ORB that lanes of a threadpool serve: those whose priority is `wanted`, or the
-    /// one lane of a pool without. For the object adapter.
+    /// Returns a reference to an object of this ORB that lanes of a threadpool serve: those whose priority is `wanted`,
+    /// or the one lane of a pool without lanes. For the object adapter.
     ///
-    /// With lanes every address travels with the priority of its lane, as by TAO (TAO_TAG_ENDPOINTS); clients that do
-    /// not know that use the first.
+    /// In a pool with lanes, every address is published with the priority of its lane, as by TAO (TAO_TAG_ENDPOINTS);
+    /// clients that do not know that component use the first address.
     ///
     /// # Errors
-    /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] when no lane is wanted, or none listens as `over`
-    /// wants it.
+    /// [`ThreadpoolError::Unknown`]; [`ThreadpoolError::BadParameter`] if no lane is wanted, or none listens as `over`
+    /// requires.
     pub fn create_lane_reference(
         &self,
         pool: ThreadpoolId,
@@ -130,7 +130,7 @@ impl Orb {
         Ok(Ref::new(self, ior))
     }
 
-    /// Returns whether an endpoint of the configuration is of a protocol that protects what it carries.
+    /// Reports whether a configured endpoint has a protocol that protects its octets.
     pub fn listens_securely(&self) -> bool {
         let is_secure = |endpoint: &Endpoint| {
             let protocol = self.options().protocols.named(&endpoint.protocol);
@@ -139,8 +139,8 @@ impl Orb {
         self.options().endpoints().is_ok_and(|endpoints| endpoints.iter().any(is_secure))
     }
 
-    /// Sets how connections are set up that a threadpool, or the ORB's own threads, accept from now
-    /// on (ServerProtocolPolicy). For the object adapter; the first call for each decides.
+    /// Sets the properties of connections that a threadpool, or the ORB's own threads, accept from now on
+    /// (ServerProtocolPolicy). For the object adapter; the first call for each decides.
     pub fn set_server_protocols(&self, pool: Option<ThreadpoolId>, protocols: ProtocolList) {
         match pool {
             Some(pool) => self.inner.server.pools.set_protocols(pool, protocols),
@@ -148,7 +148,7 @@ impl Orb {
         }
     }
 
-    /// Bounds the octets that leave in a second over each connection that a threadpool, or the ORB's own threads, accept
+    /// Limits the octets per second that leave over each connection that a threadpool, or the ORB's own threads, accept
     /// from now on. For the object adapter; the first call for each decides.
     pub fn set_reply_bandwidth(&self, pool: Option<ThreadpoolId>, octets: NonZeroU32) {
         match pool {
@@ -157,7 +157,7 @@ impl Orb {
         }
     }
 
-    /// Returns which of our addresses one is.
+    /// Reports which of this ORB's addresses, if any, an address is.
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
         self.inner.server.own_address(address)
     }
@@ -189,12 +189,12 @@ impl Orb {
     }
 }
 
-/// Protocols over which references to an object lead to it.
+/// Choice of the protocols over which references lead to an object.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Over {
-    /// Protocols, in this order (ServerProtocolPolicy); `None`: all with which the ORB listens.
+    /// Protocols, in order of preference (ServerProtocolPolicy); `None`: all with which the ORB listens.
     pub protocols: Option<ProtocolList>,
-    /// Whether only those of them are used that protect what they carry.
+    /// Whether only protocols that protect their octets are used.
     pub secure_only: bool,
 }
 
@@ -203,7 +203,7 @@ impl Over {
         self.protocols.is_none() && !self.secure_only
     }
 
-    /// Returns those of `addresses` that references may have, in their order.
+    /// Returns those of `addresses` that references may have, in the order of the protocols if these are listed.
     fn of<A: Clone>(&self, addresses: &[A], at: impl Fn(&A) -> &PublishedAddress) -> Vec<A> {
         let is_open =
             |address: &&A| !self.secure_only || at(address).protocol.transport().is_secure();
@@ -218,7 +218,7 @@ impl Over {
         list.iter().flat_map(|one| of(one.protocol_type)).collect()
     }
 
-    /// Returns what they are, for people.
+    /// Returns a description of the wanted protocols, for messages.
     fn wanted(&self) -> &'static str {
         match self.secure_only {
             true => {

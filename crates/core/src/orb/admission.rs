@@ -1,4 +1,4 @@
-//! Admission to an ORB that runs.
+//! Admission to a running ORB.
 
 use oxorb_sched::Utilization;
 use oxorb_sched::admission::{Answer, Member};
@@ -6,9 +6,10 @@ use oxorb_sched::admission::{Answer, Member};
 use crate::{AdmissionError, AdmissionPlan, AdmissionRequest, BudgetOf, Orb};
 
 impl Orb {
-    /// Admits somebody to this ORB: with a guarantee that the analysis gives over all that were admitted before, or, where late
-    /// comers share, with an equal share of what is left; or says which deadline would be missed. From then on a budget holds
-    /// it to what it asked for. Takes locks, allocates, and analyses: O(n^2) at worst for n that are admitted.
+    /// Admits an owner of requests to this ORB: with a guarantee, by an analysis together with all earlier admissions,
+    /// or, where late comers share, with an equal share of the remaining processor time; or reports which deadline
+    /// would be missed. From then on a budget limits the owner to its request. Takes locks, allocates, and analyses:
+    /// O(n^2) at worst for n admissions.
     ///
     /// ```
     /// use std::time::Duration;
@@ -35,7 +36,7 @@ impl Orb {
         answers.pop().ok_or(AdmissionError::Off)
     }
 
-    /// Admits all that a schedule consists of, or none of them. Returns an answer for each.
+    /// Admits all requests of a schedule, or none of them. Returns an answer for each.
     ///
     /// # Errors
     /// Those of [`admit`](Self::admit).
@@ -49,21 +50,21 @@ impl Orb {
         desk.admit(ledger, &shared.threads, requests)
     }
 
-    /// Lets somebody go that was admitted, with its budget; false: it was not.
+    /// Revokes an admission and its budget; returns false if there was none.
     pub fn release(&self, of: &BudgetOf) -> bool {
         let shared = self.shared();
         let desk = shared.admission.as_ref().zip(shared.budgets.as_ref());
         desk.is_some_and(|(desk, ledger)| desk.release(ledger, &shared.threads, of))
     }
 
-    /// Returns all that are admitted, the most urgent first, and what their guarantees take of the processor. Empty where the
-    /// ORB admits nobody.
+    /// Returns all that are admitted, the most urgent first, and the processor utilization of their guarantees. Empty
+    /// if the ORB does not admit.
     pub fn admitted(&self) -> (Vec<Member>, Utilization) {
         let desk = self.shared().admission.as_ref();
         desk.map(|desk| desk.members()).unwrap_or_default()
     }
 
-    /// Returns how this ORB admits; `None`: it does not.
+    /// Returns the rules of admission to this ORB; `None`: it does not admit.
     pub fn admission_plan(&self) -> Option<AdmissionPlan> {
         Some(self.shared().admission.as_ref()?.plan())
     }

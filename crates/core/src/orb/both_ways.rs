@@ -1,5 +1,5 @@
-//! Connections that carry requests both ways (bidirectional GIOP, CORBA 3.3 part 2, 9.9): where the two halves of the ORB
-//! meet.
+//! Connections that carry requests both ways (bidirectional GIOP, CORBA 3.3 part 2, 9.9), where the client half and
+//! the server half of the ORB meet.
 //!
 //! ```text
 //! client, behind NAT           server
@@ -9,13 +9,12 @@
 //!   serves         <---------  Request 1, a callback
 //! ```
 //!
-//! Both sides must opt in. The offer names addresses, and a client may name any of
-//! TCP: so an address for which another client's connection is in use stays with
-//! it, our own addresses cannot be named, and whoever accepts offers should say by
-//! access rules from whom. Addresses of sockets and memory of this host travel in a
-//! context of OxORB's own, since BI_DIR_IIOP has hosts and ports only; the transport
-//! verifies that they are the client's. Over TLS a host and port stand for an address
-//! of TLS, too, if the client's certificate names the host.
+//! Both sides must opt in. The offer names addresses, and a client may name any TCP address. Therefore an address for
+//! which another client's connection is in use stays with that connection, this ORB's own addresses cannot be named,
+//! and a server that accepts offers should restrict the clients by access rules. Addresses of sockets and memory of
+//! this host travel in a context of OxORB's own, since BI_DIR_IIOP has hosts and ports only; the transport verifies
+//! that they are the client's. Over TLS a host and port also stand for an address of TLS, if the client's certificate
+//! names the host.
 
 use std::sync::{Arc, Weak};
 
@@ -30,12 +29,12 @@ use crate::server::{self, Caller, Keeper, Lane};
 use crate::{Incident, raise};
 
 impl Orb {
-    /// Returns the ORB as connections know it that carry requests both ways.
+    /// Returns the ORB as connections that carry requests both ways see it.
     pub(crate) fn both_ends(&self) -> &Arc<impl BothEnds> {
         &self.inner
     }
 
-    /// Considers a client's offer of its connection, made with its request to the object of `key`.
+    /// Evaluates a client's offer of its connection, made with a request to the object of `key`.
     #[cold]
     pub(crate) fn consider_offer(
         &self,
@@ -52,7 +51,7 @@ impl Orb {
             return;
         }
         let refuse = |caller: &mut Caller<'_>, why: String| {
-            // Told once: it comes again with each request.
+            // Reported once, because the offer comes again with each request.
             let mut session = *caller.session;
             if std::mem::replace(&mut session.refused, true) {
                 return;
@@ -118,8 +117,8 @@ impl Orb {
         self.shared().note(Incident::BidirectionalAccepted, || link.peer(), detail);
     }
 
-    /// Returns the addresses at a host and port that a client names to be called back over its connection. What is meant
-    /// for a connection that nobody reads on the way goes over no other.
+    /// Returns the addresses at a host and port that a client names for callbacks over its connection. Calls to a
+    /// protected address never go over an unprotected connection.
     fn verified_points<'o>(
         &'o self,
         point: &'o IiopEndpoint,
@@ -137,7 +136,7 @@ impl Orb {
         })
     }
 
-    /// Reads an address that a client names to be called back over its connection; returns all that lead there.
+    /// Reads an address that a client names for callbacks over its connection; returns all addresses that lead there.
     fn verified_offer(&self, address: &str, client: PeerId) -> Result<Vec<Address>, String> {
         let address: Address = address.parse().map_err(|error| format!("{error}"))?;
         let protocol = self.options().protocols.giop_to(&address);
@@ -146,11 +145,11 @@ impl Orb {
         verified.map_err(|why| format!("{}: {why}", address.for_people()))
     }
 
-    /// Sends calls to the addresses of one place over the connection of `calls`, unless they are
-    /// this ORB's own or another client's. Returns the place, for people.
+    /// Directs calls for the addresses of one place to the connection of `calls`, unless the addresses are this ORB's
+    /// own or another client's. Returns the place, for messages.
     fn lead_to(&self, calls: &Arc<dyn Calls>, offered: &[Address]) -> Result<String, String> {
         let mut place = String::new();
-        // Before any of them leads there.
+        // Checks all of them before any leads there.
         for address in offered {
             let ours = !matches!(self.own_address(address), OwnAddress::No);
             address.for_people().clone_into(&mut place);
@@ -166,7 +165,7 @@ impl Orb {
         }
     }
 
-    /// Returns whether the object of `key` takes requests over connections that this ORB opened.
+    /// Reports whether the object of `key` accepts requests over connections that this ORB opened.
     pub(crate) fn takes_both_ways(&self, key: &[u8]) -> bool {
         self.bidirectional(key).unwrap_or(self.options().offer_bidirectional)
     }
@@ -176,11 +175,11 @@ impl Orb {
     }
 }
 
-/// Lane whose threads read a connection that carries calls, too.
+/// Lane whose threads read a connection that also carries calls.
 struct LaneReader {
     lane: Weak<Lane>,
     orb: Weak<dyn Keeper>,
-    /// Number of the connection there.
+    /// Number of the connection in the lane.
     id: u64,
 }
 
@@ -206,8 +205,8 @@ impl BothEnds for Inner {
         let admitted = self.server.registry.join(&link);
         let admitted = admitted.ok_or(raise::ORB_SHUT_DOWN)?;
         let id = admitted.id;
-        // The tick is the reading thread's business, the patience of writes is
-        // that of a server: replies are written, too.
+        // The reading thread sets the tick; the time limit of writes is that of a server, because replies are written,
+        // too.
         let _ = link.set_write_timeout(Some(self.shared.options.stall_timeout));
         let _ = link.apply(&self.shared.options.connection());
         let orb = Orb { inner: self };
@@ -218,14 +217,14 @@ impl BothEnds for Inner {
     }
 
     fn offer(&self, to: &dyn Link) -> Option<Offer> {
-        // Those of this host mean nothing to a server of another one, which would refuse them.
+        // Addresses within this host mean nothing to a server on another host, which would refuse them.
         let here = matches!(to.identity(), PeerId::User { .. } | PeerId::Process);
         let (mut points, mut others) = (Vec::new(), Vec::new());
         let addresses = self.server.published.get()?.iter();
         for at in addresses.filter(|at| at.protocol.messaging().is_none()) {
             let transport = at.protocol.transport();
             match transport.listen_point(&at.address) {
-                // Servers would not take it: see `verified_points`.
+                // Servers would refuse it: see `verified_points`.
                 Some(_) if transport.is_secure() && !to.is_protected() => {}
                 Some((host, port)) => points.push(IiopEndpoint { host, port }),
                 None if here => others.push(at.address.to_string()),

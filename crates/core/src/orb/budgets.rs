@@ -3,12 +3,13 @@
 use crate::{Budget, BudgetOf, BudgetUse, Orb, Ref};
 
 impl Orb {
-    /// Gives an operation, an object, a POA or a client a budget, or changes it: what was used stays used. False, and nothing
-    /// is changed, where the ORB has no budgets (`-ORBBudgets 1`, [`RealTime::budgets`](crate::RealTime::budgets)) or 4096 of
-    /// them. Takes locks and allocates; requests go on meanwhile and see it with the next one.
+    /// Sets or changes the budget of an operation, an object, a POA or a client; a change keeps what was used. Returns
+    /// false, and changes nothing, if the ORB has no budgets (`-ORBBudgets 1`,
+    /// [`RealTime::budgets`](crate::RealTime::budgets)) or already 4096 of them. Takes locks and allocates; requests
+    /// continue meanwhile, and the next one sees the change.
     ///
-    /// Requests of other processes are counted, and those of this one that come over a connection; calls within the process
-    /// that need none are not.
+    /// A budget counts requests of other processes, and those of this process that come over a connection, but not
+    /// calls within the process that need no connection.
     ///
     /// ```
     /// use std::time::Duration;
@@ -30,21 +31,21 @@ impl Orb {
         ledger.is_some_and(|ledger| ledger.set(of, budget, &shared.threads))
     }
 
-    /// Takes a budget away; false: there was none. Clients that had one of their own have that of
-    /// [each](BudgetOf::EachClient) from then on.
+    /// Removes a budget; returns false if there was none. A client that loses a budget of its own has that of [each
+    /// client](BudgetOf::EachClient) from then on.
     pub fn remove_budget(&self, of: &BudgetOf) -> bool {
         let ledger = self.shared().budgets.as_ref();
         ledger.is_some_and(|ledger| ledger.remove(of))
     }
 
-    /// Returns the budgets that were given, in that order. Allocates.
+    /// Returns the budgets in the order in which they were set. Allocates.
     pub fn budget_rules(&self) -> Vec<(BudgetOf, Budget)> {
         let ledger = self.shared().budgets.as_ref();
         ledger.map(|ledger| ledger.rules()).unwrap_or_default()
     }
 
-    /// Returns what was used of each budget, and by each client that is connected or owes something, in the order of
-    /// [`BudgetOf`]. Empty where there are none. Allocates.
+    /// Returns the use of each budget, with an entry for each client that is connected or owes something, in the order
+    /// of [`BudgetOf`]. Empty if there are no budgets. Allocates.
     pub fn budgets(&self) -> Vec<BudgetUse> {
         let ledger = self.shared().budgets.as_ref();
         ledger.map(|ledger| ledger.report()).unwrap_or_default()
@@ -52,8 +53,8 @@ impl Orb {
 }
 
 impl BudgetOf {
-    /// Returns the object of a reference, as its server knows it; `None` where the reference has no profile of a protocol that
-    /// its ORB speaks.
+    /// Returns the object of a reference, as its server knows it; `None` if the reference has no profile of a protocol
+    /// that its ORB speaks.
     ///
     /// ```
     /// use oxorb_core::{BudgetOf, Interface as _, ObjectRef, Options, Orb};

@@ -1,4 +1,4 @@
-//! Functions of the application that run before the ORB refuses calls.
+//! Hooks of the application that run before the ORB refuses calls.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::sync::{Condvar, MutexGuard};
 /// Longest wait of a second `shutdown` for the hooks that the first one runs.
 const LAST_HOOKS: Duration = Duration::from_secs(30);
 
-/// The hooks of [`Orb::before_shutdown`].
+/// Hooks of [`Orb::before_shutdown`].
 #[derive(Default)]
 pub(super) struct ExitHooks {
     state: Mutex<State>,

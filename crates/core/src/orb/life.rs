@@ -1,4 +1,4 @@
-//! Life of an ORB: how it works and ends, and what it waits for then.
+//! Life of an ORB: its main loop and its end.
 
 use std::time::{Duration, Instant};
 
@@ -13,16 +13,15 @@ use crate::sync::atomic::Ordering;
 use crate::within::{self, within_request};
 use crate::{raise, server};
 
-/// Longest time that an orderly end waits for requests that are running.
+/// Longest time that an orderly end waits for running requests.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
 
 /// Longest time that an orderly end waits until buffered oneways are sent, over all servers.
 const LAST_ONEWAYS: Duration = Duration::from_secs(5);
 
 impl Orb {
-    /// Blocks until the ORB was shut down and the requests that were running
-    /// have ended. Meanwhile this is the ORB's main thread, and does what only
-    /// that one may do.
+    /// Blocks until the ORB was shut down and the running requests have ended. Meanwhile the calling thread is the
+    /// ORB's main thread, and runs the jobs that only the main thread may run.
     pub fn run(&self) {
         let _main = self.inner.main.enter();
         loop {
@@ -38,13 +37,13 @@ impl Orb {
         self.finish();
     }
 
-    /// Whether something waits for the main thread.
+    /// Reports whether jobs wait for the main thread.
     pub fn work_pending(&self) -> bool {
         !self.inner.main.is_empty()
     }
 
-    /// Does what waits for the main thread, for programs whose main thread has
-    /// a loop of its own: the calling thread is the main thread while this runs.
+    /// Runs the jobs that wait for the main thread, for programs whose main thread has a loop of its own. The calling
+    /// thread is the main thread during the call.
     pub fn perform_work(&self) {
         let _main = self.inner.main.enter();
         while !self.is_closing()
@@ -54,11 +53,10 @@ impl Orb {
         }
     }
 
-    /// Runs a job in the main thread, when that comes to it; at the end of the ORB the job is
-    /// dropped undone.
+    /// Queues a job for the main thread. Jobs that still wait at the end of the ORB are dropped.
     ///
     /// # Errors
-    /// [`Busy`] when `most` wait already, or the ORB ends.
+    /// [`Busy`] if `most` jobs wait already, or the ORB has ended.
     pub fn run_on_main(&self, job: Box<dyn FnOnce() + Send>, most: usize) -> Result<(), Busy> {
         let ended = self.inner.ended.lock();
         if *ended {
@@ -69,16 +67,15 @@ impl Orb {
         Ok(())
     }
 
-    /// Whether the calling thread is in [`run`](Self::run) or
-    /// [`perform_work`](Self::perform_work) of this ORB.
+    /// Reports whether the calling thread is in [`run`](Self::run) or [`perform_work`](Self::perform_work) of this ORB.
     pub fn is_main_thread(&self) -> bool {
         self.inner.main.is_here()
     }
 
-    /// Runs `hook` when the ORB is shut down, while it still sends and serves requests: the place to
-    /// withdraw names and to tell others. Hooks run once, the last registered first, in the thread that
-    /// calls [`shutdown`](Self::shutdown); what they call is bounded by the time-outs of their calls. A
-    /// hook that panics does not keep the others from running.
+    /// Registers a hook that runs when the ORB is shut down, while the ORB still sends and serves requests: for
+    /// example, to withdraw names and to notify other servers. Hooks run once, the last registered first, in the thread
+    /// that calls [`shutdown`](Self::shutdown); the time-outs of their calls limit their duration. A panic of one hook
+    /// does not prevent the others.
     ///
     /// ```
     /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -96,13 +93,12 @@ impl Orb {
         self.inner.exit_hooks.add(Box::new(hook));
     }
 
-    /// Ends the ORB: runs the hooks of [`before_shutdown`](Self::before_shutdown), takes no new
-    /// request, lets those that run finish and their replies go out, tells clients CloseConnection,
-    /// closes everything.
+    /// Ends the ORB: runs the hooks of [`before_shutdown`](Self::before_shutdown), accepts no new requests, lets
+    /// running requests finish and sends their replies, sends clients CloseConnection, and closes everything.
     ///
-    /// `wait_for_completion` blocks until that is done (at most 30 s for
-    /// requests that do not end, or are not [answered](crate::Later)); it is
-    /// `BAD_INV_ORDER` from within a request, which would wait for itself. Otherwise [`run`](Orb::run) sees to the end.
+    /// With `wait_for_completion` the call blocks until that is done (at most 30 s for requests that do not end, or are
+    /// not [answered](crate::Later)), and raises `BAD_INV_ORDER` within a request, which would wait for itself. Without
+    /// it, [`run`](Orb::run) completes the end of the ORB.
     pub fn shutdown(&self, wait_for_completion: bool) -> Result<(), SystemException> {
         if wait_for_completion && within_request() {
             return Err(raise::WOULD_DEADLOCK);
@@ -122,7 +118,7 @@ impl Orb {
         Ok(())
     }
 
-    /// Whether the ORB was shut down or is about to be.
+    /// Reports whether the ORB was shut down or is about to be.
     pub fn is_closing(&self) -> bool {
         self.inner.shared.is_closing()
     }
@@ -149,8 +145,8 @@ impl Orb {
         }
     }
 
-    /// Waits until no call from this process to an object of it is running and all that is to be
-    /// answered later is, or `until`.
+    /// Waits until no call from this process to an object of this ORB is running and all requests kept for later are
+    /// answered, or until `until`.
     fn await_served(&self, until: Instant) {
         let inner = &self.inner;
         let mut ended = inner.ended.lock();
@@ -164,8 +160,8 @@ impl Orb {
         }
     }
 
-    /// A call from this process to an object of it begins; it ends when the
-    /// result is dropped. Once the ORB ends only calls made by calls are taken.
+    /// Begins a call from this process to an object of this ORB; the call ends when the result is dropped. Once the ORB
+    /// ends, only calls made within requests are accepted.
     pub(crate) fn begin_local(&self) -> Result<LocalCall<'_>, SystemException> {
         self.inner.local_calls.fetch_add(1, Ordering::SeqCst);
         let nested = within_request();
@@ -177,7 +173,8 @@ impl Orb {
         Ok(call)
     }
 
-    /// A request is kept to be answered later; `None` when as many are as may.
+    /// Counts a request that is kept to be answered later; returns `None` if `max_unanswered` requests are kept
+    /// already.
     pub(crate) fn keep_unanswered(&self) -> Option<Unanswered> {
         let before = self.inner.unanswered.fetch_add(1, Ordering::SeqCst);
         let kept = Unanswered(self.clone());
@@ -185,11 +182,11 @@ impl Orb {
     }
 }
 
-/// A call to an object of the caller's own ORB while it runs.
+/// Running call to an object of the caller's own ORB.
 pub(crate) struct LocalCall<'o>(&'o Orb);
 
 impl LocalCall<'_> {
-    /// Serves the call's request in this thread; a reply is written to `room`.
+    /// Serves the call's request in this thread; the reply is written to the buffer `room`.
     pub(crate) fn serve(&self, request: &[u8], dialect: Dialect, room: Vec<u8>) -> Kept {
         server::serve_local(self.0, request, dialect, room)
     }
@@ -205,7 +202,7 @@ impl Drop for LocalCall<'_> {
     }
 }
 
-/// A request that is to be answered later, until it is.
+/// Count of a request that is to be answered later, until it is answered.
 pub(crate) struct Unanswered(Orb);
 
 impl Drop for Unanswered {
@@ -221,7 +218,7 @@ impl Inner {
     /// Wakes the thread that ends the ORB, which may wait for the last request.
     fn last_ended(&self) {
         if self.shared.is_closed() {
-            // With the lock, or the notice might come before the wait.
+            // With the lock held, so that the notification cannot precede the wait.
             let _ended = self.ended.lock();
             self.end.notify_all();
         }

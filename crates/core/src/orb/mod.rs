@@ -1,4 +1,4 @@
-//! The ORB itself: what belongs to it. Where it is reached is in `addresses.rs`, how it works and ends in `life.rs`.
+//! The ORB itself and its parts. Its addresses are in `addresses.rs`, its main loop and its end in `life.rs`.
 
 mod addresses;
 mod admission;
@@ -47,10 +47,9 @@ pub use addresses::Over;
 use exit_hooks::ExitHooks;
 pub(crate) use life::Unanswered;
 
-/// An ORB: there may be several in a process, each with its own addresses,
-/// connections, threads and settings. Cheap to clone.
+/// ORB with its own addresses, connections, threads and settings; a process may have several. Cheap to clone.
 ///
-/// It lives until [`shutdown`](Orb::shutdown), whether or not a handle is kept.
+/// The ORB lives until [`shutdown`](Orb::shutdown), whether or not a handle is kept.
 ///
 /// ```
 /// use std::time::Duration;
@@ -71,7 +70,7 @@ pub struct Orb {
     inner: Arc<Inner>,
 }
 
-/// An [`Orb`] that does not keep it alive.
+/// Handle to an [`Orb`] that does not keep it alive.
 #[derive(Clone)]
 pub struct WeakOrb(Weak<Inner>);
 
@@ -80,15 +79,15 @@ struct Inner {
     interceptors: Arc<Interceptors>,
     client: ClientSide,
     server: ServerSide,
-    /// Finds servants, once one is set.
+    /// Adapter that finds servants, once it is set.
     adapter: OnceLock<Arc<dyn Adapter>>,
     initial: Mutex<HashMap<String, Ref>>,
     exit_hooks: ExitHooks,
-    /// Calls to objects of this ORB from its own process, which no connection counts.
+    /// Number of running calls to objects of this ORB from its own process, which no connection counts.
     local_calls: AtomicUsize,
-    /// Requests that servants keep to answer them later.
+    /// Number of requests that servants keep to answer later.
     unanswered: AtomicUsize,
-    /// Interceptors were told of the end.
+    /// Whether the interceptors were notified of the end.
     finished: AtomicBool,
     ended: Mutex<bool>,
     end: Condvar,
@@ -96,18 +95,18 @@ struct Inner {
 }
 
 impl Orb {
-    /// Whether both are the same ORB.
+    /// Reports whether both handles belong to the same ORB.
     #[inline]
     pub(crate) fn is(&self, other: &Orb) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// An ORB without adapter: a client, until [`set_adapter`](Orb::set_adapter).
+    /// Makes an ORB without an adapter: a client, until [`set_adapter`](Orb::set_adapter).
     pub fn new(options: Options) -> Orb {
         Orb::with_interceptors(options, Interceptors::default())
     }
 
-    /// Makes an ORB like [`new`](Orb::new), with interceptors that stay until the ORB ends.
+    /// Makes an ORB as [`new`](Orb::new) does, with interceptors that stay until the ORB ends.
     pub fn with_interceptors(options: Options, interceptors: Interceptors) -> Orb {
         crate::failure::explain_exceptions();
         if options.time_probes {
@@ -142,18 +141,18 @@ impl Orb {
         orb
     }
 
-    /// The configuration.
+    /// Returns the configuration.
     pub fn options(&self) -> &Options {
         &self.inner.shared.options
     }
 
-    /// The interceptors it was made with.
+    /// Returns the interceptors with which the ORB was made.
     #[inline]
     pub fn interceptors(&self) -> &Arc<Interceptors> {
         &self.inner.interceptors
     }
 
-    /// The policies of all calls of this ORB, to be read and changed.
+    /// Returns the manager of the policies for all calls of this ORB.
     pub fn policies(&self) -> PolicyManager<'_> {
         self.inner.shared.policies.manager()
     }
@@ -167,27 +166,27 @@ impl Orb {
         &self.inner.shared.mutexes
     }
 
-    /// Runs the reply handlers of calls that were made at `priority`.
+    /// Returns the callback thread that runs the reply handlers of calls made at `priority`.
     pub(crate) fn callbacks(&self, priority: Option<Priority>) -> Arc<Callbacks> {
         self.inner.client.callbacks.of(priority)
     }
 
-    /// Wakes the tasks of calls that were made at `priority`.
+    /// Returns the alarms that wake the tasks of calls made at `priority`.
     pub(crate) fn alarms(&self, priority: Option<Priority>) -> Arc<Alarms> {
         self.inner.client.alarms.of(priority)
     }
 
-    /// Takes answers to reply handlers that are objects, of calls that were made at `priority`.
+    /// Returns the queue of answers to reply handlers that are objects, for calls made at `priority`.
     pub(crate) fn deliveries(&self, priority: Option<Priority>) -> Arc<Deliveries> {
         self.inner.client.deliveries.of(priority)
     }
 
-    /// Starts the threads of this ORB.
+    /// Returns the factory of this ORB's threads.
     pub(crate) fn thread_factory(&self) -> &Arc<Threads> {
         &self.inner.shared.threads
     }
 
-    /// Returns what neither half owns.
+    /// Returns the parts that both halves of the ORB share.
     #[inline]
     pub(crate) fn shared(&self) -> &Shared {
         &self.inner.shared
@@ -205,50 +204,48 @@ impl Orb {
         &self.inner.server
     }
 
-    /// Sets the adapter, which finds servants. The first call decides.
+    /// Sets the adapter, which finds servants; the first call decides.
     pub fn set_adapter(&self, adapter: Arc<dyn Adapter>) {
         let _ = self.inner.adapter.set(adapter);
     }
 
-    /// A handle that does not keep the ORB alive.
+    /// Returns a handle that does not keep the ORB alive.
     pub fn downgrade(&self) -> WeakOrb {
         WeakOrb(Arc::downgrade(&self.inner))
     }
 
-    /// Registers a reference that `resolve_initial_references` then gives.
-    /// An earlier one of the same name is replaced.
+    /// Registers a reference for `resolve_initial_references`, and replaces an earlier one of the same name.
     pub fn register_initial_reference(&self, name: &str, reference: &Ref) {
         self.inner.initial.lock().insert(name.to_owned(), reference.clone());
     }
 
-    /// Removes an initial reference that was registered.
+    /// Removes a registered initial reference.
     pub fn forget_initial_reference(&self, name: &str) {
         let mut initial = self.inner.initial.lock();
         initial.remove(name);
     }
 
-    /// The one adapter; a client without one knows no objects.
+    /// Returns the adapter; a client without one has no objects.
     pub(crate) fn adapter(&self) -> Option<&dyn Adapter> {
         self.inner.adapter.get().map(|adapter| &**adapter)
     }
 
-    /// The valuetypes that may arrive where neither they nor their bases' IDL file is known: see
-    /// [`ValueRegistry`].
+    /// Returns the registry of valuetypes that may arrive where the IDL of the receiver names neither them nor their
+    /// bases: see [`ValueRegistry`].
     pub fn values(&self) -> &ValueRegistry {
         &self.inner.shared.values
     }
 
-    /// Offers connections to servers for requests to objects here from now on, as with
-    /// `offer_bidirectional`; only objects whose POA allows it can be called so. For the adapter,
-    /// when the first such POA is created. Connections that are open keep to one way.
+    /// Offers connections to servers for requests to objects here from now on, as with `offer_bidirectional`; only
+    /// objects whose POA allows it can be called that way. For the adapter, when the first such POA is created.
+    /// Connections that are open already carry requests one way only.
     pub fn offer_bidirectional(&self) {
         self.inner.client.offer_bidirectional();
     }
 
-    /// Lends payloads wherever the transport can from now on, as some requests are refused when
-    /// they were copied
-    /// ([`LargePayloads::InPlaceOnly`](crate::policy::LargePayloads::InPlaceOnly)). For the
-    /// adapter, when the first such POA is created.
+    /// Lends payloads wherever the transport can from now on, because some requests are refused if their payloads were
+    /// copied ([`LargePayloads::InPlaceOnly`](crate::policy::LargePayloads::InPlaceOnly)). For the adapter, when the
+    /// first POA with that policy is created.
     pub fn always_borrow_payloads(&self) {
         self.inner.shared.note_in_place_only();
     }
@@ -257,18 +254,18 @@ impl Orb {
         self.inner.client.offers_bidirectional()
     }
 
-    /// Returns the way in which priorities become those of threads.
+    /// Returns the mapping of priorities to schedules of threads.
     #[inline]
     pub(crate) fn scheduling(&self) -> &Scheduling {
         &self.inner.shared.scheduling
     }
 
-    /// The run-time scheduler.
+    /// Returns the run-time scheduler, if any.
     pub(crate) fn enforcer(&self) -> Option<&Arc<Enforcer>> {
         self.inner.shared.enforcer.as_ref()
     }
 
-    /// The run-time scheduler's dispatching modules, where there are any.
+    /// Returns the run-time scheduler's dispatching modules, if any.
     #[inline]
     pub(crate) fn modules(&self) -> Option<&DispatchingModules> {
         self.server().modules()
@@ -297,7 +294,7 @@ impl Orb {
 }
 
 impl WeakOrb {
-    /// The ORB, if it still exists.
+    /// Returns the ORB, if it still exists.
     pub fn upgrade(&self) -> Option<Orb> {
         self.0.upgrade().map(|inner| Orb { inner })
     }

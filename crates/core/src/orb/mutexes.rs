@@ -1,17 +1,17 @@
-//! Mutexes of an ORB that have names (RTCORBA::RTORB).
+//! Named mutexes of an ORB (RTCORBA::RTORB).
 
 use std::sync::Arc;
 
 use crate::{MutexNotFound, Orb, RtMutex};
 
 impl Orb {
-    /// The mutex of that name, and whether it was made for this (`create_named_mutex`). It lives until it is
+    /// Returns the mutex of a name, and whether this call made it (`create_named_mutex`). The name is kept until it is
     /// [destroyed](Self::destroy_named_mutex), or the ORB is gone. Takes a lock; allocates.
     pub fn create_named_mutex(&self, name: &str) -> (Arc<RtMutex>, bool) {
         self.named_mutexes().create(name)
     }
 
-    /// The mutex of that name (`open_named_mutex`). Takes a lock.
+    /// Returns the mutex of a name (`open_named_mutex`). Takes a lock.
     ///
     /// # Errors
     /// [`MutexNotFound`].
@@ -19,7 +19,7 @@ impl Orb {
         self.named_mutexes().open(name)
     }
 
-    /// Forgets the mutex of that name (`destroy_mutex`); who has it may go on using it.
+    /// Removes the name of a mutex (`destroy_mutex`); holders of the mutex may continue to use it.
     ///
     /// # Errors
     /// [`MutexNotFound`].

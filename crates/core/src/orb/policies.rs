@@ -7,15 +7,15 @@ use crate::policy::{
 };
 
 impl PolicyCurrent {
-    /// Puts policies over those of the thread until the scope is dropped. Allocates.
+    /// Overrides policies of the calling thread until the scope is dropped. Allocates.
     pub fn scope(orb: &Orb, policies: impl Into<PolicySet>) -> PolicyScope {
         current::scope(orb.policy_table().id, policies.into())
     }
 
-    /// Changes the policies of the thread until they are changed again; those of scopes go over them.
+    /// Changes the policies of the calling thread until the next change; those of scopes take precedence.
     ///
     /// # Errors
-    /// [`InvalidPolicies`], and nothing was changed.
+    /// [`InvalidPolicies`]; nothing is changed then.
     pub fn set_policy_overrides(
         orb: &Orb,
         policies: &[AnyPolicy],
@@ -24,7 +24,7 @@ impl PolicyCurrent {
         current::set_overrides(orb.policy_table().id, policies, how)
     }
 
-    /// The policies of the thread, scopes included; of all types if none is given.
+    /// Returns the policies of the calling thread, including those of scopes; of all types if `types` is empty.
     pub fn policy_overrides(orb: &Orb, types: &[PolicyType]) -> PolicySet {
         current::overrides(orb.policy_table().id, types)
     }

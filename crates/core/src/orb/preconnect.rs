@@ -6,15 +6,15 @@ use crate::preconnect_error::{Cause, PreconnectError};
 use crate::{Interface as _, ObjectRef, ResolveError};
 
 impl Orb {
-    /// Opens, for the calling thread, every connection that its calls to the objects of `-ORBPreconnect` may need: one for
-    /// each band or lane, as [`Ref::validate_connection`](crate::Ref::validate_connection) does. The ORB does so when it is
-    /// made. Other threads call this before their first deadline where connections are
-    /// [private](crate::ClientConnections::Private); where they are cached or shared, one thread opens them for all.
+    /// Opens, for the calling thread, every connection that its calls to the objects of `-ORBPreconnect` may need: one
+    /// for each band or lane, as [`Ref::validate_connection`](crate::Ref::validate_connection) does. The ORB calls this
+    /// when it is made. Where connections are [private](crate::ClientConnections::Private), other threads call it
+    /// before their first deadline; where they are cached or shared, one thread opens them for all.
     ///
-    /// Names are initial references; what they led to is kept, so that resolving them later asks nobody.
+    /// Names are initial references; the references found are kept, so that resolving the names later sends no request.
     ///
     /// # Errors
-    /// [`PreconnectError`] for the first object that is not reached; those before it are connected to.
+    /// [`PreconnectError`] for the first object that cannot be reached; the connections to earlier objects stay open.
     ///
     /// ```
     /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
@@ -51,7 +51,7 @@ impl Orb {
     }
 }
 
-/// Whether it is a URL rather than the name of an initial reference.
+/// Reports whether `object` is a URL rather than the name of an initial reference.
 fn is_url(object: &str) -> bool {
     object.contains(':')
 }

@@ -1,4 +1,4 @@
-//! Priorities of threads, for applications and for what the ORB does in their threads (RTCORBA::Current).
+//! Priorities of threads, for applications and for the ORB's own work in their threads (RTCORBA::Current).
 
 use oxorb_object::SystemException;
 use oxorb_rt::Priority;
@@ -7,27 +7,28 @@ use crate::rt;
 use crate::{Orb, Raised, raise};
 
 impl Orb {
-    /// The CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which raises
-    /// INITIALIZE where this is `None`). A look at a thread-local.
+    /// Returns the CORBA priority of the calling thread, if it was given one (`RTCORBA::Current::the_priority`, which
+    /// raises INITIALIZE where this is `None`). Reads a thread-local.
     #[inline]
     pub fn thread_priority(&self) -> Option<Priority> {
         rt::thread_priority()
     }
 
-    /// Returns the priority of the calling thread, and if it was given none, the one that its
-    /// native priority stands for (RT-CORBA 1.2, 5.10.1); that costs two system calls.
+    /// Returns the priority of the calling thread; if it was given none, the one that its native priority stands for
+    /// (RT-CORBA 1.2, 5.10.1), which costs two system calls.
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has none for it.
+    /// DATA_CONVERSION, OMG minor 2: the mapping has no CORBA priority for the native one.
     pub fn effective_priority(&self) -> Result<Priority, SystemException> {
         self.shared().priorities().effective()
     }
 
-    /// The priority that a request of the calling thread carries: its own, as the application's transform has it where
-    /// a servant calls.
+    /// Returns the priority that a request of the calling thread carries: its own or, within an upcall, what the
+    /// application's transform makes of it.
     ///
     /// # Errors
-    /// As [`effective_priority`](Self::effective_priority); DATA_CONVERSION, OMG minor 2, where the transform refuses.
+    /// Those of [`effective_priority`](Self::effective_priority); DATA_CONVERSION, OMG minor 2, if the transform
+    /// refuses.
     pub(crate) fn outgoing_priority(&self) -> Result<Priority, SystemException> {
         let priority = self.effective_priority()?;
         match &self.options().realtime.transform {
@@ -45,8 +46,9 @@ impl Orb {
     }
 
     /// Gives the calling thread a CORBA priority, and the native one that stands for it (`the_priority` of
-    /// `RTCORBA::Current`). Costs a system call where the thread's schedule changes; without the privilege for that it
-    /// keeps its schedule, which is told once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
+    /// `RTCORBA::Current`). Costs a system call if the thread's schedule changes; without the privilege for that, the
+    /// thread keeps its schedule, which is reported once
+    /// ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
     ///
     /// ```
     /// use oxorb_core::{Options, Orb};
@@ -63,24 +65,25 @@ impl Orb {
     /// ```
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for it, or one that the class does not have.
+    /// DATA_CONVERSION, OMG minor 2: the mapping has no native priority for it, or one outside the range of the
+    /// scheduling class.
     pub fn set_thread_priority(&self, priority: Priority) -> Result<(), SystemException> {
         self.shared().priorities().set(priority)
     }
 
-    /// Gives the calling thread a CORBA priority until the guard goes, be it by a panic. Costs nothing but a look when
-    /// it has that one.
+    /// Gives the calling thread a CORBA priority until the guard is dropped, also by a panic. Costs one comparison if
+    /// the thread has that priority already.
     ///
     /// # Errors
-    /// As [`set_thread_priority`](Self::set_thread_priority).
+    /// Those of [`set_thread_priority`](Self::set_thread_priority).
     #[inline]
     pub fn raise_thread(&self, priority: Priority) -> Result<Raised, SystemException> {
         self.raise_thread_as(priority, None)
     }
 
-    /// Raises the calling thread to a CORBA priority, as [`raise_thread`](Self::raise_thread) does, but has it scheduled
-    /// as threads of `scheduled_as`: for a request that matters more, or less, than others of its priority. Where that
-    /// priority has no native one, the thread is scheduled by its own.
+    /// Raises the calling thread to a CORBA priority, as [`raise_thread`](Self::raise_thread) does, but schedules it as
+    /// threads of priority `scheduled_as`: for a request that is more, or less, important than others of its priority.
+    /// If `scheduled_as` has no native priority, the thread is scheduled by `priority`.
     ///
     /// # Errors
     /// Those of [`set_thread_priority`](Self::set_thread_priority).

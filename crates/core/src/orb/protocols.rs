@@ -1,4 +1,4 @@
-//! The protocols of an ORB, before there is one.
+//! Protocols of an ORB that is yet to be made.
 
 use crate::protocol::Protocol;
 use crate::{Options, SetupError};
@@ -7,8 +7,8 @@ impl Options {
     /// Adds a protocol, and reads the endpoints of earlier settings that name it.
     ///
     /// # Errors
-    /// [`Mismatch`](crate::protocol::Mismatch) when it cannot be told apart from another; a setting whose endpoints it does not
-    /// understand.
+    /// [`Mismatch`](crate::protocol::Mismatch) if the protocol cannot be distinguished from another; a setting whose
+    /// endpoints it does not understand.
     pub fn add_protocol(&mut self, protocol: Protocol) -> Result<(), SetupError> {
         self.protocols.add(protocol).map_err(SetupError::Protocol)?;
         Ok(self.read_unread()?)

@@ -8,7 +8,7 @@ use crate::options::{ClientConnections, Collocation};
 use crate::route::{Route, RouteProfile};
 
 impl Orb {
-    /// Finds where an IOR leads.
+    /// Reads the profiles of an IOR, and finds where they lead.
     pub(crate) fn read_route(&self, ior: &Ior) -> Result<Route, SystemException> {
         let (shared, client) = (self.shared(), self.client());
         let mut route = Route::parse(
@@ -21,7 +21,7 @@ impl Orb {
         Ok(route)
     }
 
-    /// Returns whether calls to other processes by the ORB's own policies need no look at anything but their connection.
+    /// Reports whether calls to other processes by the ORB's own policies need no check but that of their connection.
     fn makes_usual_calls(&self) -> bool {
         let shared = self.shared();
         use ClientConnections::{Cached, Private};
@@ -32,8 +32,9 @@ impl Orb {
 }
 
 impl Route {
-    /// Returns a profile of this very process whose requests may run in the calling thread. Those of a lane run in its own
-    /// threads only (RT-CORBA as TAO has it): a call from any other thread goes through the lane.
+    /// Returns a profile of this process whose requests may run in the calling thread, with its index. Requests of a
+    /// lane run in the lane's threads only (RT-CORBA as TAO has it): a call from any other thread goes through the
+    /// lane.
     #[inline]
     pub(crate) fn local(
         &self,

@@ -1,4 +1,4 @@
-//! The threadpools of an ORB, and which of them serves here.
+//! Threadpools of an ORB, and the lane of the calling thread.
 
 use std::sync::{Arc, Weak};
 
@@ -11,13 +11,13 @@ use crate::{
 };
 
 impl Orb {
-    /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not
-    /// for the steady path.
+    /// Creates a threadpool: starts its static threads, at the priority of their lane, and opens its endpoints. Not for
+    /// the steady path.
     ///
-    /// Each lane listens where the option LaneListenEndpoints says, or else on the hosts of the ORB's own endpoints: on the
-    /// ports that follow theirs where these are fixed, in the order in which threadpools are created and their lanes are
-    /// given, otherwise on ports that the system chooses. With `-ORBListenEndpoints iiop://:5000` the lanes of a first pool
-    /// of two take 5001 and 5002, the first lane of the next pool 5003.
+    /// Each lane listens on the endpoints of the option LaneListenEndpoints or, without that, on the hosts of the ORB's
+    /// own endpoints: if the ports of these are fixed, on the ports that follow them, in the order in which threadpools
+    /// are created and their lanes are given; otherwise on ports that the system chooses. With `-ORBListenEndpoints
+    /// iiop://:5000` the lanes of a first pool of two get 5001 and 5002, the first lane of the next pool 5003.
     ///
     /// ```
     /// use oxorb_core::{Options, Orb, Threadpool};
@@ -33,8 +33,8 @@ impl Orb {
     /// ```
     ///
     /// # Errors
-    /// [`ThreadpoolError::BadParameter`], [`ThreadpoolError::Priority`], [`ThreadpoolError::Setup`]; nothing is left
-    /// of the pool then.
+    /// [`ThreadpoolError::BadParameter`], [`ThreadpoolError::Priority`], [`ThreadpoolError::Setup`]; nothing of the
+    /// pool remains then.
     pub fn create_threadpool(&self, plan: Threadpool) -> Result<ThreadpoolId, ThreadpoolError> {
         plan.check(self.shared())?;
         if self.is_closing() {
@@ -45,24 +45,24 @@ impl Orb {
         self.pools().create(self, plan)
     }
 
-    /// Ends a threadpool (`destroy_threadpool`): closes its endpoints, lets requests that run finish, tells clients
-    /// CloseConnection, ends its threads. Blocks until then: at most 30 s for requests that do not end, whose
-    /// connections are cut. References to objects in its POAs lead nowhere afterwards.
+    /// Ends a threadpool (`destroy_threadpool`): closes its endpoints, lets running requests finish, sends clients
+    /// CloseConnection, and ends its threads. Blocks until then, at most 30 s for requests that do not end, whose
+    /// connections are then cut. References to objects in its POAs lead nowhere afterwards.
     ///
     /// # Errors
     /// [`ThreadpoolError::Unknown`] (InvalidThreadpool); BAD_INV_ORDER from within a request, which would wait for
-    /// itself; TIMEOUT when a servant still runs, whose thread ends when that does.
+    /// itself; TIMEOUT if a servant still runs, whose thread ends with it.
     pub fn destroy_threadpool(&self, id: ThreadpoolId) -> Result<(), ThreadpoolError> {
         self.pools().destroy(self.registry(), id)
     }
 
-    /// The lanes of a threadpool; `None` if there is none of this name.
+    /// Returns the lanes of a threadpool; `None` if there is no such pool.
     pub fn threadpool(&self, id: ThreadpoolId) -> Option<ThreadpoolLanes> {
         self.pools().lanes_of(id)
     }
 
-    /// Whether references to objects of a threadpool, or of the ORB's own threads, name ports that are the same at the next
-    /// start. For the object adapter.
+    /// Reports whether references to objects of a threadpool, or of the ORB's own threads, name ports that are the same
+    /// at the next start. For the object adapter.
     #[doc(hidden)]
     pub fn has_fixed_ports(&self, pool: Option<ThreadpoolId>) -> bool {
         let Some(pool) = pool else {
@@ -72,9 +72,9 @@ impl Orb {
         self.pools().has_fixed_ports(pool)
     }
 
-    /// Returns the threadpool and lane of this ORB whose thread the caller is: for a servant, those that
-    /// serve its request. `None` in threads of the ORB's own pool, of connections and of the
-    /// application. One look at a thread-local.
+    /// Returns the threadpool and lane of this ORB to which the calling thread belongs: for a servant, those that serve
+    /// its request. `None` in threads of the ORB's own pool, of connections and of the application. Reads one
+    /// thread-local.
     ///
     /// ```
     /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
@@ -87,13 +87,13 @@ impl Orb {
         })
     }
 
-    /// Returns the lane of this ORB of which the calling thread is one.
+    /// Returns the lane of this ORB to which the calling thread belongs.
     #[inline]
     pub(crate) fn serving_lane(&self) -> Option<LaneOf> {
         server::serving_lane(self.scheduling().number())
     }
 
-    /// Returns the lane whose thread the caller is, where handlers of its calls run there.
+    /// Returns the lane to which the calling thread belongs, if the reply handlers of its calls run there.
     pub(crate) fn jobs_of_lane(&self) -> Option<Weak<dyn TakesJobs>> {
         if self.options().callback_threads != CallbackThreads::Lane {
             return None;
@@ -103,7 +103,7 @@ impl Orb {
         Some(Arc::downgrade(&lane))
     }
 
-    /// Returns the threadpool of this ORB of which the calling thread is one. For the object adapter.
+    /// Returns the threadpool of this ORB to which the calling thread belongs. For the object adapter.
     #[doc(hidden)]
     pub fn serving_pool(&self) -> Option<ThreadpoolId> {
         self.serving_lane().map(|lane| ThreadpoolId(lane.pool))

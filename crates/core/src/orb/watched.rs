@@ -7,11 +7,10 @@ use oxorb_sys::thread::{Listed, Purpose};
 use crate::{ConnectionEvent, ConnectionStatistics, Incident, LogLevel, Orb};
 
 impl Orb {
-    /// Hands log lines to `sink` instead of writing them to standard error or the file of `LogFile`:
-    /// to `tracing`, `log` or a system's journal. Lines above the level of `LogLevel` are not made.
-    /// The sink runs in the thread that noticed the event; it should be quick, and must not wait for
-    /// this ORB. Text of peers in a line is not escaped: see [`Printable`](oxorb_cdr::Printable). The first call decides;
-    /// returns false when there is a sink already.
+    /// Passes log lines to `sink` instead of writing them to standard error or the file of `LogFile`: for `tracing`,
+    /// `log` or a system's journal. Lines above the level of `LogLevel` are not made. The sink runs in the thread that
+    /// noticed the event; it should be quick, and must not wait for this ORB. Text of peers in a line is not escaped:
+    /// see [`Printable`](oxorb_cdr::Printable). The first call decides; returns false if there is a sink already.
     ///
     /// ```
     /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
@@ -21,13 +20,13 @@ impl Orb {
         self.watch().log.hand_to(Box::new(sink))
     }
 
-    /// Logs a line that is about no connection.
+    /// Logs a line that concerns no connection.
     #[cold]
     pub(crate) fn log(&self, level: LogLevel, line: &str) {
         self.watch().log.write(level, line);
     }
 
-    /// Returns counts of what happened to the connections of this ORB's server side so far.
+    /// Returns counts of the events so far of connections of this ORB's server side.
     ///
     /// ```
     /// use oxorb_core::{Incident, Options, Orb};
@@ -44,7 +43,7 @@ impl Orb {
     }
 
     /// Calls `observer` for each incident instead of logging it, in the thread that noticed it: it should be quick, and
-    /// must not wait for this ORB. The first call decides; false when there is an observer already.
+    /// must not wait for this ORB. The first call decides; returns false if there is an observer already.
     ///
     /// ```
     /// let orb = oxorb_core::Orb::new(oxorb_core::Options::default());
@@ -57,7 +56,7 @@ impl Orb {
         self.watch().observe(Box::new(observer))
     }
 
-    /// Notes an incident like `note()`, but only the first time.
+    /// Counts and reports an incident, the first time only.
     #[doc(hidden)]
     #[cold]
     pub fn note_once(
@@ -69,7 +68,7 @@ impl Orb {
         self.watch().note_once(incident, about, detail);
     }
 
-    /// Counts an incident and tells it.
+    /// Counts and reports an incident.
     #[cold]
     pub(crate) fn note(
         &self,
@@ -80,14 +79,14 @@ impl Orb {
         self.watch().note(incident, peer, detail);
     }
 
-    /// Returns the threads that this ORB runs at the moment, by purpose and name: how each was to be scheduled, and how the
-    /// kernel schedules it. Not for the steady path: takes a lock and two system calls for each thread.
+    /// Returns the threads that this ORB runs at the moment, by purpose and name, each with its configured schedule and
+    /// that of the kernel. Not for the steady path: takes a lock and two system calls for each thread.
     ///
-    /// No thread of an ORB inherits its class, priority or processors from the one that happened to start it:
+    /// No thread of an ORB inherits its class, priority or processors from the thread that starts it:
     ///
     /// | threads | class and priority | processors |
     /// |---|---|---|
-    /// | lanes, and who accepts for them or takes over from them | the lane's | the lane's |
+    /// | lanes, their acceptors and takeover threads | the lane's | the lane's |
     /// | dispatching modules | their queue's | the module's |
     /// | readers, callbacks, reply handlers, alarms | those of the calls that they serve | the ORB's |
     /// | all others | the ORB's class, at the native priority of CORBA priority 0 | the ORB's |
@@ -114,7 +113,7 @@ impl Orb {
     /// Starts a thread for the object adapter, at the ORB's least priority.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// The system cannot start a thread.
     #[doc(hidden)]
     pub fn start_thread(
         &self,

@@ -1,10 +1,10 @@
-//! Common part of all policies.
+//! Common traits and types of all policies.
 
 use std::fmt;
 
 use super::*;
 
-/// The number of a kind of policy (`CORBA::PolicyType`).
+/// Number of a kind of policy (`CORBA::PolicyType`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PolicyType(pub u32);
 
@@ -17,7 +17,7 @@ pub trait Policy: Copy + fmt::Debug + PartialEq + Into<AnyPolicy> + Send + Sync 
     /// Name in the specification.
     const NAME: &'static str;
 
-    /// The policy, if it is one of this kind.
+    /// Returns the policy, if it is one of this kind.
     fn from_any(policy: &AnyPolicy) -> Option<Self>;
 }
 

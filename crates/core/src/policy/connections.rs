@@ -1,13 +1,11 @@
-//! Policies of OxORB's own about connections: which protocol where the preferred one is missing, buffers, fragments,
-//! queues, bandwidth, copies.
+//! OxORB's own policies about connections: fallback to other protocols, buffers, fragments, queues, bandwidth, copies.
 
 use std::str::FromStr;
 
-/// Treatment of a call where the protocols of [`ClientProtocol`](super::ClientProtocol) do not lead
-/// to the object.
+/// Treatment of a call whose object cannot be reached over the protocols of [`ClientProtocol`](super::ClientProtocol).
 ///
-/// OxORB's own, type 0x4f580005. Default: `Refuse`, as RT-CORBA has it. Says nothing about calls without
-/// [`ClientProtocol`](super::ClientProtocol), and nothing about a list that the server published.
+/// OxORB's own, type 0x4f580005. Default: `Refuse`, as RT-CORBA requires. It applies neither to calls without
+/// [`ClientProtocol`](super::ClientProtocol) nor to a list that the server published.
 ///
 /// ```
 /// use oxorb_core::policy::{ClientProtocol, PolicySet, Protocol, ProtocolFallback};
@@ -20,76 +18,77 @@ use std::str::FromStr;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ProtocolFallback {
-    /// INV_POLICY, `NO_PROTOCOL`, where none of the protocols is offered; TRANSIENT where none of those answers.
+    /// INV_POLICY, `NO_PROTOCOL`, if the reference offers none of the protocols; TRANSIENT if none of their addresses
+    /// answers.
     #[default]
     Refuse,
-    /// The object's other profiles are tried, too, after those of the protocols in the list.
+    /// The object's other profiles are also tried, after those of the listed protocols.
     AnyOther,
 }
 
-/// Length of messages above which a request is sent as fragments, in octets; `None`: never.
+/// Size of messages above which a request is sent as fragments, in octets; `None` for never.
 ///
-/// OxORB's own, type 0x4f580006. Default: the option FragmentSize, which is `None`. At least 1,024. Only protocols whose
-/// messages have fragments know it: GIOP 1.2 does. Replies go by the option of the server.
+/// OxORB's own, type 0x4f580006. Default: the option FragmentSize, which is `None`. At least 1,024. It applies to
+/// protocols with fragments, such as GIOP 1.2. Replies depend on the server's option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FragmentSize(pub Option<usize>);
 
-/// Memory that a connection has for requests and replies before the first of them, in octets for each direction.
+/// Memory that a connection allocates for requests and replies before the first of them, in octets for each direction.
 ///
-/// OxORB's own, type 0x4f580007. Default: half a kibioctet; buffers grow to what they must hold, and keep
-/// KeptCapacity of it. Holds for connections that are opened for a call under the policy, at most 64 MiB. With
-/// `validate_connection` no call allocates for its buffers.
+/// OxORB's own, type 0x4f580007. Default: half a kibioctet; buffers grow as needed, and keep up to KeptCapacity. It
+/// applies to connections opened for a call under the policy; at most 64 MiB. With `validate_connection` no call
+/// allocates for its buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BufferPreallocation(pub usize);
 
-/// Octets of oneways that wait in the buffer of a server (`SyncScope::None`), at most; further ones are TRANSIENT,
+/// Largest number of octets of oneways in the buffer for a server (`SyncScope::None`); further oneways get TRANSIENT,
 /// `BUFFER_FULL`.
 ///
-/// OxORB's own, type 0x4f580008. Default, and upper limit: the option BufferedOneways, 1 MiB. Calls of different limits
-/// share a buffer: each is refused where it would take the buffer above its own limit, so less important traffic leaves
-/// room for the rest.
+/// OxORB's own, type 0x4f580008. Default, and upper limit: the option BufferedOneways, 1 MiB. Calls with different
+/// limits share a buffer, and each is refused if it would exceed its own limit, so that less important traffic leaves
+/// space for the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct QueueLimit(pub usize);
 
-/// Bandwidth that a connection takes at most for what the client sends, in octets per second; `None`: no bound.
+/// Largest bandwidth of a connection for the client's messages, in octets per second; `None` for no limit.
 ///
-/// OxORB's own, type 0x4f580009. Default: no bound. TCP spaces its packets by it (SO_MAX_PACING_RATE), so a burst does
-/// not fill the queues of the network in front of urgent traffic. Calls of each bandwidth have connections of their own,
-/// apart from those of other calls. Protocols without pacing ignore it.
+/// OxORB's own, type 0x4f580009. Default: no limit. TCP paces its packets accordingly (SO_MAX_PACING_RATE), so that a
+/// burst does not fill the network's queues ahead of urgent traffic. Calls of each bandwidth have connections of their
+/// own. Protocols without pacing ignore the policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bandwidth(pub Option<u32>);
 
-/// Whether calls take only protocols that protect what they carry, as TLS does.
+/// Restriction of calls to secure protocols, such as TLS.
 ///
-/// OxORB's own, type 0x4f58000b. Default: the option SecureOnly, which is `no`; where that is `yes`, no policy takes it back.
-/// A call to an object without such an address is INV_POLICY, `NOT_PROTECTED`, and nothing is sent. An object of this
-/// process is called: nothing leaves it.
+/// OxORB's own, type 0x4f58000b. Default: the option SecureOnly, which is `no`; if it is `yes`, no policy relaxes it. A
+/// call to an object without a secure address raises INV_POLICY, `NOT_PROTECTED`, and sends nothing. Collocated calls
+/// are permitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SecureOnly(pub bool);
 
-/// Whether large octet sequences cross from process to process without a copy, where they share memory: parameters that the IDL
+/// Transfer of large octet sequences between processes without a copy, over shared memory: for parameters that the IDL
 /// marks `@in_place`.
 ///
-/// OxORB's own, type 0x4f58000a. Default: the option LargePayloads, which is `InPlace`. Each side decides about the copy that
-/// it would make, as sender and as receiver: see `docs/shared-memory.md`. For a client it says what
-/// [`Ref::room`](crate::Ref::room) gives, and how it reads results; a server also has it by POA and by endpoint.
+/// OxORB's own, type 0x4f58000a. Default: the option LargePayloads, which is `InPlace`. Each side decides about its own
+/// copy, as sender and as receiver: see `docs/shared-memory.md`. On a client it determines the result of
+/// [`Ref::room`](crate::Ref::room) and how results are read; a server also sets it by POA and by endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LargePayloads {
     /// The sender copies from its own memory, and the receiver into its own.
     Copied,
     /// The sender copies, and the receiver reads the octets where the sender wrote them.
     SingleCopy,
-    /// The client also writes arguments there, in a [room](crate::Ref::room). Where the connection has none free, or its
-    /// protocol none at all, the room is ordinary memory, and the client copies.
+    /// Transfer of `SingleCopy`; the client also writes arguments in place, in a [room](crate::Ref::room). If the
+    /// connection has no free room, or its protocol has none, the room is ordinary memory, which the client copies.
     #[default]
     InPlace,
-    /// Memory as under `InPlace`, and an exception instead of a copy: to a client that asks for a room, and from a server to
-    /// requests whose arguments of 16 KiB or more do not lie where the client wrote them. Results that came otherwise are
-    /// copied, since the operation has run.
+    /// Transfer of `InPlace`, with an exception in place of a copy: for a client that requests a room, and for requests
+    /// to a server whose arguments of 16 KiB or more do not lie where the client wrote them. Results that arrived
+    /// otherwise are copied, since the operation has run.
     InPlaceOnly,
 }
 
-/// Reads `copied`, `single-copy`, `in-place` or `in-place-only`. The error is a sentence without the full stop.
+/// Parses `copied`, `single-copy`, `in-place` or `in-place-only`. The error is a sentence without the full stop.
 ///
 /// ```
 /// use oxorb_core::policy::LargePayloads;

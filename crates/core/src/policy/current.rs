@@ -1,12 +1,12 @@
-//! Policies of a thread.
+//! Policies of threads.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use super::{Effective, InvalidPolicies, PolicySet, PolicyType, SetOverrideType};
 
-/// The policies of the calling thread (`CORBA::PolicyCurrent`): they hold for all calls that it makes through
-/// references of an ORB, unless a reference has its own.
+/// Policies of the calling thread (`CORBA::PolicyCurrent`): they apply to all calls of the thread through references of
+/// an ORB, unless a reference has its own.
 ///
 /// ```
 /// use std::time::Duration;
@@ -26,13 +26,13 @@ use super::{Effective, InvalidPolicies, PolicySet, PolicyType, SetOverrideType};
 #[derive(Debug)]
 pub enum PolicyCurrent {}
 
-/// Scope of policies that hold for this thread. Dropping it undoes just that, in whatever order
+/// Scope of policies in this thread. Dropping it removes these policies alone, in whatever order
 /// scopes end.
 #[derive(Debug)]
 #[must_use = "the policies hold as long as this lives"]
 pub struct PolicyScope {
     layer: u64,
-    /// Belongs to the thread that made it.
+    /// A scope belongs to the thread that created it.
     not_send: PhantomData<*const ()>,
 }
 
@@ -43,17 +43,17 @@ struct Layer {
     policies: PolicySet,
 }
 
-/// Layer that `set_policy_overrides` changes, below all scopes.
+/// Id of the layer that `set_policy_overrides` changes, below all scopes.
 const LOWEST: u64 = 0;
 
 thread_local! {
     static LAYERS: RefCell<Vec<Layer>> = const { RefCell::new(Vec::new()) };
-    /// Whether there are any: all that most calls ask.
+    /// Whether there are any layers: the only test of most calls.
     static ANY: Cell<bool> = const { Cell::new(false) };
     static NEXT: Cell<u64> = const { Cell::new(LOWEST + 1) };
 }
 
-/// Puts policies over those of the thread for an ORB until the scope is dropped.
+/// Adds policies on top of the thread's for an ORB until the scope is dropped.
 pub(crate) fn scope(orb: u64, policies: PolicySet) -> PolicyScope {
     let id = NEXT.get();
     NEXT.set(id + 1);
@@ -61,7 +61,7 @@ pub(crate) fn scope(orb: u64, policies: PolicySet) -> PolicyScope {
     PolicyScope { layer: id, not_send: PhantomData }
 }
 
-/// Changes the lowest policies of the thread for an ORB.
+/// Changes the thread's policies for an ORB below all scopes.
 pub(crate) fn set_overrides(
     orb: u64,
     policies: &[super::AnyPolicy],
@@ -79,7 +79,8 @@ pub(crate) fn set_overrides(
     Ok(())
 }
 
-/// Returns the policies of the thread for an ORB, scopes included; of all types if none is given.
+/// Returns the policies of the thread for an ORB, including scopes: of the given types or, without
+/// any, of all.
 pub(crate) fn overrides(orb: u64, types: &[PolicyType]) -> PolicySet {
     let mut all = PolicySet::new();
     each(orb, |policies| {
@@ -96,19 +97,19 @@ impl Drop for PolicyScope {
     }
 }
 
-/// Whether this thread has policies of its own, for whichever ORB.
+/// Reports whether this thread has policies of its own, for any ORB.
 #[inline]
 pub(super) fn any() -> bool {
     ANY.get()
 }
 
-/// Puts the thread's policies over those of the ORB `orb`.
+/// Applies the thread's policies on top of those of the ORB `orb`.
 pub(super) fn apply(orb: u64, effective: &mut Effective) {
     each(orb, |policies| effective.apply(policies.as_slice()));
 }
 
 fn each(orb: u64, mut visit: impl FnMut(&PolicySet)) {
-    // A thread at its very end has none.
+    // The layers of an ending thread may be gone already.
     let _ = LAYERS.try_with(|layers| {
         for layer in layers.borrow().iter().filter(|layer| layer.orb == orb) {
             visit(&layer.policies);

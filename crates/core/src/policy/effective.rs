@@ -1,4 +1,4 @@
-//! The policies that a call has in the end, in a form that the request path can use.
+//! Resolved policies of a call, in a form for the request path.
 
 use std::num::NonZeroU32;
 use std::ops::Deref;
@@ -10,20 +10,20 @@ use super::time::utc_of;
 use super::*;
 use crate::Options;
 
-/// Policies that hold for a call. Small and `Copy`: resolving allocates nothing.
+/// Resolved policies of a call. Small and `Copy`: resolving allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Effective {
-    /// None of the rarer policies is set: most calls ask no further.
+    /// Whether none of the rarer policies is set: the only test of most calls.
     pub(crate) plain: bool,
-    /// Something of it travels with the request.
+    /// Whether some policies travel with the request.
     pub(crate) carries: bool,
     pub(crate) round_trip: Option<Duration>,
-    /// `round_trip` was overridden, so the server is told.
+    /// Whether `round_trip` was overridden and so travels with the request.
     pub(crate) round_trip_carried: bool,
     pub(crate) connect: Duration,
     pub(crate) request: Option<Duration>,
     pub(crate) reply: Option<Duration>,
-    /// Absolute ones as `TimeT`.
+    /// Absolute times, as `TimeT`.
     pub(crate) request_start: Option<u64>,
     pub(crate) request_end: Option<u64>,
     pub(crate) reply_start: Option<u64>,
@@ -34,44 +34,44 @@ pub(crate) struct Effective {
     pub(crate) retry: Retry,
     pub(crate) locate: LocateFirst,
     pub(crate) buffering: BufferingConstraint,
-    /// Requests longer than this are sent as fragments.
+    /// Size above which requests are sent as fragments, in octets.
     pub(crate) fragment_size: Option<usize>,
-    /// Octets of oneways that wait for a server.
+    /// Largest number of buffered octets of oneways for a server.
     pub(crate) queue: usize,
     pub(crate) payloads: LargePayloads,
-    /// Worth of the call, as the server is told.
+    /// Quality of service that travels with the request.
     pub(crate) qos: Option<Qos>,
-    /// Something is set that addresses and connections depend on.
+    /// Whether a policy is set that determines addresses or connections.
     pub(crate) real_time: bool,
     pub(crate) realtime: RealTimePolicies,
 }
 
-/// Policies that addresses and connections depend on: those of RT-CORBA, and OxORB's own beside them.
+/// Policies that determine addresses and connections: those of RT-CORBA, and OxORB's own.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct RealTimePolicies {
     pub(crate) private: bool,
     pub(crate) bands: Option<PriorityBands>,
     pub(crate) protocols: Option<ProtocolList>,
     pub(crate) fallback: ProtocolFallback,
-    /// Whether the protocols are the preference of the ORB's options, and no policy's demand.
+    /// Whether the protocols are a preference of the ORB's options, and not required by a policy.
     pub(crate) optional: bool,
-    /// Octets per second.
+    /// Bandwidth, in octets per second.
     pub(crate) bandwidth: Option<NonZeroU32>,
-    /// Octets for each direction.
+    /// Preallocated octets for each direction.
     pub(crate) preallocated: u32,
-    /// Whether only protocols are used that protect what they carry. Of an ORB's option, references
-    /// have no others.
+    /// Whether only secure protocols are used. With the ORB's option, references have no other
+    /// profiles.
     pub(crate) secure: bool,
 }
 
 impl RealTimePolicies {
-    /// Returns whether a call may take a protocol that is not in its list.
+    /// Reports whether a call may use a protocol that is not in its list.
     pub(crate) fn takes_others(&self) -> bool {
         self.optional || self.fallback == ProtocolFallback::AnyOther
     }
 }
 
-/// Policies of a call: the ORB's own, or with what was overridden.
+/// Policies of a call: the ORB's own, or a copy with overrides.
 #[expect(
     clippy::large_enum_variant,
     reason = "lives on the stack of one call, which shall not allocate"
@@ -96,7 +96,7 @@ impl Deref for Resolved<'_> {
 impl Effective {
     /// Returns the policies of an ORB without overrides.
     pub(crate) fn of(options: &Options) -> Effective {
-        // A name that is no protocol's is an error when the ORB is built.
+        // An unknown name of a protocol is an error when the ORB is built.
         let protocols = options.preferred_protocols().ok().flatten();
         Effective {
             plain: true,
@@ -130,7 +130,7 @@ impl Effective {
         }
     }
 
-    /// Puts the policies of a narrower level over these.
+    /// Applies the policies of a narrower level on top of these.
     pub(crate) fn apply(&mut self, policies: &[AnyPolicy]) {
         for policy in policies {
             match *policy {
@@ -183,8 +183,8 @@ impl Effective {
             || self.locate != LocateFirst::Never);
     }
 
-    /// Returns these policies for a request without an answer: the limit of the round trip bounds its sending, and a server
-    /// that is slow to serve it does not drop it for that.
+    /// Returns these policies for a request without an answer: the round-trip limit bounds its sending, but is not sent
+    /// to the server, which would drop the request as late.
     pub(crate) fn unanswered(&self) -> Effective {
         let mut policies = *self;
         policies.round_trip_carried = false;
@@ -200,13 +200,13 @@ impl Effective {
             || self.qos.is_some()
     }
 
-    /// Whether there is an absolute time.
+    /// Reports whether an absolute time is set.
     fn is_timed(&self) -> bool {
         let absolute = [self.request_start, self.request_end, self.reply_start, self.reply_end];
         absolute.iter().any(Option::is_some)
     }
 
-    /// Returns the effective value as a policy; `None` when nothing of that kind is in force.
+    /// Returns the effective value as a policy; `None` if no policy of this kind applies.
     pub(crate) fn find(&self, kind: PolicyType) -> Option<AnyPolicy> {
         use super::time::system_time;
         Some(match kind {

@@ -1,4 +1,4 @@
-//! Policies of an ORB.
+//! Policies of ORBs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use super::{
 use crate::Options;
 use crate::lock::Mutex;
 
-/// The policies that hold for all calls of an ORB (`CORBA::PolicyManager`, the initial reference ORBPolicyManager).
-/// Got by [`Orb::policies`](crate::Orb::policies).
+/// Policies for all calls of an ORB (`CORBA::PolicyManager`, the initial reference ORBPolicyManager), from
+/// [`Orb::policies`](crate::Orb::policies).
 ///
-/// Changes hold for calls that begin afterwards, from any thread. The options RoundTripTimeout and ConnectTimeout are
-/// what holds where no policy says otherwise.
+/// Changes apply to calls that begin afterwards, in any thread. Without a policy the options RoundTripTimeout and
+/// ConnectTimeout apply.
 ///
 /// ```
 /// use oxorb_core::policy::{Retry, SyncScope};
@@ -33,10 +33,10 @@ pub struct PolicyManager<'o>(&'o OrbPolicies);
 
 /// Policies of an ORB.
 pub(crate) struct OrbPolicies {
-    /// Unique in this process: what threads know their policies by.
+    /// Number unique in this process, by which threads refer to the ORB.
     pub(crate) id: u64,
     base: Effective,
-    /// Whether `level` says something else than `base`.
+    /// Whether `level` differs from `base`.
     overridden: AtomicBool,
     level: ArcSwap<Level>,
     /// Lock that admits one change at a time.
@@ -52,15 +52,15 @@ impl PolicyManager<'_> {
     /// Sets one policy. Allocates, takes a lock.
     ///
     /// # Errors
-    /// [`InvalidPolicies`], and nothing was changed.
+    /// [`InvalidPolicies`]; nothing is changed then.
     pub fn set(&self, policy: impl Into<AnyPolicy>) -> Result<(), InvalidPolicies> {
         self.set_policy_overrides(&[policy.into()], SetOverrideType::Add)
     }
 
-    /// Sets policies, instead of or besides those set before.
+    /// Sets policies, which replace or are added to those set before.
     ///
     /// # Errors
-    /// [`InvalidPolicies`], and nothing was changed.
+    /// [`InvalidPolicies`]; nothing is changed then.
     pub fn set_policy_overrides(
         &self,
         policies: &[AnyPolicy],
@@ -76,7 +76,8 @@ impl PolicyManager<'_> {
         Ok(())
     }
 
-    /// The policies that were set; of all types if none is given (`get_policy_overrides`).
+    /// Returns the policies that were set, of the given types or, without any, of all
+    /// (`get_policy_overrides`).
     pub fn overrides(&self, types: &[PolicyType]) -> PolicySet {
         self.0.level.load().set.of_types(types)
     }
@@ -105,8 +106,8 @@ impl OrbPolicies {
         PolicyManager(self)
     }
 
-    /// Returns whether nothing that was set for the ORB asks for more than usual: no RT-CORBA, nothing that travels, no
-    /// policy that is looked at for each attempt.
+    /// Reports whether the ORB's options permit the fast path of calls: no RT-CORBA, no policies that travel, no rarer
+    /// policy.
     pub(crate) fn are_usual(&self) -> bool {
         let base = &self.base;
         let is_over = base.round_trip.is_some_and(|limit| limit.is_zero());
@@ -114,15 +115,14 @@ impl OrbPolicies {
         base.plain && !base.carries && !base.real_time && !is_over && whole
     }
 
-    /// Returns the policies of the ORB, if calls of this thread through a reference without policies of its own have no
-    /// others.
+    /// Returns the policies of the ORB if neither the ORB nor this thread overrides any.
     #[inline(always)]
     pub(crate) fn unchanged(&self) -> Option<&Effective> {
         let changed = self.overridden.load(Ordering::Acquire) || current::any();
         (!changed).then_some(&self.base)
     }
 
-    /// Resolves the policies of a call of this thread through a reference without policies of its
+    /// Resolves the policies of this thread's calls through a reference without policies of its
     /// own.
     #[inline]
     pub(crate) fn resolve(&self) -> Resolved<'_> {
@@ -132,7 +132,7 @@ impl OrbPolicies {
         Resolved::Own(self.overridden())
     }
 
-    /// Returns the policies of such a call, as a value that more can be put over.
+    /// Returns these policies by value, so that others can be applied on top.
     #[cold]
     pub(crate) fn overridden(&self) -> Effective {
         let mut effective = self.level.load().effective;

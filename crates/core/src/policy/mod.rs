@@ -1,4 +1,4 @@
-//! Policies: what a caller wants of a call, at the level of ORB, thread, object or one call (CORBA 3.3 part 1, 8.9,
+//! Policies: a caller's requirements on a call, at the level of ORB, thread, object or one call (CORBA 3.3 part 1, 8.9,
 //! and Messaging, chapter 17).
 //!
 //! | Level | Set by | Holds for |
@@ -8,11 +8,11 @@
 //! | object | [`Ref::with`](crate::Ref::with) | calls through this reference and its clones |
 //! | call | `reference.with(..).operation(..)` | this call |
 //!
-//! The narrower level wins. Where the server has published a policy of the same type in the reference (TAG_POLICIES),
-//! both are reconciled, and a call whose policies contradict it raises INV_POLICY.
+//! A narrower level has precedence. If the server has published a policy of the same type in the reference
+//! (TAG_POLICIES), both are reconciled, and a call with contradicting policies raises INV_POLICY.
 //!
-//! While nothing is overridden a call pays two loads and a look at a thread-local; a call under overrides copies the
-//! ORB's resolved policies to its stack and puts the others over them. Neither allocates or locks.
+//! Without overrides a call pays two loads and an access to a thread-local variable; with overrides it copies the ORB's
+//! resolved policies to its stack and applies the others on top. Neither allocates nor locks.
 //!
 //! A new policy is a type that implements [`Policy`], a variant of [`AnyPolicy`], and a field of `Effective`.
 

@@ -1,14 +1,14 @@
-//! Properties of protocols as connections take them.
+//! Protocol properties of policies, as connections use them.
 
 use std::time::Duration;
 
 use oxorb_object::{ProtocolProperties, TcpProtocolProperties};
 use oxorb_transport::Properties;
 
-/// Silence after which the system asks whether the other side is there, where a policy has it ask.
+/// Idle time after which the system probes the other side, if a policy enables it.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
-/// Returns the properties of connections that a policy names for their protocol; default: none.
+/// Returns the connection properties that a policy sets for a protocol; none by default.
 pub(crate) fn properties(of: &ProtocolProperties) -> Properties {
     match of {
         ProtocolProperties::Tcp(tcp) => stream(tcp),

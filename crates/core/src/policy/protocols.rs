@@ -1,4 +1,4 @@
-//! Lists of protocols, as policies hold them.
+//! Lists of protocols in policies.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,13 +8,13 @@ use oxorb_sys::sync::Mutex;
 
 use super::UnusableList;
 
-/// Most different lists of protocols that one process makes.
+/// Largest number of different lists of protocols in one process.
 pub const MAX_PROTOCOL_LISTS: usize = 1024;
 
-/// Protocols, the preferred one first (`RTCORBA::ProtocolList`).
+/// List of protocols, the preferred one first (`RTCORBA::ProtocolList`).
 ///
-/// A handle that is as small as a reference, so that the policies of a call stay small: the lists are kept as long as
-/// the process runs, each of them once.
+/// A handle of the size of a reference, so that the policies of a call stay small: each different list is kept once,
+/// for the life of the process.
 ///
 /// ```
 /// use oxorb_core::policy::{Protocol, ProtocolList};
@@ -27,11 +27,11 @@ pub const MAX_PROTOCOL_LISTS: usize = 1024;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ProtocolList(&'static [Protocol]);
 
-/// Every list that was made.
+/// All lists of this process.
 static LISTS: Mutex<Vec<&'static [Protocol]>> = Mutex::new(Vec::new());
 
 impl ProtocolList {
-    /// Returns the list of these protocols. Takes a lock; allocates when the list is made for the first time.
+    /// Returns the list of these protocols. Takes a lock; allocates for a new list.
     ///
     /// # Errors
     /// [`UnusableList`]: no protocol, more than [`MAX_PROTOCOLS`], one of them twice, or more than
@@ -70,13 +70,14 @@ impl ProtocolList {
         self.0
     }
 
-    /// Returns the place of a protocol in the list, by the tag of its profiles; 0: preferred.
+    /// Returns the position of a protocol in the list by the tag of its profiles; 0 is the
+    /// preferred protocol.
     pub fn position(&self, protocol_type: u32) -> Option<usize> {
         position(self.0, protocol_type)
     }
 }
 
-/// Returns the place of a protocol in a list, by the tag of its profiles.
+/// Returns the position of a protocol in a list by the tag of its profiles.
 #[inline]
 pub(crate) fn position(protocols: &[Protocol], protocol_type: u32) -> Option<usize> {
     let mut protocols = protocols.iter();

@@ -1,4 +1,4 @@
-//! Policies of RT-CORBA on the client's side: what connections are shared by whom, and how they are made.
+//! Client-side policies of RT-CORBA: sharing and properties of connections.
 
 use std::fmt;
 
@@ -9,20 +9,21 @@ use oxorb_object::{
 
 use super::ProtocolList;
 
-/// Calls through the reference have connections of their own: no other object's calls use them, and no other thread's.
+/// Private connections for calls through the reference: no other object's calls use them, and no other thread's.
 ///
 /// RTCORBA::PrivateConnectionPolicy, type 44. Each calling thread keeps one connection for the reference and, under
-/// [`PriorityBandedConnection`], for each band; a call on one takes no lock. They close when the reference is gone and the
-/// thread opens another connection or ends. Asynchronous calls and `SyncScope::None` share connections all the same.
+/// [`PriorityBandedConnection`], one for each band; a call over it takes no lock. The connections close once the
+/// reference is dropped and the thread opens another connection or ends. Asynchronous calls and `SyncScope::None` share
+/// connections nevertheless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PrivateConnection;
 
-/// Calls of different priorities go over different connections: one for each band of priorities.
+/// Separate connections for calls of different priorities: one for each band of priorities.
 ///
-/// RTCORBA::PriorityBandedConnectionPolicy, type 45. Which band: by the caller's priority where the object's model is
-/// client-propagated, by the object's where it is server-declared. A caller whose priority lies in none is told
-/// INV_POLICY, and so is every caller where the reference has no model or has bands, too. Asynchronous calls and
-/// `SyncScope::None` keep to the bands where lanes have ports of their own.
+/// RTCORBA::PriorityBandedConnectionPolicy, type 45. The band is that of the caller's priority if the object's model is
+/// client-propagated, of the object's priority if it is server-declared. INV_POLICY is raised if the priority lies in
+/// no band, and if the reference has no priority model or has bands of its own. Asynchronous calls and
+/// `SyncScope::None` observe the bands if lanes have ports of their own.
 ///
 /// ```
 /// use oxorb_core::policy::{PriorityBand, PriorityBandedConnection};
@@ -39,12 +40,12 @@ pub struct PrivateConnection;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PriorityBandedConnection(pub(crate) PriorityBands);
 
-/// The protocols that a client uses, the preferred one first, and how their connections are made.
+/// Protocols that a client uses, the preferred one first, with the properties of their connections.
 ///
-/// RTCORBA::ClientProtocolPolicy, type 43. Profiles of protocols that are not in the list are left alone, unless
-/// [`ProtocolFallback`](super::ProtocolFallback) says otherwise; INV_POLICY where the reference has a list, too, or is
-/// reached over none of the protocols. The properties apply to connections when they are opened; a protocol ignores
-/// those of another one.
+/// RTCORBA::ClientProtocolPolicy, type 43. Profiles of other protocols are not used, unless
+/// [`ProtocolFallback`](super::ProtocolFallback) permits it; INV_POLICY if the reference also has a list, or offers
+/// none of the protocols. The properties apply to connections when they are opened; a protocol ignores properties of
+/// another one.
 ///
 /// ```
 /// use oxorb_core::policy::{ClientProtocol, Protocol, TcpProtocolProperties};
@@ -61,11 +62,11 @@ pub struct ClientProtocol(pub(crate) ProtocolList);
 
 /// Quality of service of a request: travels with it in a service context that other ORBs ignore (RIOP).
 ///
-/// OxORB's own, type 0x4f580004. For all calls of an ORB, of a thread ([`PolicyCurrent::scope`](super::PolicyCurrent)), of
-/// an object, or for one call. A priority that it does not name is the calling thread's, if that was given one. Servants
-/// ask [`current_qos`](crate::current_qos), and their own calls carry it on. Importance decides how the thread of a request
-/// is scheduled, or the place of the request in a lane's queue; the class decides the connection. `docs/realtime.md` has
-/// the rules and the octets.
+/// OxORB's own, type 0x4f580004. For all calls of an ORB, of a thread ([`PolicyCurrent::scope`](super::PolicyCurrent)),
+/// of an object, or for one call. If it sets no priority, the calling thread's CORBA priority applies, if any. Servants
+/// read it by [`current_qos`](crate::current_qos), and their own calls propagate it. The importance determines the
+/// schedule of the request's thread, or the request's position in a lane's queue; the class determines the connection.
+/// `docs/realtime.md` has the rules and the encoding.
 ///
 /// ```
 /// use std::time::Duration;
@@ -84,16 +85,16 @@ pub struct ClientProtocol(pub(crate) ProtocolList);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestQos(pub Qos);
 
-/// A list that is no policy; says why.
+/// Error of a list that is not valid in a policy, with the reason.
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the list is no policy: {0}")]
 pub struct UnusableList(pub(super) &'static str);
 
 impl PriorityBandedConnection {
-    /// Bands, in the order in which a priority is looked up.
+    /// Returns the policy for a list of bands, in the order in which a priority is looked up.
     ///
     /// # Errors
-    /// None, more than 16, or one that no priority lies in.
+    /// The list is empty, has more than 16 bands, or has a band that contains no priority.
     pub fn new(bands: &[PriorityBand]) -> Result<Self, UnusableList> {
         if bands.is_empty() {
             return Err(UnusableList("there is no band in it"));
@@ -108,7 +109,7 @@ impl PriorityBandedConnection {
         Ok(Self(bands))
     }
 
-    /// The bands.
+    /// Returns the bands.
     pub fn bands(&self) -> &[PriorityBand] {
         self.0.as_slice()
     }
@@ -118,7 +119,7 @@ impl ClientProtocol {
     /// Returns the policy for a list of protocols, the preferred one first.
     ///
     /// # Errors
-    /// As [`ProtocolList::new`].
+    /// Those of [`ProtocolList::new`].
     pub fn new(protocols: &[Protocol]) -> Result<Self, UnusableList> {
         ProtocolList::new(protocols).map(Self)
     }
@@ -126,7 +127,8 @@ impl ClientProtocol {
     /// Returns the policy for TCP alone, with these properties.
     ///
     /// # Panics
-    /// Where this process has made [`MAX_PROTOCOL_LISTS`](super::MAX_PROTOCOL_LISTS) different lists.
+    /// Panics if this process has made [`MAX_PROTOCOL_LISTS`](super::MAX_PROTOCOL_LISTS) different
+    /// lists.
     pub fn tcp(properties: TcpProtocolProperties) -> Self {
         let tcp = Protocol {
             protocol_type: profile_tag::INTERNET_IOP,

@@ -1,4 +1,5 @@
-//! Policies that the server published in the reference (TAG_POLICIES), against those of the caller.
+//! Reconciliation of the policies that the server published (TAG_POLICIES) with those of the
+//! caller.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use super::{
     RequestPriority,
 };
 
-/// The policies of one profile that matter to a caller.
+/// Published policies of one profile that concern callers.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Published {
     priority: Option<RequestPriority>,
@@ -24,7 +25,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Returns the policies of a profile. What is unknown or unreadable promises nothing.
+    /// Returns the policies of a profile. Unknown and malformed policies are ignored.
     pub(crate) fn of(profile: &Profile) -> Published {
         let mut published = Published::default();
         let component = profile.component(tag::POLICIES);
@@ -39,7 +40,7 @@ impl Published {
             }
             match RtPolicyValue::decode(kind, &value) {
                 Ok(Some(RtPolicyValue::Model(model))) => published.model = Some(model),
-                // An empty list says nothing.
+                // An empty list has no effect.
                 Ok(Some(RtPolicyValue::ClientProtocols(list))) if !list.is_empty() => {
                     published.protocols = Some(list.into());
                 }
@@ -52,15 +53,15 @@ impl Published {
         published
     }
 
-    /// Whether anything of RT-CORBA is in it.
+    /// Reports whether it contains policies of RT-CORBA.
     pub(crate) fn is_real_time(&self) -> bool {
         self.model.is_some() || self.protocols.is_some() || self.bands.is_some()
     }
 
-    /// Returns what holds for calls to this profile, but for protocols that only the server names, or the types of the
-    /// policies that contradict each other.
+    /// Returns the reconciled policies of calls to this profile, without the server's protocols; or the types of the
+    /// irreconcilable policies.
     ///
-    /// Protocols and bands may be given by one side only; bands mean nothing without a priority model.
+    /// Only one side may set protocols, and only one side bands; bands require a priority model.
     pub(crate) fn reconcile(&self, wanted: &Effective) -> Result<Effective, Vec<PolicyType>> {
         let mut both = *wanted;
         if let (Some(theirs), Some(ours)) = (self.priority, wanted.priority) {
@@ -76,12 +77,12 @@ impl Published {
         Ok(both)
     }
 
-    /// Protocols that the server wants its clients to use.
+    /// Returns the protocols that the server requires of its clients.
     pub(crate) fn protocols(&self) -> Option<&[Protocol]> {
         self.protocols.as_deref()
     }
 
-    /// Protocols and bands that hold for calls to this profile, or the type that is contradicted. Allocates nothing,
+    /// Returns protocols and bands of calls to this profile, or the type of the irreconcilable policy. Allocates and
     /// copies nothing.
     pub(crate) fn real_time<'p>(
         &'p self,
@@ -98,7 +99,7 @@ impl Published {
     }
 }
 
-/// `None`: both sides insist.
+/// Returns the value of the side that has one; `None` if both have.
 fn one_of<T>(theirs: Option<T>, ours: Option<T>) -> Option<Option<T>> {
     match (theirs, ours) {
         (Some(_), Some(_)) => None,

@@ -1,4 +1,4 @@
-//! Lists with at most one policy of each kind.
+//! Sets of policies with at most one of each kind.
 
 use std::fmt;
 
@@ -6,7 +6,8 @@ use super::connections::MAX_PREALLOCATION;
 use super::{AnyPolicy, Policy, PolicyType};
 use crate::options::MIN_FRAGMENT;
 
-/// Policies, at most one of each kind (`CORBA::PolicyList`). Allocates when the first is added.
+/// Set of policies, at most one of each kind (`CORBA::PolicyList`). Allocates when the first is
+/// added.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct PolicySet(Vec<AnyPolicy>);
 
@@ -20,16 +21,16 @@ pub enum SetOverrideType {
     Add,
 }
 
-/// Policies that contradict each other or the rules (`CORBA::InvalidPolicies`).
+/// Error of policies that contradict each other or are invalid (`CORBA::InvalidPolicies`).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "policy number {} (from 0) cannot be set: {why}",
     .indices.first().copied().unwrap_or_default()
 )]
 pub struct InvalidPolicies {
-    /// Indices of these policies in the list that was given.
+    /// Indices of the invalid policies in the given list.
     pub indices: Vec<u16>,
-    /// Why the first of them is one.
+    /// Reason for the first of them.
     pub why: &'static str,
 }
 
@@ -39,14 +40,14 @@ impl PolicySet {
         PolicySet(Vec::new())
     }
 
-    /// Returns the set with `policy` instead of another of its kind.
+    /// Returns the set with `policy` in place of another of its kind.
     #[must_use]
     pub fn with(mut self, policy: impl Into<AnyPolicy>) -> Self {
         self.add(policy.into());
         self
     }
 
-    /// Puts `policy` in the place of another of its kind, if there is one.
+    /// Adds `policy`, in place of another of its kind if there is one.
     pub fn add(&mut self, policy: AnyPolicy) {
         let kind = policy.policy_type();
         match self.0.iter_mut().find(|old| old.policy_type() == kind) {
@@ -55,18 +56,18 @@ impl PolicySet {
         }
     }
 
-    /// The policy of a kind.
+    /// Returns the policy of a kind.
     pub fn find<P: Policy>(&self) -> Option<P> {
         self.0.iter().find_map(P::from_any)
     }
 
-    /// The policies, in the order they were first set.
+    /// Returns the policies, in the order in which they were first set.
     pub fn as_slice(&self) -> &[AnyPolicy] {
         &self.0
     }
 
-    /// Returns the policies of the given kinds; all if none is given, as `get_policy_overrides`
-    /// wants it.
+    /// Returns the policies of the given kinds or, without any, all, as `get_policy_overrides`
+    /// requires.
     #[must_use]
     pub fn of_types(&self, types: &[PolicyType]) -> PolicySet {
         let wanted =
@@ -74,11 +75,11 @@ impl PolicySet {
         PolicySet(self.0.iter().filter(wanted).copied().collect())
     }
 
-    /// Returns the set that `set_policy_overrides` makes of this one.
+    /// Returns this set with policies replaced or added, as `set_policy_overrides` does.
     ///
     /// # Errors
-    /// [`InvalidPolicies`]: a kind that occurs twice in `policies`; what contradicts itself; an earliest time after the
-    /// latest one.
+    /// [`InvalidPolicies`]: a kind occurs twice in `policies`, a policy is invalid by itself, or a start time is later
+    /// than its end time.
     pub fn overridden(
         &self,
         policies: &[AnyPolicy],
@@ -127,7 +128,7 @@ impl PolicySet {
     }
 }
 
-/// Returns the mistake in a policy by itself.
+/// Returns the fault of a policy that is invalid by itself.
 fn fault(policy: &AnyPolicy) -> Option<&'static str> {
     match policy {
         AnyPolicy::RequestPriority(range) if range.min > range.max => {

@@ -1,13 +1,14 @@
-//! Times as CORBA counts them (`TimeBase::TimeT`): 100 ns units, absolute ones since 15 October 1582.
+//! Times in CORBA's representation (`TimeBase::TimeT`): units of 100 ns, absolute times since 15
+//! October 1582.
 
 use std::time::{Duration, SystemTime};
 
 use crate::clock;
 
-/// 1 January 1970 in such units.
+/// 1 January 1970 in units of 100 ns.
 const UNIX_EPOCH: u64 = 122_192_928_000_000_000;
 
-/// An absolute time, at the borders of what can be said cut off.
+/// Converts an absolute time, clamped to the range of `TimeT`.
 pub(crate) fn utc_of(time: SystemTime) -> u64 {
     match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => UNIX_EPOCH.saturating_add(units(after)),
@@ -15,7 +16,7 @@ pub(crate) fn utc_of(time: SystemTime) -> u64 {
     }
 }
 
-/// The absolute time of so many units; what lies before or after all `SystemTime`s is 1970.
+/// Converts an absolute time; returns 1970 for one outside of the range of `SystemTime`.
 pub(crate) fn system_time(utc: u64) -> SystemTime {
     let time = match utc.checked_sub(UNIX_EPOCH) {
         Some(after) => SystemTime::UNIX_EPOCH.checked_add(duration(after)),
@@ -24,12 +25,12 @@ pub(crate) fn system_time(utc: u64) -> SystemTime {
     time.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// Now.
+/// Returns the current time.
 pub(crate) fn utc_now() -> u64 {
     utc_of(clock::time_of_day())
 }
 
-/// A duration in units of 100 ns, cut off at what can be said.
+/// Converts a duration to units of 100 ns, clamped to the range of `TimeT`.
 pub(crate) fn units(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos() / 100).unwrap_or(u64::MAX)
 }

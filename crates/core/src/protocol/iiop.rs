@@ -1,4 +1,4 @@
-//! IIOP's profiles.
+//! Profiles of IIOP.
 
 use oxorb_object::{
     IiopEndpoint, IiopProfile, Malformed, TaggedComponent, TaggedProfile, Version, corbaloc,
@@ -37,11 +37,11 @@ impl ProfileKind for Iiop {
 
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let mut all = profile.addresses.iter().map(endpoint);
-        // Port 0: not over plain TCP.
+        // Port 0: not reachable over plain TCP.
         let nowhere = IiopEndpoint { host: String::new(), port: 0 };
         let own = all.next().unwrap_or(nowhere);
         let mut iiop = IiopProfile::new(profile.version, &own.host, own.port, &profile.key);
-        // GIOP 1.0 profiles have no room for components.
+        // GIOP 1.0 profiles cannot carry components.
         if profile.version >= Version::V1_1 {
             iiop.components.clone_from(&profile.components);
             if !profile.lanes.is_empty() {
@@ -57,7 +57,8 @@ impl ProfileKind for Iiop {
         iiop.to_profile()
     }
 
-    /// Clients that know no alternates miss nothing where the port is the same: the hosts are one.
+    /// Joins addresses of the same port: clients that ignore alternates still reach the same server
+    /// at the first.
     fn joins(&self, profile: &Profile, address: &Address) -> bool {
         let port = |address: &Address| tcp::host_and_port(address).map(|(_, port)| port);
         let own = profile.addresses.first().and_then(port);
@@ -81,7 +82,7 @@ impl ProfileKind for Iiop {
     }
 }
 
-/// Returns host and port of an address of TCP.
+/// Returns host and port of a TCP address.
 fn endpoint(address: &Address) -> IiopEndpoint {
     let (host, port) = tcp::host_and_port(address).unwrap_or((address.place(), 0));
     IiopEndpoint { host: host.to_owned(), port }

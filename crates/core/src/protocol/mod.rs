@@ -1,10 +1,10 @@
-//! Protocols: how messages travel over a transport, and how references say so.
+//! Protocols: messagings over transports, and the profiles that publish them.
 //!
-//! A [`Protocol`] joins three values that know nothing of each other: a transport, which moves
-//! octets; a messaging, which gives them the form of requests and replies; and a [`ProfileKind`],
-//! which writes addresses into references. The [`Protocols`] of an ORB are its only list of them. The
-//! list is read when text is parsed, endpoints are opened and references are read or made, and never
-//! for a call: a peer holds its protocol.
+//! A [`Protocol`] joins three independent values: a transport, which moves octets; a messaging,
+//! which encodes requests and replies; and a [`ProfileKind`], which encodes addresses in
+//! references. The [`Protocols`] of an ORB are its only list of protocols. It is read when text is
+//! parsed, when endpoints are opened, and when references are parsed or created, but never for a
+//! call: a peer holds its protocol.
 
 mod iiop;
 mod placed;
@@ -27,7 +27,7 @@ pub use self::profile::{Located, Profile, ProfileKind, Within};
 pub use self::table::Protocols;
 pub(crate) use self::url::Found;
 
-/// A messaging over a transport, and the profile that tells clients of it.
+/// Messaging over a transport, with the profile that publishes it to clients.
 ///
 /// ```
 /// use oxorb_core::protocol::{Protocol, Protocols};
@@ -48,10 +48,11 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// Joins a messaging (`None`: GIOP) with a transport, under the name that endpoints begin with.
+    /// Joins a messaging (`None` for GIOP) with a transport, under the name that endpoints begin
+    /// with.
     ///
     /// # Errors
-    /// [`Mismatch`] when the messaging needs what the transport does not have.
+    /// [`Mismatch`] if the transport lacks a property that the messaging needs.
     pub fn new(
         name: impl Into<Cow<'static, str>>,
         profile: impl ProfileKind + 'static,
@@ -69,11 +70,12 @@ impl Protocol {
         Ok(Protocol { name, profile: Arc::new(profile), messaging, transport })
     }
 
-    /// Joins GIOP with a transport that may lose messages, and delivers each of the others whole, once, and by itself: a
-    /// write is one message. Calls know by [`Facts::reliable`](oxorb_transport::Facts) that an answer may never come.
+    /// Joins GIOP with a transport that may lose messages, but delivers every other message complete, once, and
+    /// separately: one write is one message. Calls take from [`Facts::reliable`](oxorb_transport::Facts) that a reply
+    /// may never arrive.
     ///
     /// # Errors
-    /// [`Mismatch`] when the name is none.
+    /// [`Mismatch`] if the name is invalid.
     pub fn over_datagrams(
         name: impl Into<Cow<'static, str>>,
         profile: impl ProfileKind + 'static,
@@ -87,12 +89,12 @@ impl Protocol {
         Ok(Protocol { name, profile: Arc::new(profile), messaging: None, transport })
     }
 
-    /// GIOP over TCP.
+    /// Returns GIOP over TCP.
     pub fn iiop() -> Protocol {
         Protocol::iiop_over(Arc::new(Tcp))
     }
 
-    /// GIOP with IIOP's profile over a transport that makes addresses of TCP.
+    /// Returns GIOP with IIOP's profile over a transport with TCP addresses.
     pub(crate) fn iiop_over(transport: Arc<dyn Transport>) -> Protocol {
         Protocol {
             name: Cow::Borrowed("iiop"),
@@ -102,7 +104,8 @@ impl Protocol {
         }
     }
 
-    /// GIOP over memory, under the name `mem`: for ORBs of one process that share the network.
+    /// Returns GIOP over memory, under the name `mem`: for ORBs of one process that share
+    /// `network`.
     pub fn memory(network: Memory) -> Protocol {
         Protocol {
             name: Cow::Borrowed("mem"),
@@ -117,12 +120,12 @@ impl Protocol {
         &self.name
     }
 
-    /// Returns the profile by which references tell of it.
+    /// Returns the kind of profile that publishes the protocol.
     pub fn profile(&self) -> &dyn ProfileKind {
         &*self.profile
     }
 
-    /// Returns the form of its messages; `None`: GIOP.
+    /// Returns the messaging; `None` for GIOP.
     pub fn messaging(&self) -> Option<&'static dyn Messaging> {
         self.messaging
     }
@@ -149,7 +152,8 @@ fn is_name(name: &str) -> bool {
 /// Returns the need of a messaging that a transport does not meet.
 fn unmet(messaging: Option<&'static dyn Messaging>, facts: Facts) -> Option<Cow<'static, str>> {
     let (who, needs) = match messaging {
-        // Its messages tell where they end, so boundaries would do; none may be missing.
+        // GIOP messages carry their length, so a transport may have boundaries or not, but must
+        // lose nothing.
         None => ("GIOP", Needs::default()),
         Some(messaging) => (messaging.name(), messaging.needs()),
     };
@@ -171,13 +175,14 @@ fn unmet(messaging: Option<&'static dyn Messaging>, facts: Facts) -> Option<Cow<
     }
 }
 
-/// A combination of messaging, transport and profile that makes no sense, alone or beside others.
+/// Error of an invalid combination of messaging, transport and profile, or of a conflict between
+/// protocols.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the protocol {name:?} cannot be: {problem}")]
 pub struct Mismatch {
     /// Name of the protocol.
     pub name: Cow<'static, str>,
-    /// The reason, as the rest of a sentence.
+    /// Reason, as the rest of a sentence.
     pub problem: Cow<'static, str>,
 }
 

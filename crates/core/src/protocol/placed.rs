@@ -1,4 +1,4 @@
-//! Profiles whose address is one text: those of protocols that have no profile of their own.
+//! Profiles whose address is one text, for protocols without a standard profile.
 
 use oxorb_object::components::tag;
 use oxorb_object::{Malformed, PlaceProfile, TaggedComponent, TaggedProfile, Version, profile_tag};
@@ -6,8 +6,8 @@ use oxorb_transport::{Address, Scheme, mem};
 
 use super::{Located, Profile, ProfileKind};
 
-/// A kind of profile that names its address by the transport's own text for it: that text, version, key and components.
-/// The addresses of lanes are in TAO's component for them.
+/// Kind of profile that contains the address as the transport's own text, with version, key and components. The
+/// addresses of lanes are in TAO's component.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
     tag: u32,
@@ -18,15 +18,16 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Profiles of GIOP over memory.
+    /// Kind of profile of GIOP over memory.
     pub const MEMORY: Placed = Placed::new(profile_tag::OXORB_MEMORY, "mem", mem::SCHEME);
 
-    /// Returns the kind with this tag, this word in `corbaloc:` URLs, and addresses of one transport.
+    /// Returns the kind with this tag, this keyword in `corbaloc:` URLs, and addresses of one
+    /// transport.
     pub const fn new(tag: u32, word: &'static str, scheme: Scheme) -> Placed {
         Placed { tag, word, scheme, ends: &[',', '/'] }
     }
 
-    /// Returns this kind for addresses that are paths: in URLs `|` ends them, as in those of UIOP.
+    /// Returns this kind for addresses that are paths: `|` ends them in URLs, as in those of UIOP.
     #[must_use]
     pub const fn with_paths(self) -> Placed {
         Placed { ends: &['|'], ..self }
@@ -65,11 +66,11 @@ impl ProfileKind for Placed {
     fn write(&self, profile: &Profile) -> TaggedProfile {
         let place = profile.addresses.first().map_or("", Address::place);
         let mut components = profile.components.clone();
-        // GIOP 1.0 profiles have no room for components.
+        // GIOP 1.0 profiles cannot carry components.
         if profile.version >= Version::V1_1 && !profile.lanes.is_empty() {
             let lanes = profile.lanes.iter();
             let lanes = lanes.map(|(address, priority)| (address.place(), *priority));
-            // That which it was read from.
+            // Removes the component that the profile was parsed with.
             components.retain(|it| it.tag != tag::TAO_ENDPOINTS);
             components.push(TaggedComponent::tao_sockets(lanes));
         }

@@ -1,4 +1,4 @@
-//! The protocols of an ORB.
+//! Table of the protocols of an ORB.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use oxorb_transport::{Address, Endpoint, EndpointError, Notation, Part};
 
 use super::{Mismatch, Protocol};
 
-/// The protocols of an ORB, in the order in which it prefers them. The first is that of an ORB that
-/// is not told where to listen; by default it is IIOP, and the only one.
+/// Protocols of an ORB, in the order of its preference. An ORB without configured endpoints listens
+/// with the first; by default the table contains IIOP alone.
 #[derive(Clone, Debug)]
 pub struct Protocols(Vec<Arc<Protocol>>);
 
@@ -19,10 +19,10 @@ impl Default for Protocols {
 }
 
 impl Protocols {
-    /// A table without IIOP.
+    /// Returns a table of these protocols, without IIOP unless it is among them.
     ///
     /// # Errors
-    /// [`Mismatch`] when two of them cannot be told apart; the table needs at least one.
+    /// [`Mismatch`] if two protocols are indistinguishable, or there is none.
     pub fn of(all: impl IntoIterator<Item = Protocol>) -> Result<Protocols, Mismatch> {
         let mut table = Protocols(Vec::new());
         for protocol in all {
@@ -37,11 +37,11 @@ impl Protocols {
         }
     }
 
-    /// Adds a protocol behind the others.
+    /// Adds a protocol after the others.
     ///
     /// # Errors
-    /// [`Mismatch`] when there is one of the same name, or one with the same tag of profiles: clients
-    /// could not tell them apart.
+    /// [`Mismatch`] if a protocol of the table has the same name or the same profile tag, so that
+    /// clients could not distinguish them.
     pub fn add(&mut self, protocol: Protocol) -> Result<(), Mismatch> {
         for known in &self.0 {
             let tag = known.profile().tag();
@@ -60,12 +60,12 @@ impl Protocols {
         Ok(())
     }
 
-    /// Returns all of them.
+    /// Returns an iterator over all protocols.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<Protocol>> {
         self.0.iter()
     }
 
-    /// Returns the protocol that an ORB listens with unless told otherwise.
+    /// Returns the protocol that an ORB listens with by default.
     pub(crate) fn first(&self) -> &Arc<Protocol> {
         &self.0[0]
     }
@@ -80,7 +80,7 @@ impl Protocols {
         self.iter().find(|protocol| protocol.profile().tag() == tag)
     }
 
-    /// Returns the protocol that `corbaloc:` calls by a word, compared without case.
+    /// Returns the protocol with a keyword in `corbaloc:` URLs, compared without case.
     pub fn located(&self, word: &str) -> Option<&Arc<Protocol>> {
         let is_it = |protocol: &&Arc<Protocol>| {
             let profile = protocol.profile();
@@ -91,7 +91,7 @@ impl Protocols {
         self.iter().find(is_it)
     }
 
-    /// Returns the protocol that speaks GIOP to an address.
+    /// Returns the GIOP protocol for an address.
     pub(crate) fn giop_to(&self, address: &Address) -> Option<&Arc<Protocol>> {
         let is_it = |protocol: &&Arc<Protocol>| {
             protocol.messaging().is_none()
@@ -100,8 +100,8 @@ impl Protocols {
         self.iter().find(is_it)
     }
 
-    /// Returns the endpoints of an ORB that is told of none: one for each of the protocols that it prefers, or that of
-    /// the first protocol.
+    /// Returns the endpoints of an ORB without configured ones: one for each preferred protocol, or that of the first
+    /// protocol.
     pub(crate) fn default_endpoints(
         &self,
         preferred: &[String],
@@ -118,11 +118,11 @@ impl Protocols {
         Ok(all)
     }
 
-    /// Reads endpoints separated by `;`: `PROTOCOL://` and what its transport wants behind it, or
+    /// Parses endpoints separated by `;`: `PROTOCOL://` followed by its transport's notation, or
     /// omniORB's `giop:TRANSPORT:`.
     ///
     /// # Errors
-    /// [`EndpointError`] for the first that cannot be understood.
+    /// [`EndpointError`] for the first malformed endpoint.
     pub fn parse(&self, text: &str) -> Result<Vec<Endpoint>, EndpointError> {
         let mut endpoints = Vec::new();
         let mut rest = Some(Part::new(text));
@@ -134,7 +134,8 @@ impl Protocols {
         Ok(endpoints)
     }
 
-    /// Whether text names a protocol that is not in the table, and is an endpoint by its form.
+    /// Reports whether text has the form of an endpoint, with a protocol that is not in the table
+    /// yet.
     pub(crate) fn may_know_later(&self, text: &str) -> bool {
         text.split(';').any(|one| match one.split_once("://") {
             Some((name, _)) => super::is_name(name) && self.named(name).is_none(),

@@ -4,16 +4,16 @@ use oxorb_object::{Corbaloc, Corbaname, Ior, ReferenceError, Version, corbaloc};
 
 use super::{Located, Profile, Protocols};
 
-/// The object that a URL names.
+/// Result of parsing a URL.
 pub(crate) enum Found {
     /// An object by its address.
     Object(Ior),
-    /// A naming context, and the name in it.
+    /// Naming context, and the name in it.
     Name(Ior, String),
 }
 
 impl Protocols {
-    /// Reads a URL by the grammar of each protocol that it names.
+    /// Parses a URL by the grammar of each protocol that it names.
     pub(crate) fn read_url(&self, text: &str) -> Result<Found, ReferenceError> {
         let text = text.trim();
         let (scheme, rest) = text.split_once(':').unwrap_or((text, ""));
@@ -52,7 +52,7 @@ impl Protocols {
                 })
                 .collect(),
         };
-        // Escapes and names are those of every other URL.
+        // Escapes and names are as in all other URLs.
         let rest = format!("{scheme}:rir:/{key}{name}");
         if scheme.eq_ignore_ascii_case("corbaname") {
             let read: Corbaname = rest.parse().map_err(ReferenceError::Corbaloc)?;
@@ -64,10 +64,10 @@ impl Protocols {
 }
 
 impl Protocols {
-    /// Returns the `corbaloc:` URL of a reference: its addresses of the protocols in the table, and
-    /// the key of the first such profile. `None` when there is none.
+    /// Returns the `corbaloc:` URL of a reference, with its addresses of the table's protocols and
+    /// the key of the first such profile. `None` if there is none.
     ///
-    /// Loses the type id, components and other profiles; profiles with another key are left out.
+    /// Type id, components and other profiles are lost; profiles with another key are left out.
     pub fn url_of(&self, ior: &Ior) -> Option<String> {
         let mut key = None;
         let mut addresses = Vec::new();
@@ -95,11 +95,11 @@ impl Protocols {
         }
         let last = addresses.last()?;
         let Some(key) = key else {
-            // Groups take the place of keys.
+            // Groups have no keys.
             return Some(format!("corbaloc:{}", addresses.join(",")));
         };
         let slash = if last.ends_with('|') { "" } else { "/" };
-        // Escapes are those of every other URL.
+        // Escapes are as in all other URLs.
         let key = Corbaloc { location: corbaloc::Location::InitialReference, key };
         let key = key.to_string();
         let key = key.strip_prefix("corbaloc:rir:/")?;
@@ -107,8 +107,8 @@ impl Protocols {
     }
 }
 
-/// Reads a `MAJOR.MINOR@` at the beginning of an address, 1.2 if there is none, and returns it with the rest. The address
-/// itself may hold an `@`, too, or begin with one.
+/// Parses a `MAJOR.MINOR@` at the beginning of an address, with 1.2 as the default, and returns it with the rest. The
+/// address itself may contain or begin with an `@`.
 pub(super) fn version(text: &str) -> Result<(Version, &str), &'static str> {
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     let version = &text[..text.len() - rest.len()];

@@ -1,11 +1,11 @@
-//! Objects that arriving requests are for.
+//! Target objects of arriving requests.
 
 use crate::interface::Interface;
 use crate::op::{SLOTTED_KEY, SLOTTED_KEY_LEN};
 use crate::options::Arriving;
 
 impl Arriving<'_> {
-    /// Whether it is for this object of this ORB.
+    /// Reports whether the request is for this object of this ORB.
     pub fn is_for(&self, object: &impl Interface) -> bool {
         let key = match self.key.split_last_chunk::<2>() {
             Some((key, _)) if key.len() == SLOTTED_KEY_LEN && key.starts_with(SLOTTED_KEY) => key,

@@ -1,4 +1,4 @@
-//! IOR of a reference, and the IORs that permanent forwards put in its place.
+//! IOR of a reference, and the IORs that replaced it after permanent forwards.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,13 +6,14 @@ use oxorb_object::{Ior, SystemException};
 
 use crate::route::Route;
 
-/// Most permanent moves that a reference remembers; further ones are followed for the moment only.
+/// Largest number of permanent forwards that a reference keeps; further ones are followed without
+/// being kept.
 const MAX_MOVES: usize = 16;
 
-/// IOR of a reference, its route, and the IOR that replaced it for good (LOCATION_FORWARD_PERM).
+/// IOR of a reference, its route, and the home that replaced it (LOCATION_FORWARD_PERM).
 pub(super) struct Home {
     pub(super) ior: Ior,
-    /// Parsed at the first call.
+    /// Route, parsed at the first call.
     pub(super) route: OnceLock<Result<Arc<Route>, SystemException>>,
     moved: OnceLock<Box<Home>>,
 }
@@ -22,7 +23,7 @@ impl Home {
         Home { ior, route: OnceLock::new(), moved: OnceLock::new() }
     }
 
-    /// Returns the home since the last move.
+    /// Returns the home after the last permanent forward.
     pub(super) fn now(&self) -> &Home {
         let mut home = self;
         while let Some(next) = home.moved.get() {
@@ -40,7 +41,7 @@ impl Home {
                 None => {
                     let next = Home::new(ior);
                     let _ = next.route.set(Ok(Arc::clone(route)));
-                    // Whoever was faster knows it as well as we do.
+                    // A faster thread has set the same home.
                     let _ = home.moved.set(Box::new(next));
                     return;
                 }

@@ -2,7 +2,8 @@
 
 use crate::sync::atomic::{AtomicU8, Ordering};
 
-/// Whether calls through a reference may be direct, as far as that does not change.
+/// Cached answer to whether calls through a reference may be direct; only lasting answers are
+/// cached.
 #[derive(Debug, Default)]
 pub(crate) struct Nearness(AtomicU8);
 
@@ -11,18 +12,19 @@ const FAR: u8 = 1;
 const NEAR: u8 = 2;
 
 impl Nearness {
-    /// Whether the reference certainly leads out of the process, or its ORB wants messages.
+    /// Reports whether the reference certainly leads out of the process, or its ORB is configured
+    /// for messages.
     #[inline(always)]
     pub(crate) fn is_far(&self) -> bool {
         self.0.load(Ordering::Relaxed) == FAR
     }
 
-    /// Whether nobody has looked yet.
+    /// Reports whether nothing is cached yet.
     pub(crate) fn is_unknown(&self) -> bool {
         self.0.load(Ordering::Relaxed) == UNKNOWN
     }
 
-    /// Notes what was found.
+    /// Caches the answer.
     pub(crate) fn found(&self, is_near: bool) {
         let found = if is_near { NEAR } else { FAR };
         self.0.store(found, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! References in messages.
+//! Encoding of references in messages.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ pub(crate) fn encode_nil(e: &mut Encoder<'_>) -> Result<()> {
     e.length(0, None)
 }
 
-/// Reads a reference that may be nil and binds it to the ORB that received it.
+/// Reads a reference that may be nil, and binds it to the ORB that received it.
 pub(crate) fn decode_nilable(d: &mut Decoder<'_>) -> Result<Option<Ref>> {
     let ior = Ior::decode(d)?;
     if ior.is_nil() {
         return Ok(None);
     }
-    // Every decoder that the ORB hands out carries the ORB. One that was made
-    // elsewhere, over octets from a file say, has nothing to bind a reference to.
+    // Every decoder of the ORB carries the ORB as its scope. A decoder made elsewhere, for octets
+    // of a file, has none to bind a reference to.
     let Some(orb) = d.scope::<Orb>() else {
         return Err(ErrorKind::NoScope.at(d.position()));
     };

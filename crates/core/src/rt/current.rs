@@ -1,4 +1,4 @@
-//! The CORBA priority of each thread.
+//! CORBA priorities of threads.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,33 +13,33 @@ use super::scheduling::{Applied, Scheduling};
 use crate::Incident;
 use crate::incident::Watch;
 
-/// Schedule and priority of a thread, as far as they are known.
+/// Known schedule and priority of a thread.
 #[derive(Clone, Copy, Default)]
 struct Now {
-    /// CORBA priority of the thread, once it was given one.
+    /// CORBA priority of the thread, once one was set.
     priority: Option<Priority>,
-    /// The priority by which it is scheduled, where that is another one.
+    /// Priority by which the thread is scheduled, if it is another one.
     scheduled_as: Option<Priority>,
-    /// Number of the ORB that gave the priority: another one may schedule differently.
+    /// Number of the ORB that set the priority: another ORB may map it differently.
     by: u32,
-    /// Schedule of the thread in the kernel, once that was asked or changed. Changes that pass by
-    /// the ORB are not seen.
+    /// Schedule of the thread in the kernel, once read or set. Changes made without the ORB are not
+    /// detected.
     schedule: Option<Schedule>,
     /// Authority over the schedule.
     decided: Decided,
 }
 
-/// Authority that decides how the kernel schedules a thread.
+/// Authority that decides on the schedule of a thread.
 #[derive(Clone, Copy, Default)]
 enum Decided {
-    /// The ORB that gives it priorities.
+    /// ORB that sets its priorities.
     #[default]
     Orb,
     /// Lane of the thread, which has a scheduling class of its own.
     Lane(Class),
     /// Reservation of the thread, which a priority would end.
     Reservation,
-    /// Budget that the thread's work is beyond, for as long as that lasts.
+    /// Budget that the thread's request exceeds, until the request ends.
     Lowered,
 }
 
@@ -56,13 +56,13 @@ thread_local! {
     };
 }
 
-/// The CORBA priority of the calling thread, if it was given one.
+/// Returns the CORBA priority of the calling thread, if one was set.
 #[inline]
 pub(crate) fn thread_priority() -> Option<Priority> {
     NOW.get().priority
 }
 
-/// The calling thread has a CORBA priority from now on; it is scheduled accordingly already.
+/// Records the CORBA priority of the calling thread, whose schedule is already set accordingly.
 pub(crate) fn declare(number: u32, priority: Priority) {
     NOW.set(Now {
         priority: Some(priority),
@@ -73,7 +73,7 @@ pub(crate) fn declare(number: u32, priority: Priority) {
     });
 }
 
-/// Finds out how the kernel schedules the calling thread, if that is not known: for [`restore_demoted`].
+/// Reads the schedule of the calling thread from the kernel, if it is unknown: for [`restore_demoted`].
 pub(crate) fn know_schedule() {
     let mut now = NOW.get();
     if now.schedule.is_none() {
@@ -82,14 +82,14 @@ pub(crate) fn know_schedule() {
     }
 }
 
-/// Schedules the calling thread, which another one has demoted, as it should be. False: the kernel refuses.
+/// Restores the schedule of the calling thread, which another thread has demoted. Returns false if the kernel refuses.
 pub(crate) fn restore_demoted() -> bool {
     let now = NOW.get();
     now.schedule.is_none_or(|schedule| schedule::set_current(schedule).is_ok())
 }
 
-/// Schedules the calling thread as `change` does until the guard goes, whatever priority it is given meanwhile. `None`: it
-/// was not changed, or has processor time of its own.
+/// Changes the schedule of the calling thread by `change` until the guard is dropped, whatever CORBA priority is set
+/// meanwhile. `None` if the schedule was not changed, because it is lowered already or the thread has a reservation.
 pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<Lowered>, E> {
     know_schedule();
     let before = NOW.get();
@@ -101,7 +101,7 @@ pub(crate) fn lower<E>(change: impl FnOnce() -> Result<(), E>) -> Result<Option<
     Ok(Some(Lowered(before, PhantomData)))
 }
 
-/// A thread is less urgent than it should be while this lives: from [`lower`]. For that thread alone.
+/// Guard of a thread with a lowered schedule: from [`lower`]. Not `Send`.
 #[must_use = "it ends with it"]
 pub(crate) struct Lowered(Now, PhantomData<*const ()>);
 
@@ -123,14 +123,14 @@ impl Drop for Lowered {
     }
 }
 
-/// Priorities of threads as one ORB gives them, and where it tells that the kernel refuses.
+/// Priority settings of one ORB, and the log for refusals of the kernel.
 pub(crate) struct Priorities<'o> {
     pub(crate) scheduling: &'o Scheduling,
     pub(crate) watch: &'o Watch,
 }
 
 impl Priorities<'_> {
-    /// Returns the priority of the calling thread, or the one that its native priority stands for.
+    /// Returns the priority of the calling thread, or the one that its native priority maps to.
     pub(crate) fn effective(&self) -> Result<Priority, SystemException> {
         match NOW.get().priority {
             Some(priority) => Ok(priority),
@@ -138,7 +138,7 @@ impl Priorities<'_> {
         }
     }
 
-    /// Gives the calling thread a priority.
+    /// Sets the priority of the calling thread.
     pub(crate) fn set(&self, priority: Priority) -> Result<(), SystemException> {
         let now = NOW.get();
         if now.is_at(priority, None, self.scheduling.number) {
@@ -147,7 +147,7 @@ impl Priorities<'_> {
         self.change(now, priority, None)
     }
 
-    /// Gives the calling thread a priority until the guard goes, and has it scheduled as threads of `scheduled_as`.
+    /// Sets the priority of the calling thread until the guard is dropped, with the schedule of `scheduled_as`.
     #[inline]
     pub(crate) fn raise(
         &self,
@@ -170,14 +170,14 @@ impl Priorities<'_> {
         scheduled_as: Option<Priority>,
     ) -> Result<Raised, SystemException> {
         if now.schedule.is_none() {
-            // To be restored later; once for each thread.
+            // Needed to restore it later; read once for each thread.
             now.schedule = schedule::current().ok();
         }
         self.change(now, priority, scheduled_as)?;
         Ok(Raised(Some(now), PhantomData))
     }
 
-    /// The calling thread serves a lane from now on: at its priority, and scheduled as the lane says.
+    /// Records that the calling thread serves a lane: sets the lane's priority and scheduling.
     pub(crate) fn enter_lane(&self, priority: Priority, scheduling: LaneScheduling) {
         let mut now = NOW.get();
         now.decided = match scheduling {
@@ -190,7 +190,7 @@ impl Priorities<'_> {
                 Decided::Orb
             }
         };
-        // Whether there is a native one was found out when the lane was made.
+        // A missing native priority was reported when the lane was created.
         let _ = self.change(now, priority, None);
     }
 
@@ -231,7 +231,7 @@ impl Priorities<'_> {
     }
 }
 
-/// A thread has another priority while this lives: from [`Orb::raise_thread`](crate::Orb::raise_thread). For that thread alone.
+/// Guard of a thread with a changed priority: from [`Orb::raise_thread`](crate::Orb::raise_thread). Not `Send`.
 #[must_use = "the priority goes with it"]
 pub struct Raised(Option<Now>, PhantomData<*const ()>);
 
@@ -257,7 +257,8 @@ fn restore(before: Now) {
         && NOW.get().schedule != before.schedule
         && schedule::set_current(schedule).is_err()
     {
-        // It was more urgent than this process may make it: the kernel's word is what counts.
+        // The former schedule exceeds this process's privilege; the kernel's actual schedule is
+        // recorded.
         restored.schedule = schedule::current().ok();
     }
     NOW.set(restored);

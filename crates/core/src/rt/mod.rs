@@ -1,4 +1,4 @@
-//! Real time: which priority a thread has, and how it becomes one of the operating system.
+//! Real time: CORBA priorities of threads, and their mapping to the operating system.
 //!
 //! ```text
 //! options.realtime (options/)    which scheduling class, which mapping
@@ -6,7 +6,8 @@
 //!        -> current.rs             of each thread: the priority it has now; raised for a call, restored after
 //! ```
 //!
-//! A thread that has the priority already pays a look at a thread-local and no system call.
+//! Setting the priority that a thread already has costs one access to a thread-local variable, and
+//! no system call.
 
 mod current;
 mod mutex;

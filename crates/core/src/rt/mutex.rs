@@ -1,4 +1,4 @@
-//! Mutexes whose holders inherit the priority of whoever waits (RTCORBA::Mutex, RT-CORBA 1.2, 5.11).
+//! Mutexes with priority inheritance (RTCORBA::Mutex, RT-CORBA 1.2, 5.11).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,17 +11,17 @@ use oxorb_sys::mutex::{self, LockError};
 use crate::lock::Mutex;
 use crate::raise;
 
-/// Guard of [`RtMutex::lock`]: the value, until it is dropped. For the thread that took it alone.
+/// Guard of [`RtMutex::lock`] with access to the value. Not `Send`.
 pub use oxorb_sys::mutex::Guard as RtMutexGuard;
 
-/// A value that one thread at a time may use. The thread that has it runs at least as urgently as the most urgent one
-/// that waits for it, so that nothing of a priority between theirs delays both (priority inheritance).
+/// Mutex around a value, with priority inheritance: the thread that holds it is scheduled at least as urgently as the
+/// most urgent thread that waits for it, so that no thread of a priority between theirs delays both.
 ///
-/// `RTCORBA::Mutex`: `lock` and `try_lock` give a guard, and dropping that is `unlock`. Needs no ORB; mutexes with names
-/// are an ORB's ([`Orb::create_named_mutex`](crate::Orb::create_named_mutex)). Not recursive; a panic while it is held leaves it free and the value as
-/// it is.
+/// `RTCORBA::Mutex`: `lock` and `try_lock` return a guard, and dropping the guard is `unlock`. Needs no ORB; named
+/// mutexes belong to an ORB ([`Orb::create_named_mutex`](crate::Orb::create_named_mutex)). Not recursive. A panic
+/// unlocks the mutex and leaves the value as it is.
 ///
-/// **Real-time cost.** One atomic operation while nobody else wants it, else one system call on each side. Never
+/// **Real-time cost.** One atomic operation without contention, otherwise one system call on each side. Never
 /// allocates.
 ///
 /// ```
@@ -41,33 +41,33 @@ pub use oxorb_sys::mutex::Guard as RtMutexGuard;
 pub struct RtMutex<T: ?Sized = ()>(mutex::Mutex<T>);
 
 impl<T> RtMutex<T> {
-    /// A free mutex around a value (`create_mutex`).
+    /// Returns an unlocked mutex around a value (`create_mutex`).
     pub const fn new(value: T) -> Self {
         RtMutex(mutex::Mutex::new(value))
     }
 
-    /// The value (`destroy_mutex`): nobody else can have it any more.
+    /// Consumes the mutex and returns the value (`destroy_mutex`).
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
 }
 
 impl<T: ?Sized> RtMutex<T> {
-    /// Waits until it is free (`lock`).
+    /// Locks the mutex, and waits until it is free (`lock`).
     ///
     /// # Errors
-    /// BAD_INV_ORDER where this thread would wait for itself: it has it, or a circle of threads waits. INTERNAL where
+    /// BAD_INV_ORDER if this thread would wait for itself: it holds the mutex, or threads wait in a circle. INTERNAL if
     /// the kernel has no priority inheritance.
     #[inline]
     pub fn lock(&self) -> Result<RtMutexGuard<'_, T>, SystemException> {
         self.0.lock().map_err(exception)
     }
 
-    /// Waits at most so long; zero: not at all (`try_lock`, whose `max_wait` counts 100 ns). `None`: it was not free in
-    /// time.
+    /// Locks the mutex within `max_wait`; zero for no wait (`try_lock`, whose `max_wait` counts units of 100 ns).
+    /// `None` if it was not free in time.
     ///
     /// # Errors
-    /// As [`lock`](Self::lock).
+    /// Those of [`lock`](Self::lock).
     #[inline]
     pub fn try_lock(
         &self,
@@ -91,7 +91,7 @@ impl<T: ?Sized> fmt::Debug for RtMutex<T> {
     }
 }
 
-/// Error of a name that no mutex has (`RTCORBA::RTORB::MutexNotFound`).
+/// Error of an unknown name of a mutex (`RTCORBA::RTORB::MutexNotFound`).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no mutex of this ORB is called {0:?}; create_named_mutex makes one")]
 pub struct MutexNotFound(pub String);
@@ -102,12 +102,12 @@ impl fmt::Debug for MutexNotFound {
     }
 }
 
-/// The mutexes of an ORB that have names.
+/// Named mutexes of an ORB.
 #[derive(Default)]
 pub(crate) struct NamedMutexes(Mutex<HashMap<String, Arc<RtMutex>>>);
 
 impl NamedMutexes {
-    /// Returns the mutex of that name, and whether it was made for this.
+    /// Returns the mutex of a name, and whether it was created by this call.
     pub(crate) fn create(&self, name: &str) -> (Arc<RtMutex>, bool) {
         let mut mutexes = self.0.lock();
         if let Some(known) = mutexes.get(name) {
@@ -118,14 +118,14 @@ impl NamedMutexes {
         (made, true)
     }
 
-    /// Returns the mutex of that name.
+    /// Returns the mutex of a name.
     pub(crate) fn open(&self, name: &str) -> Result<Arc<RtMutex>, MutexNotFound> {
         let mutexes = self.0.lock();
         let known = mutexes.get(name).cloned();
         known.ok_or_else(|| MutexNotFound(name.to_owned()))
     }
 
-    /// Forgets the mutex of that name.
+    /// Removes a name; its mutex lives on with its holders.
     pub(crate) fn destroy(&self, name: &str) -> Result<(), MutexNotFound> {
         let mut mutexes = self.0.lock();
         let known = mutexes.remove(name);

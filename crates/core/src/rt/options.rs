@@ -1,4 +1,4 @@
-//! Options of real time.
+//! Real-time options.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::protocol::Protocols;
 
 use crate::{AdmissionPlan, Budget, BudgetOf, OverrunHooks, RunTimeScheduler};
 
-/// The real-time part of [`Options`](crate::Options): how CORBA priorities reach the scheduler.
+/// Real-time part of [`Options`](crate::Options): scheduling by CORBA priorities.
 ///
 /// ```
 /// use oxorb_core::{MappingChoice, Options, SchedulingClass};
@@ -23,55 +23,57 @@ use crate::{AdmissionPlan, Budget, BudgetOf, OverrunHooks, RunTimeScheduler};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RealTime {
-    /// Scheduling class of the ORB's threads, and of application threads that are given a priority. With
-    /// [`Class::Other`], the default, priorities travel and choose lanes and connections, but reach no schedule: the ORB's
-    /// threads run in SCHED_OTHER whoever starts them, and those of the application stay as they are.
+    /// Scheduling class of the ORB's threads, and of application threads with a CORBA priority. With [`Class::Other`],
+    /// the default, priorities are sent and select lanes and connections, but affect no schedule: the ORB's threads run
+    /// in SCHED_OTHER whichever thread starts them, and application threads are unchanged.
     pub class: Class,
     /// Mapping of CORBA priorities to native ones.
     pub mapping: MappingChoice,
-    /// Changes priorities of requests on their way into and out of servants; `None`: they stay.
+    /// Transform of request priorities on their way into and out of servants; `None` for unchanged
+    /// priorities.
     pub transform: Option<Arc<dyn PriorityTransform>>,
-    /// Endpoints of lanes of threadpools; those not named take ports that the system chooses.
+    /// Endpoints of lanes of threadpools; other lanes get ports that the system chooses.
     pub lane_endpoints: Vec<LaneEndpoints>,
-    /// The only processor of a lane's threads, where its threadpool does not say.
+    /// Processors of lanes whose threadpools set none.
     pub lane_cpus: Vec<LaneNumber>,
-    /// The DSCP of a lane's packets, 0 to 63, where its threadpool does not say.
+    /// DSCPs of the packets of lanes whose threadpools set none, 0 to 63.
     pub lane_dscps: Vec<LaneNumber>,
-    /// Longest time that a dynamic thread of a lane waits in vain before it ends; `None`: for ever.
+    /// Time that a dynamic thread of a lane is idle before it ends; `None` for no limit.
     pub dynamic_idle: Option<Duration>,
-    /// Most octets of requests that wait in each lane whose threadpool sets no limit of its own. Default 64 MiB.
+    /// Largest number of octets of queued requests in each lane whose threadpool sets no limit. Default 64 MiB.
     pub max_buffered_octets: usize,
-    /// Keeps all memory of the process in RAM from the first threadpool on, and has the threads of lanes touch their
-    /// stacks before they serve.
+    /// Whether all memory of the process is locked in RAM from the first threadpool on, and the threads of lanes touch
+    /// their stacks before they serve.
     pub lock_memory: bool,
-    /// Priorities and queues of operations that were analysed; `None`: as the policies of POAs and callers say.
+    /// Priorities and queues of analysed operations; `None` for those of the policies of POAs and callers.
     pub scheduler: Option<Arc<RunTimeScheduler>>,
-    /// Budgets of operations, objects, POAs and clients. `None`: no limits, and
-    /// [`Orb::set_budget`](crate::Orb::set_budget) cannot change that.
+    /// Budgets of operations, objects, POAs and clients. `None` for no limits, which
+    /// [`Orb::set_budget`](crate::Orb::set_budget) cannot change.
     pub budgets: Option<Vec<(BudgetOf, Budget)>>,
-    /// Whether and how operations, objects, POAs and clients are admitted while the ORB runs. With it there are
-    /// [`budgets`](Self::budgets). `None`: nobody is, and nobody is refused.
+    /// Plan of admissions of operations, objects, POAs and clients to the running ORB; it enables
+    /// [`budgets`](Self::budgets). `None` for neither admissions nor refusals.
     pub admission: Option<AdmissionPlan>,
     /// Time between two looks at running requests with budgets of processor time. Default 1 ms, at
     /// least 50 us.
     pub budget_quantum: Duration,
-    /// Called when a request uses more processor time than its [budget](Budget::longest) allows one.
+    /// Hooks called when a request uses more processor time than its [budget](Budget::longest)
+    /// allows for one request.
     pub overrun_hooks: OverrunHooks,
 }
 
 /// Endpoints of lanes.
 #[derive(Debug, Clone)]
 pub struct LaneEndpoints {
-    /// The threadpool, from 1; `None`: all.
+    /// Threadpool, from 1; `None` for all.
     pub pool: Option<u32>,
-    /// The lane, from 0 in the order given at creation; `None`: all.
+    /// Lane, from 0 in the order given at creation; `None` for all.
     pub lane: Option<u32>,
-    /// The endpoints. Where one is meant for several lanes, give it port 0 or a `portspan` that is large enough.
+    /// Endpoints. An endpoint for several lanes needs port 0 or a sufficient `portspan`.
     pub endpoints: Vec<Endpoint>,
 }
 
 impl LaneEndpoints {
-    /// Reads `POOL:LANE=ENDPOINTS`, with `*` for all pools or all lanes.
+    /// Parses `POOL:LANE=ENDPOINTS`, with `*` for all pools or all lanes.
     pub(crate) fn parse(text: &str, protocols: &Protocols) -> Result<Self, String> {
         const FORM: &str =
             "expected POOL:LANE=ENDPOINTS, as in 1:0=iiop://:5000 or *:*=iiop://:5000/portspan=16";
@@ -88,19 +90,20 @@ impl LaneEndpoints {
     }
 }
 
-/// A number that some lanes have: their processor, or the DSCP of their packets.
+/// Number assigned to lanes: a processor, or the DSCP of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneNumber {
-    /// The threadpool, from 1; `None`: all.
+    /// Threadpool, from 1; `None` for all.
     pub pool: Option<u32>,
-    /// The lane, from 0 in the order given at creation; `None`: all.
+    /// Lane, from 0 in the order given at creation; `None` for all.
     pub lane: Option<u32>,
-    /// The number.
+    /// Number.
     pub number: u16,
 }
 
 impl LaneNumber {
-    /// Reads `POOL:LANE=NUMBER`, with `*` for all pools or all lanes; at most `most`.
+    /// Parses `POOL:LANE=NUMBER`, with `*` for all pools or all lanes; the number is at most
+    /// `most`.
     pub(crate) fn parse(text: &str, most: u16) -> Result<Self, String> {
         let form = || format!("expected POOL:LANE=NUMBER up to {most}, as in 1:0=3 or *:*=3");
         let (pool, lane, number) = lane_and_value(text).ok_or_else(form)?;
@@ -108,7 +111,7 @@ impl LaneNumber {
         Ok(LaneNumber { pool, lane, number: number.ok_or_else(form)? })
     }
 
-    /// Returns the number of a lane; the first entry that names the lane decides.
+    /// Returns the number of a lane, from the first entry that names the lane.
     pub(crate) fn of(all: &[LaneNumber], pool: u32, lane: u32) -> Option<u16> {
         let named = |each: &&LaneNumber| matches((each.pool, each.lane), pool, lane);
         all.iter().find(named).map(|each| each.number)
@@ -117,7 +120,7 @@ impl LaneNumber {
 
 type LaneName = (Option<u32>, Option<u32>);
 
-/// `POOL:LANE=VALUE`.
+/// Parses `POOL:LANE=VALUE`.
 fn lane_and_value(text: &str) -> Option<(Option<u32>, Option<u32>, &str)> {
     let (key, value) = text.split_once(['=', ' '])?;
     let (pool, lane) = key.split_once(':')?;
@@ -157,19 +160,19 @@ impl Default for RealTime {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum MappingChoice {
-    /// Maps to the same number; those that the class does not have are refused. TAO's default.
+    /// Maps to the same number; numbers that the class lacks are refused. TAO's default.
     Direct,
-    /// All CORBA priorities spread over all native ones of the class.
+    /// Maps the range of CORBA priorities linearly to the native range of the class.
     #[default]
     Linear,
     /// Maps from the lowest native priority of the class upwards, one by one.
     Continuous,
-    /// The application's own.
+    /// Mapping of the application.
     User(Arc<dyn PriorityMapping>),
 }
 
 impl RealTime {
-    /// Returns the mapping, for the priorities of the class. Allocates.
+    /// Returns the mapping for the priorities of the class. Allocates.
     pub fn mapping(&self) -> Arc<dyn PriorityMapping> {
         let range = self.range();
         match &self.mapping {
@@ -180,27 +183,26 @@ impl RealTime {
         }
     }
 
-    /// The native priorities of the class.
+    /// Returns the native priorities of the class.
     pub(super) fn range(&self) -> NativeRange {
         let range = self.class.priorities();
         NativeRange::new(*range.start() as i16, *range.end() as i16)
     }
 }
 
-/// Schedule of the threads of a lane. Without the privilege, they keep the schedule that they have,
-/// which is told once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
+/// Schedule of the threads of a lane. Without the privilege they keep their schedule, which is
+/// reported once ([`Incident::NoRealTimePriority`](crate::Incident::NoRealTimePriority)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LaneScheduling {
     /// Class that the option SchedPolicy names.
     #[default]
     AsOrb,
-    /// Class of the lane's own. With SCHED_FIFO and SCHED_RR, its priority is the native one of the
-    /// lane's priority, so the ORB has to be of one of these, too; SCHED_OTHER and SCHED_IDLE have
-    /// none, for work that has to wait for all else.
+    /// Class of the lane's own. With SCHED_FIFO and SCHED_RR, the native priority is that of the
+    /// lane's priority, so the ORB must also have one of these classes. SCHED_OTHER and SCHED_IDLE
+    /// have no priority; they are for work that must wait for all other work.
     Class(Class),
-    /// Each thread has so much processor time of its own (SCHED_DEADLINE), and the lane's priority travels and chooses,
-    /// but does not reach the kernel. A pool with more than the kernel gives away is not created, and the error names
-    /// what was asked and what there is. Such threads are all there from the start, may run on every processor, and are
-    /// lent to nobody.
+    /// Reserved processor time for each thread (SCHED_DEADLINE): the lane's priority is sent and selects, but does not
+    /// reach the kernel. A pool with more than the kernel grants is not created; the error names the demand and the
+    /// limit. Such threads all exist from the start, may run on every processor, and are not lent.
     Reserved(Reservation),
 }

@@ -1,34 +1,34 @@
-//! Names of threadpools, and which of their threads serve.
+//! Identifiers of threadpools, and the threads that serve their requests.
 
-/// Names a threadpool of one ORB (`RTCORBA::ThreadpoolId`). The first is 1.
+/// Identifier of a threadpool of one ORB (`RTCORBA::ThreadpoolId`). The first is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadpoolId(pub u32);
 
-/// Thread that serves a request which comes to a lane.
+/// Choice of the thread that serves a request of a lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Serving {
-    /// The one that has read it: one thread is a reactor, several are leader and followers. No hand-over,
-    /// no lock, no allocation.
+    /// The thread that read it: with one thread a reactor, with several leader and followers. No hand-over, no lock, no
+    /// allocation.
     #[default]
     Reader,
-    /// A thread of the lane's, which take requests from a bounded queue; one further thread reads.
-    /// Requests of one connection run side by side. How long the queue is and in which order
-    /// requests leave it says [`Threadpool::buffering`](crate::Threadpool::buffering); one that
-    /// finds no place is answered TRANSIENT, minor `REQUESTS_BUFFERED`. A request costs a hand-over
-    /// to another thread (a futex call on each side while the queue is empty), a few allocations
-    /// and about ten short locks.
+    /// A thread of the lane, which takes requests from a bounded queue; one further thread reads.
+    /// Requests of one connection run concurrently.
+    /// [`Threadpool::buffering`](crate::Threadpool::buffering) sets size and order of the queue; a
+    /// request beyond it is answered TRANSIENT, minor `REQUESTS_BUFFERED`. A request costs a
+    /// hand-over to another thread (a futex call on each side while the queue is empty), a few
+    /// allocations and about ten short locks.
     Queue,
-    /// A thread that is started for it, at most `static_threads` at a time; one further thread reads. One more
-    /// is answered TRANSIENT, minor `NO_THREAD`. A request costs what a thread does, some tens of microseconds, and
-    /// more when it is given a priority, a processor or touched memory.
+    /// A thread started for it, at most `static_threads` at a time; one further thread reads. A request beyond the
+    /// limit is answered TRANSIENT, minor `NO_THREAD`. A request costs the start of a thread, some tens of
+    /// microseconds, and more if the thread is given a priority, a processor or touched memory.
     ThreadPerRequest,
-    /// The thread of the connection, which is started at the lane's priority when the connection
-    /// comes. As many as there are connections, whatever `static_threads` says.
+    /// The thread of the connection, which is started at the lane's priority when the connection is
+    /// accepted. Their number is that of the connections, whatever `static_threads` is.
     ThreadPerConnection,
 }
 
 impl Serving {
-    /// Whether there are threads that begin while requests come.
+    /// Reports whether threads are started while requests are served.
     pub(crate) fn starts_threads(self) -> bool {
         matches!(self, Serving::ThreadPerRequest | Serving::ThreadPerConnection)
     }

@@ -1,4 +1,4 @@
-//! Scheduling of threads by the CORBA priorities of an ORB.
+//! Scheduling of threads by an ORB's mapping of CORBA priorities.
 
 use std::io;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use oxorb_sys::schedule::{self, Class, Schedule};
 use super::RealTime;
 use crate::raise;
 
-/// Scheduling of an ORB, fixed when it is made.
+/// Scheduling of an ORB, fixed when the ORB is created.
 pub(crate) struct Scheduling {
-    /// Number that no other ORB of the process has.
+    /// Number of the ORB, unique in the process.
     pub(super) number: u32,
     class: Class,
     range: NativeRange,
     mapping: Arc<dyn PriorityMapping>,
-    /// The kernel has refused this native priority, so that it is not asked again for it or a higher one.
+    /// Lowest native priority that the kernel has refused; it is not requested again, nor a higher one.
     refused_from: AtomicI32,
 }
 
 /// Result of a request to change the thread's schedule.
 pub(super) enum Applied {
-    /// The thread is scheduled so.
+    /// The thread has this schedule now.
     Yes(Schedule),
-    /// The thread's schedule is not ours to change.
+    /// The thread's schedule must not be changed.
     Untouched,
-    /// The kernel refuses for want of privilege, for the first time.
+    /// The kernel refuses for lack of privilege, for the first time.
     RefusedNow(NativePriority),
 }
 
@@ -44,10 +44,10 @@ impl Scheduling {
         }
     }
 
-    /// The native priority for a CORBA priority.
+    /// Returns the native priority of a CORBA priority.
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has none, or one that the scheduling class does not have.
+    /// DATA_CONVERSION, OMG minor 2: the mapping has none, or one that is invalid in the scheduling class.
     pub(crate) fn native(&self, priority: Priority) -> Result<NativePriority, SystemException> {
         let native = self.mapping.to_native(priority);
         let has =
@@ -59,36 +59,36 @@ impl Scheduling {
         self.number
     }
 
-    /// Returns how a thread of the ORB is scheduled that works at `priority`. Where that stands for no native one, and
-    /// where there is none: at the least of the class.
+    /// Returns the schedule of an ORB's thread at `priority`; the lowest of the class without a priority, or without a
+    /// native one.
     pub(crate) fn declared(&self, priority: Option<Priority>) -> Schedule {
         let native = self.native(priority.unwrap_or(Priority::MIN));
         in_class(self.class, native.unwrap_or(self.range.min))
     }
 
-    /// Returns the same for a thread in another class than the ORB's.
+    /// Returns the schedule of a thread in another class than the ORB's.
     pub(crate) fn declared_in(&self, class: Class, priority: Priority) -> Schedule {
         let native = self.native(priority).unwrap_or(self.range.min);
         in_class(class, native)
     }
 
-    /// Whether threads get priorities at all.
+    /// Reports whether threads are scheduled by priority.
     pub(crate) fn is_real_time(&self) -> bool {
         self.class != Class::Other
     }
 
-    /// The CORBA priority that stands for a native one, if there is one.
+    /// Returns the CORBA priority of a native one, if there is one.
     pub(crate) fn corba(&self, native: NativePriority) -> Option<Priority> {
         self.mapping.to_corba(native)
     }
 
-    /// The CORBA priority of the calling thread, going by how it is scheduled. One or two system calls.
+    /// Returns the CORBA priority of the calling thread, from its current schedule. One or two system calls.
     ///
     /// # Errors
-    /// DATA_CONVERSION, OMG minor 2: the mapping has none for it.
+    /// DATA_CONVERSION, OMG minor 2: the mapping has no CORBA priority for it.
     pub(crate) fn infer(&self) -> Result<Priority, SystemException> {
         let now = schedule::current().map_err(|_| raise::NO_NATIVE_PRIORITY)?;
-        // A thread of another class than ours is as urgent as the least of ours.
+        // A thread of another class counts as the least urgent of the ORB's class.
         let native = match now.class == self.class {
             true => NativePriority(now.priority as i16),
             false => self.range.min,
@@ -97,7 +97,7 @@ impl Scheduling {
     }
 
     /// Changes the calling thread's schedule in the kernel, unless the thread has it already
-    /// (`now`) or may not have it.
+    /// (`now`) or was refused it before.
     pub(super) fn apply(
         &self,
         native: NativePriority,
@@ -109,7 +109,7 @@ impl Scheduling {
         }
     }
 
-    /// Changes the schedule to another class than the ORB's.
+    /// Changes the schedule to a given class.
     pub(super) fn apply_class(
         &self,
         class: Class,

@@ -1,4 +1,4 @@
-//! A thread's priority: given, raised, restored, refused.
+//! Priorities of threads: set, raised, restored, refused.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -91,7 +91,7 @@ fn without_a_real_time_class_no_schedule_is_touched() {
     });
 }
 
-/// Counts how often it is asked.
+/// Mapping that counts its uses.
 #[derive(Debug, Default)]
 struct Counting(AtomicUsize);
 

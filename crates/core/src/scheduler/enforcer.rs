@@ -1,4 +1,4 @@
-//! The run-time scheduler of one ORB.
+//! Enforcement of the run-time scheduler's table by one ORB.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::measure::{Graph, Measured};
 use super::{CallsBetween, Measurement, RunTimeScheduler, Scheduled};
 use crate::rt::Scheduling;
 
-/// A table with what an ORB makes of it.
+/// Table of the run-time scheduler, with the ORB's data for its rows.
 #[derive(Debug)]
 pub(crate) struct Enforcer {
     pub(crate) plan: Arc<RunTimeScheduler>,
@@ -25,16 +25,16 @@ pub(crate) struct Enforcer {
 pub(crate) struct Row {
     /// Priority of the operation's requests and of the threads that run them.
     pub(crate) priority: Option<Priority>,
-    /// Quality of service that travels with the operation's requests.
+    /// Quality of service sent with the operation's requests.
     pub(crate) qos: Qos,
-    /// Smaller goes first in its queue, among equals.
+    /// Rank among equals in the queue; a smaller one has precedence.
     pub(crate) order: u32,
     pub(crate) measured: Option<Measured>,
 }
 
 impl Enforcer {
     pub(crate) fn new(plan: Arc<RunTimeScheduler>, scheduling: &Scheduling) -> Enforcer {
-        // A row is named by 16 bits; nobody analyses so many operations of one ORB.
+        // Rows have 16-bit indices, which suffice for the operations of one ORB.
         let operations = plan.table.operations().iter().take(u16::MAX.into());
         let row = |row: &table::Row| {
             let priority = corba(row.os_priority, scheduling);
@@ -64,7 +64,8 @@ impl Enforcer {
         (&self.rows[place], &self.plan.table.operations()[place])
     }
 
-    /// The CORBA priority that threads of a native one have; `None`: they are scheduled otherwise.
+    /// Returns the CORBA priority of threads with a native one; `None` if threads have reservations
+    /// instead.
     pub(crate) fn thread_priority(&self, native: i32, scheduling: &Scheduling) -> Option<Priority> {
         match self.reserves() {
             true => None,
@@ -72,12 +73,12 @@ impl Enforcer {
         }
     }
 
-    /// Threads have processor time instead of priorities.
+    /// Reports whether threads reserve processor time instead of having priorities.
     pub(super) fn reserves(&self) -> bool {
         self.plan.modules.is_some_and(|modules| modules.reserve)
     }
 
-    /// The rows of an interface; `None`: there are none.
+    /// Returns the rows of an interface; `None` if there are none.
     pub(crate) fn interface(
         self: &Arc<Self>,
         repository_id: &str,
@@ -88,19 +89,19 @@ impl Enforcer {
         Scheduled::new(self, names)
     }
 
-    /// Returns what the requests of every operation of the table took so far, in its order.
+    /// Returns the measurements of all operations, in the order of the table.
     pub(crate) fn measurements(&self) -> Option<Vec<Measurement>> {
         let rows = self.rows.iter().zip(self.plan.table.operations());
         rows.map(|(row, said)| Some(row.measured.as_ref()?.read(&said.name))).collect()
     }
 
-    /// Returns which operation of the table called which.
+    /// Returns the counts of calls between operations of the table.
     pub(crate) fn calls_between(&self) -> Vec<CallsBetween> {
         let operations = self.plan.table.operations();
         self.graph.read(|place| operations[usize::from(place)].name.clone())
     }
 
-    /// Forgets what was measured so far.
+    /// Resets the measurements.
     pub(crate) fn reset_measurements(&self) {
         for measured in self.rows.iter().filter_map(|row| row.measured.as_ref()) {
             measured.reset();
@@ -109,8 +110,8 @@ impl Enforcer {
     }
 }
 
-/// The CORBA priority that stands for a native one of the table. Where the ORB schedules nothing, priorities travel all the
-/// same, spread over those that SCHED_FIFO has.
+/// Returns the CORBA priority of a native one in the table. If the ORB does not schedule its threads, priorities are
+/// still sent, mapped from the range of SCHED_FIFO.
 fn corba(native: i32, scheduling: &Scheduling) -> Option<Priority> {
     let native = NativePriority(i16::try_from(native).ok()?);
     let fifo = Class::Fifo.priorities();

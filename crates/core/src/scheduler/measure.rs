@@ -1,4 +1,4 @@
-//! Measured times of requests, held against the declared ones.
+//! Measured times of requests, compared with the declared ones.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,49 +7,48 @@ use oxorb_rt::{Distribution, Histogram};
 
 use crate::lock::Mutex;
 
-/// The counters of one operation.
+/// Counters of one operation.
 #[derive(Debug, Default)]
 pub(crate) struct Measured {
     response: Histogram,
     cpu: Histogram,
-    /// Used more processor time than declared.
+    /// Requests that used more processor time than declared.
     overruns: AtomicU64,
-    /// Done after their deadline, or dropped because they would be.
+    /// Requests completed after their deadline, or dropped because of it.
     missed: AtomicU64,
-    /// Refused by admission, or for want of room.
+    /// Requests refused by admission, or because their queue was full.
     refused: AtomicU64,
 }
 
-/// Times that the requests of an operation took so far: from
-/// [`Orb::measurements`](crate::Orb::measurements).
+/// Measured times of an operation's requests: from [`Orb::measurements`](crate::Orb::measurements).
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Measurement {
-    /// The operation, as the table calls it.
+    /// Name of the operation in the table.
     pub operation: String,
-    /// Time from when a request was read (where there are dispatching modules; else from when its
-    /// servant was found) until it was answered.
+    /// Time from the receipt of a request (with dispatching modules; otherwise from the lookup of
+    /// its servant) to its answer.
     pub response: Distribution,
-    /// Processor time of the thread that ran it.
+    /// Processor time of the thread that ran the request.
     pub cpu: Distribution,
-    /// Requests that used more processor time than the table allows them.
+    /// Requests that used more processor time than the table declares.
     pub overruns: u64,
-    /// Requests that were done after their deadline, or dropped late.
+    /// Requests completed after their deadline, or dropped because of it.
     pub missed: u64,
-    /// Requests that were refused because they could not be in time, or because their queue was full.
+    /// Requests refused because they would miss their deadline, or because their queue was full.
     pub refused: u64,
 }
 
-/// Number of calls from an operation to another: from
+/// Number of calls from one operation to another: from
 /// [`Orb::calls_between`](crate::Orb::calls_between).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallsBetween {
-    /// The operation that was running.
+    /// Calling operation.
     pub from: String,
-    /// The one it called.
+    /// Called operation.
     pub to: String,
-    /// Whether it waited for the answer.
+    /// Whether the caller waited for the answer.
     pub two_way: bool,
     /// Number of calls.
     pub calls: u64,
@@ -93,8 +92,8 @@ impl Measured {
     }
 }
 
-/// Calls between operations, by their rows, and whether two-way. Bounded by the square of the
-/// table.
+/// Counts of calls between operations, by their rows and by whether they were two-way. Bounded by
+/// the square of the table.
 #[derive(Debug, Default)]
 pub(super) struct Graph(Mutex<BTreeMap<(u16, u16, bool), u64>>);
 

@@ -1,4 +1,5 @@
-//! The run-time scheduler: what was analysed is what runs (paper 0, 4.2; paper 3, 3.3 steps 7 to 10).
+//! Run-time scheduler: enforces the schedule that was analysed (paper 0, 4.2; paper 3, 3.3 steps 7
+//! to 10).
 //!
 //! ```text
 //! RunTimeScheduler (plan.rs)      the table of an analysed schedule, and what to do with it: of the configuration
@@ -7,9 +8,9 @@
 //!             -> Running (running.rs) one request: its thread has the row's priority; measured, if that is wanted
 //! ```
 //!
-//! What was measured (measure.rs) is an object, too (object.rs), for `oxorb sched calibrate` and `watch`.
+//! The measurements (measure.rs) are also a CORBA object (object.rs), for `oxorb sched calibrate` and `watch`.
 //!
-//! An ORB without a table has none of this: its object adapter does not ask, and its references are not real-time.
+//! An ORB without a table skips all of this: its object adapter looks up no rows, and its references are not real-time.
 
 mod enforcer;
 mod measure;

@@ -1,4 +1,4 @@
-//! Object that tells other processes what was measured: `idl/oxorb/measurements.idl`.
+//! Measurements as an object for other processes: `idl/oxorb/measurements.idl`.
 
 use oxorb_cdr::{Encode, Encoder, Result as CdrResult};
 use oxorb_rt::Distribution;
@@ -6,9 +6,9 @@ use oxorb_rt::Distribution;
 use super::{CallsBetween, Measurement};
 use crate::{Outcome, Servant, Upcall};
 
-/// Serves [`Orb::measurements`](crate::Orb::measurements) and [`Orb::calls_between`](crate::Orb::calls_between) of the ORB
-/// that it is activated in, to `oxorb sched watch` and `calibrate`. The facade activates one where a run-time scheduler
-/// measures.
+/// Servant that offers [`Orb::measurements`](crate::Orb::measurements) and
+/// [`Orb::calls_between`](crate::Orb::calls_between) of its ORB to `oxorb sched watch` and `calibrate`. The facade
+/// activates one if the run-time scheduler measures.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Measurements;
 

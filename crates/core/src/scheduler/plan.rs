@@ -1,18 +1,18 @@
-//! Schedule that an ORB is to enforce.
+//! Settings of the run-time scheduler.
 
 use oxorb_rt::dispatch::Storage;
 use oxorb_sched::DispatchTable;
 use oxorb_sched::queue::Missed;
 
-/// The run-time scheduler of an ORB: the table of an analysed schedule, and how it is enforced.
+/// Run-time scheduler of an ORB: the table of an analysed schedule, and the way of its enforcement.
 ///
-/// An ORB enforces the dispatching model of the table or is not built: [`DispatchTable::enforceable`]. Thread priorities alone
-/// do where each queue of the table has one operation; where a queue has several, requests wait in dispatching modules.
+/// An ORB that cannot enforce the dispatching model of the table is not built: [`DispatchTable::enforceable`]. Thread
+/// priorities suffice if each queue of the table has one operation; otherwise requests wait in dispatching modules.
 ///
-/// An operation is found in O(1) by interface and name. On the server its requests run at the OS priority of its row, which
-/// is undone afterwards, whatever the POA's priority model says. On the client they travel with that priority, which
-/// chooses the lane, and with what the row says in RIOP. Interfaces of which the table has no row are served as if there
-/// were no table; so are objects that a default servant or servant locator stands for.
+/// An operation is looked up in O(1) by interface and name. On the server its requests run at the OS priority of its
+/// row, which is restored afterwards, whatever the POA's priority model. On the client its requests carry this
+/// priority, which selects the lane, and the row's quality of service (RIOP). Interfaces without a row are served as
+/// without a table; so are objects of default servants and servant locators.
 ///
 /// ```
 /// use oxorb_core::{Options, RunTimeScheduler};
@@ -30,40 +30,44 @@ use oxorb_sched::queue::Missed;
 pub struct RunTimeScheduler {
     /// Result of the analysis.
     pub table: DispatchTable,
-    /// Settings of the dispatching modules, one for each queue of the table, in which requests wait. `None`: with the defaults
-    /// where a queue of the table has several operations to put in order; else there are none, and requests run in the thread
-    /// that read them, at the priority of their operation. Whoever reads has to be more urgent than the modules: a lane, say.
+    /// Settings of the dispatching modules, one for each queue of the table, in which requests wait. With `None`, the
+    /// defaults apply if a queue of the table has several operations; otherwise there are no modules, and requests run
+    /// in the thread that read them, at the priority of their operation. The reading thread must be more urgent than
+    /// the modules, such as one of a lane.
     pub modules: Option<Modules>,
-    /// Response and processor time of every request are measured and held against the table. Costs each request two system
-    /// calls and four looks at a clock.
+    /// Whether response and processor time of every request are measured and compared with the table. Costs each
+    /// request two system calls and four readings of a clock.
     pub measure: bool,
 }
 
-/// Settings by which the dispatching modules of an ORB are made.
+/// Settings of the dispatching modules of an ORB.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Modules {
-    /// Most requests that wait in each; a further one is answered TRANSIENT (minor `REQUESTS_BUFFERED`). Default 64.
+    /// Largest number of requests that wait in each; a further one is answered TRANSIENT (minor `REQUESTS_BUFFERED`).
+    /// Default 64.
     pub capacity: usize,
     /// Data structure of the queues.
     pub storage: Storage,
-    /// Treatment of requests that cannot be in time any more; one that is dropped is answered
+    /// Treatment of requests that can no longer meet their deadline; a dropped one is answered
     /// TIMEOUT (minor `DISPATCHED_LATE`).
     pub missed: Missed,
-    /// Threads of each. Default 1.
+    /// Number of threads of each. Default 1.
     pub threads: usize,
-    /// The only processor of their threads; `None`: any.
+    /// Processor of their threads; `None` for any.
     pub cpu: Option<usize>,
-    /// A request that would not be done by its deadline, by the worst-case times of what waits and runs in its queue and
-    /// those above, is refused at once with TRANSIENT (minor `NOT_ADMITTED`).
+    /// Whether a request that would miss its deadline, by the worst-case times of the requests that wait and run in its
+    /// queue and more urgent ones, is refused at once with TRANSIENT (minor `NOT_ADMITTED`).
     pub admission: bool,
-    /// The threads of each module reserve what its operations use (SCHED_DEADLINE) instead of having its priority; an ORB
-    /// that cannot have that does not listen, and says how much is missing. Not together with `cpu`.
+    /// Whether the threads of each module reserve the processor time of its operations (SCHED_DEADLINE) instead of
+    /// having its priority. If the reservation fails, the ORB does not listen, and reports the shortfall. Excludes
+    /// `cpu`.
     pub reserve: bool,
 }
 
 impl RunTimeScheduler {
-    /// Enforces a table in the threads that read requests, measuring nothing.
+    /// Returns settings that enforce a table in the threads that read requests, without
+    /// measurements.
     pub fn new(table: DispatchTable) -> RunTimeScheduler {
         RunTimeScheduler { table, modules: None, measure: false }
     }

@@ -1,4 +1,4 @@
-//! Request of a scheduled operation while it runs.
+//! Requests of scheduled operations while they run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{Enforcer, Scheduled};
 use crate::clock;
 use crate::{Incident, Orb, Raised, Upcall};
 
-/// A request that runs under the rules of its row, until this is dropped. For its thread alone.
+/// Guard of a request that runs under the rules of its row. Not `Send`.
 #[must_use = "the priority goes with it"]
 pub struct Running {
     raised: Option<Raised>,
@@ -20,22 +20,22 @@ pub struct Running {
     meter: Option<Meter>,
 }
 
-/// Looks at clocks at the beginning and the end.
+/// Clock readings of a measured request.
 struct Meter {
     enforcer: Arc<Enforcer>,
     orb: Orb,
     row: u16,
     arrived: u64,
     cpu: Duration,
-    /// Processor time of the requests within the outer one, so far.
+    /// Processor time of the nested requests so far, in ns.
     within: u64,
 }
 
 impl Scheduled {
-    /// A request is about to be served: its thread has the priority of the operation's row while the result lives, and it
-    /// is measured until then. `None`: the table says nothing of it. For the object adapter.
+    /// Begins the service of a request: until the result is dropped, the thread has the priority of the operation's
+    /// row, and the request is measured. `None` if the table has no row for it. For the object adapter.
     ///
-    /// Costs a look where the thread has that priority, else two system calls; allocates nothing.
+    /// Costs a comparison if the thread has the priority already, otherwise two system calls; allocates nothing.
     ///
     /// # Errors
     /// DATA_CONVERSION: the priority of the row has no native one.
@@ -63,7 +63,7 @@ impl Running {
             enforcer: Arc::clone(enforcer),
             orb: upcall.orb().clone(),
             row,
-            // Of a call within this one it is not known.
+            // Unknown for a nested call.
             arrived: match ARRIVED.replace(0) {
                 0 => clock::monotonic_nanoseconds(),
                 arrived => arrived,
@@ -88,7 +88,7 @@ impl Meter {
     fn read(&self) {
         let cpu = thread_cpu().saturating_sub(self.cpu).as_nanos() as u64;
         let response = clock::monotonic_nanoseconds().saturating_sub(self.arrived);
-        // What it called in this thread counts for itself, as in the analysis.
+        // Nested calls in this thread are charged to their own rows, as in the analysis.
         let own = cpu.saturating_sub(WITHIN.replace(self.within.saturating_add(cpu)));
         let (row, said) = self.enforcer.row(self.row);
         let Some(measured) = &row.measured else {

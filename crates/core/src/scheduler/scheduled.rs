@@ -1,4 +1,4 @@
-//! The rows of one interface.
+//! Rows of one interface.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::thread;
 /// Rows of the run-time scheduler's table for the operations of an interface: from
 /// [`Orb::scheduled`](crate::Orb::scheduled).
 ///
-/// Finding an operation costs one hash and one comparison, however many there are.
+/// Lookup of an operation costs one hash and one comparison.
 #[derive(Clone)]
 pub struct Scheduled(Arc<Rows>);
 
@@ -33,7 +33,7 @@ impl Scheduled {
         Some(Scheduled(Arc::new(Rows { enforcer: Arc::clone(enforcer), names, hash })))
     }
 
-    /// The row of an operation, by its name on the wire.
+    /// Returns the row of an operation by its name on the wire.
     #[inline]
     pub(crate) fn find(&self, operation: &str) -> Option<u16> {
         let rows = &*self.0;
@@ -49,7 +49,7 @@ impl Scheduled {
         self.0.enforcer.row(place).0
     }
 
-    /// An operation of this interface is being called from here.
+    /// Counts a call to an operation of this interface by the request that this thread runs.
     pub(crate) fn called(&self, to: u16, response: Response) {
         let enforcer = &self.0.enforcer;
         if enforcer.plan.measure

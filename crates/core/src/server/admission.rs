@@ -1,10 +1,10 @@
-//! Requests whose replies are known to be large run once there is room for those.
+//! Admission of requests whose replies are expected to be large: they run once the replies are affordable.
 //!
-//! A reply that is made and finds no room is lost, though its operation was run. So an operation that answered this
-//! client at length before takes its room ahead (`large_replies.rs`), and its request waits, at most `ReplyWait`, where
-//! the client has not taken earlier replies. Only the connection's own thread waits; a lane's threads serve other
-//! clients, so that lanes refuse such a request at once. Oneways, and operations that answer briefly, never wait before
-//! the replies under way fill all that replies may take.
+//! A reply that exceeds its client's limit is lost, although its operation was run. Therefore an operation that sent
+//! this client a large reply before reserves the octets in advance (`large_replies.rs`), and its request waits, up to
+//! `ReplyWait`, while the client has not read earlier replies. Only a connection's own thread waits; a lane's threads
+//! serve other clients, so lanes refuse such a request at once. Oneways, and operations with short replies, wait only
+//! once unread replies reach the limit.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use crate::shared::Shared;
 use crate::sync::thread;
 use crate::{Incident, raise};
 
-/// Room for the large reply of one request.
+/// Reservation for the large reply of one request.
 pub(super) struct Expected {
     client: Arc<Client>,
-    /// Operation as [`large_replies::hash`] names it.
+    /// Operation, as a hash of [`large_replies::hash`].
     operation: u32,
     owed: Option<Owed>,
 }
 
 impl Expected {
-    /// The reply is there. Gives up the room, for whoever sends it.
+    /// Records the size of the reply, and returns the reservation to the sender of the reply.
     pub(super) fn came(mut self, octets: usize) -> Option<Owed> {
         owed::remember(&self.client, self.operation, octets);
         self.owed.take()
@@ -38,7 +38,7 @@ impl Expected {
 }
 
 impl Drop for Expected {
-    /// Notes that there was no large reply: the next one of the operation may be smaller, too.
+    /// Records that the reply was small: the next one of the operation may be small, too.
     fn drop(&mut self) {
         if self.owed.is_some() {
             owed::remember(&self.client, self.operation, 0);
@@ -46,15 +46,16 @@ impl Drop for Expected {
     }
 }
 
-/// Room that a request needs before it is run.
+/// Result of an attempt to reserve for a request's reply.
 enum Room {
     Found(Option<Expected>),
-    /// The client has to take replies first.
+    /// The client has to read replies first.
     None,
 }
 
 impl Connection {
-    /// Finds room for the reply to the request that the inbox announces, or waits for it. `Err`: it was refused.
+    /// Reserves for the reply to the request that the inbox announces, or waits for it. `Err` if the request was
+    /// refused.
     #[cold]
     pub(super) fn admit(&mut self, shared: &Shared, home: &Home) -> Result<(), Next> {
         let mut since = None;
@@ -90,7 +91,7 @@ impl Connection {
         if frame.header.kind != MessageType::REQUEST {
             return Room::Found(None);
         }
-        // What is wrong with it is told by who runs it.
+        // The thread that runs the request reports the fault.
         let Ok(request) = Request::parse(&frame) else {
             return Room::Found(None);
         };
@@ -113,7 +114,7 @@ impl Connection {
     }
 }
 
-/// Hash of what a request calls.
+/// Returns a hash of the object key and operation of a request.
 pub(super) fn hash(request: &Request<'_>) -> u32 {
     let key = request.target.object_key().unwrap_or_default();
     large_replies::hash(key, request.operation.as_bytes())

@@ -8,8 +8,9 @@
 //!   takes it off the connection, reads on     -> Detached: own octets, own reply, the connection's Turn to write
 //! ```
 //!
-//! What concerns the connection rather than one request (code sets, an offer of callbacks, cancellation, replies the
-//! other way) the reader sees to itself. The request keeps a share of its connection, so that whoever is last closes it.
+//! The reader itself handles what concerns the connection and not one request: code sets, offers of callbacks,
+//! cancellation, replies in the other direction. A request keeps a share of its connection, and the last holder of a
+//! share closes the connection.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -34,14 +35,14 @@ use crate::shared::Shared;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, raise};
 
-/// Work that waits for a thread in a lane's queue.
+/// Work in a lane's queue.
 pub(super) enum Work {
-    /// A connection whose next request was read.
+    /// Connection whose next request was read.
     Connection(Connection),
     Request(Detached),
 }
 
-/// A request that was taken off its connection. Dropped unserved, it is answered TRANSIENT.
+/// Request taken off its connection. If dropped unserved, it is answered TRANSIENT.
 pub(super) struct Detached {
     orb: Arc<dyn Keeper>,
     connection: Connection,
@@ -49,7 +50,7 @@ pub(super) struct Detached {
     served: bool,
 }
 
-/// Serves the message that the inbox announces, or has another thread serve it.
+/// Serves the message that the inbox announces, or assigns it to another thread.
 #[cold]
 pub(super) fn assign(
     orb: &impl Host,
@@ -86,21 +87,21 @@ pub(super) fn assign(
     Next::Message
 }
 
-/// Threads that are to serve a request.
+/// Threads that are assigned a request.
 enum Assigned<'o> {
     Lane {
         lane: Arc<Lane>,
-        /// A filter has picked it.
+        /// Whether a filter has chosen the lane.
         picked: bool,
         octets: usize,
         urgency: Option<Urgency>,
         dropping: Dropping,
     },
-    /// A dispatching module of the run-time scheduler.
+    /// Dispatching module of the run-time scheduler.
     Module(&'o DispatchingModules, Due),
 }
 
-/// `None`: whoever read it.
+/// Chooses the threads for a request; `None` for the thread that read it.
 fn assigned<'o>(
     orb: &'o impl Host,
     home: &Home,
@@ -112,7 +113,7 @@ fn assigned<'o>(
     if frame.header.kind != MessageType::REQUEST {
         return Ok(None);
     }
-    // What is wrong with it is told by who runs it.
+    // The thread that runs the request reports the fault.
     let Ok(Message::Request(request)) = frame.message() else {
         return Ok(None);
     };
@@ -153,7 +154,7 @@ fn assigned<'o>(
     }))
 }
 
-/// Returns the lane that serves a request because it is beyond its budget.
+/// Returns the lane that serves a request because the request is beyond its budget.
 fn demoted(
     orb: &impl Host,
     home: &Home,
@@ -176,7 +177,7 @@ fn demoted(
     demotes.then_some(lowest)
 }
 
-/// Returns the lane that one of the application's filters picks; `None`: none of them does.
+/// Returns the lane that an application's filter chooses; `None` if no filter chooses one.
 fn pick(orb: &impl Host, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, SystemException> {
     match orb.options().thread_filters.pick(request) {
         None => Ok(None),
@@ -187,8 +188,8 @@ fn pick(orb: &impl Host, request: &Arriving<'_>) -> Result<Option<Arc<Lane>>, Sy
     }
 }
 
-/// Reads what a request says of its connection: the requests that follow must know it, whichever is
-/// served first.
+/// Applies a request's data about its connection, which must be known to later requests, whichever
+/// is served first.
 pub(super) fn see_to_connection(
     orb: &impl Host,
     caller: &mut Caller<'_>,
@@ -198,7 +199,7 @@ pub(super) fn see_to_connection(
     if request.contexts.is_empty() {
         return;
     }
-    // What is wrong with it is told by who serves it.
+    // The thread that serves the request reports the fault.
     let _ = caller.dialect(request, 2);
     caller.keep_order(&request.contexts);
     if Offer::is_in(&request.contexts) {
@@ -217,8 +218,9 @@ fn refuse(shared: &Shared, connection: &mut Connection, exception: SystemExcepti
 }
 
 impl Connection {
-    /// The request that was read ahead, taken off its connection. `None`: it stays there, and is served by whoever reads
-    /// the connection next: its requests run one after another, or as many are under way as may be, or it is none.
+    /// Takes the request that was read ahead off its connection. `None` if it stays, for the next reader of the
+    /// connection: the connection's requests run one after another, the limit of concurrent requests is reached, or it
+    /// is no request.
     pub(super) fn next_detached(&mut self, orb: &impl Host, home: &Home) -> Option<Detached> {
         let most = orb.options().max_requests_per_connection;
         if most <= 1 || self.lines.status.kept() + 1 >= most {
@@ -255,19 +257,19 @@ impl Connection {
 }
 
 impl Detached {
-    /// Returns what neither half of its ORB owns.
+    /// Returns the state that neither half of its ORB owns.
     pub(super) fn shared(&self) -> &Shared {
         self.orb.shared()
     }
 
-    /// Answers it with an exception instead.
+    /// Answers the request with an exception.
     pub(super) fn refuse(mut self, exception: SystemException) {
         self.served = true;
         let Detached { orb, connection, .. } = &mut self;
         connection.refuse_detached(orb.options(), exception);
     }
 
-    /// Waits for a thread, in the place that was taken for it.
+    /// Adds the request to the queue, in the capacity reserved for it.
     pub(super) fn wait_in(self, queue: &Queue<Work>, octets: usize, urgency: Option<Urgency>) {
         match self.dropping.gives_way {
             true => queue.push_yielding(Work::Request(self), octets, urgency),
@@ -275,22 +277,22 @@ impl Detached {
         }
     }
 
-    /// Drops a oneway, for which nobody waits.
+    /// Drops a oneway.
     #[cold]
     fn give_up(self, why: &str) {
         let shared = self.orb.shared();
         let peer = || self.connection.link.peer();
         shared.note(Incident::OnewayDropped, peer, || why.to_owned());
-        // Whoever else waits for its turn to write goes on.
+        // Releases its resources; as a oneway it gets no answer.
         self.refuse(raise::REQUESTS_BUFFERED);
     }
 
-    /// Answers it, in the calling thread, which serves this ORB.
+    /// Serves the request in the calling thread, which serves this ORB.
     pub(super) fn serve(self, orb: &impl Host, home: &Home) {
         self.serve_by(|_, connection| connection.serve_detached(orb, home));
     }
 
-    /// Answers it, in a calling thread that holds no ORB.
+    /// Serves the request in a calling thread that holds no ORB.
     pub(super) fn serve_alone(self, home: &Home) {
         self.serve_by(|orb, connection| Arc::clone(orb).serve_detached(connection, home));
     }
@@ -300,7 +302,8 @@ impl Detached {
             return self.give_up("it waited for longer than oneways of its class may");
         }
         let Detached { orb, connection, .. } = &mut self;
-        // A panic outside a servant is a fault of ours; it costs the one request, not the thread.
+        // A panic outside a servant is a fault of the ORB; it costs this request, and not the
+        // thread.
         let served = panic::catch_unwind(AssertUnwindSafe(|| serve(orb, connection)));
         self.served = served.is_ok();
     }
@@ -321,7 +324,7 @@ impl Drop for Detached {
 }
 
 impl Home {
-    /// The lane whose requests go to other threads than the one that reads them.
+    /// Returns the lane if its requests are served by other threads than the one that reads them.
     pub(super) fn assigns(&self) -> Option<&Arc<Lane>> {
         match self {
             Home::Lane(lane) if lane.plan.serving != Serving::Reader => Some(lane),
@@ -331,14 +334,14 @@ impl Home {
 }
 
 impl Lane {
-    /// Takes a place for one more request, from oneways that give way where the queue is full.
+    /// Reserves capacity for one more request; drops oneways that give way if the queue is full.
     pub(super) fn make_room(&self, octets: usize) -> Result<(), SystemException> {
         match (&self.queue, self.plan.serving) {
             (Some(queue), _) => loop {
                 if queue.reserve(octets) {
                     return Ok(());
                 }
-                // Nothing but a oneway ever gives way.
+                // Only oneways give way.
                 let Some(Work::Request(oneway)) = queue.displace(octets) else {
                     return Err(raise::REQUESTS_BUFFERED);
                 };
@@ -355,7 +358,7 @@ impl Lane {
         }
     }
 
-    /// Gives a request, for which there [is room](Self::make_room), to a thread of the lane.
+    /// Assigns a request, whose capacity [is reserved](Self::make_room), to a thread of the lane.
     fn take_over(
         self: &Arc<Self>,
         orb: &impl Host,
@@ -370,7 +373,7 @@ impl Lane {
             }
             return;
         }
-        // Where the system has no thread to give, the request is dropped, and so answered.
+        // If the system provides no thread, the request is dropped, and so answered.
         let started = self.spawn(orb, move |lane, orb| {
             request.serve(orb, &Home::Lane(Arc::clone(lane)));
             lane.dynamic.fetch_sub(1, Ordering::SeqCst);
@@ -380,7 +383,7 @@ impl Lane {
         }
     }
 
-    /// Serves requests from the lane's queue: the work of its threads.
+    /// Serves requests from the lane's queue: the main loop of the lane's worker threads.
     pub(super) fn work_queue(self: &Arc<Self>, orb: &impl Host) {
         let home = Home::Lane(Arc::clone(self));
         while let Some(queue) = &self.queue {
@@ -392,7 +395,7 @@ impl Lane {
         }
     }
 
-    /// Serves what was queued.
+    /// Serves work from the queue.
     pub(super) fn serve_work(&self, orb: &impl Host, home: &Home, work: Work) {
         match work {
             Work::Connection(connection) => self.serve_own(orb, home, connection),

@@ -1,25 +1,26 @@
-//! Client of a server: what all of its connections count for together.
+//! Clients of a server, with the counts over all of their connections.
 
 use super::owed;
 use super::share::Share;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// All connections of one client, as their transports know it: of one network address, or one user.
+/// Counts over all connections of one client, as the transport identifies it: by network address or
+/// user.
 #[derive(Debug, Default)]
 pub(crate) struct Client {
-    /// Changed under the registry's lock only.
+    /// Number of connections; changed only under the registry's lock.
     pub(super) connections: AtomicUsize,
-    /// Connections that were told to end and have not yet; part of `connections`, and changed under the
-    /// registry's lock only.
+    /// Number of connections that were told to end and have not yet; included in `connections`, and changed only under
+    /// the registry's lock.
     pub(super) ending: AtomicUsize,
-    /// Requests that are being served.
+    /// Number of requests being served.
     running: AtomicUsize,
-    /// Memory that they cost.
+    /// Memory used by the client's messages.
     pub(super) share: Share,
 }
 
 impl Client {
-    /// Counts a request in, unless there are `limit` already.
+    /// Counts a request, unless `limit` requests are running already.
     pub(crate) fn begin(&self, limit: usize) -> bool {
         let admitted = self.running.fetch_add(1, Ordering::Relaxed) < limit;
         if !admitted {
@@ -28,7 +29,7 @@ impl Client {
         admitted
     }
 
-    /// A request that was counted in has ended.
+    /// Ends a request that was counted.
     pub(crate) fn end(&self) {
         self.running.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! The connection that a request came over, for servants that keep something for its client.
+//! Connection of a request, for servants that keep resources for clients.
 
 use std::fmt;
 use std::sync::Weak;
@@ -9,10 +9,10 @@ use super::serving_context;
 use super::status::Status;
 use crate::within;
 
-/// Connection that a request came over: whose it is, and whether it is still there. For servants that hold something for a
-/// client, and give it back when the client has gone.
+/// Connection of a request: its client, and whether it is still open. For servants that keep resources for a client,
+/// and release them when the client has gone.
 ///
-/// Keeps nothing open, and may be kept for long. Cheap to clone.
+/// Does not keep the connection open, and may be kept for long. Cheap to clone.
 ///
 /// ```
 /// use oxorb_core::{ClientConnection, current_connection};
@@ -38,18 +38,18 @@ pub struct ClientConnection {
 }
 
 impl ClientConnection {
-    /// Returns the client, as the limits for each client know it: all connections of one address, user or certificate.
+    /// Returns the client, as limits per client identify it: all connections of one address, user or certificate.
     pub fn client(&self) -> &PeerId {
         &self.client
     }
 
-    /// Reports whether the connection is served: its client has neither closed it nor lost it, and nobody has closed it
-    /// here. A client whose host vanished counts as connected until that is noticed.
+    /// Reports whether the connection is open: closed neither by the client nor by the server, and not lost. A client
+    /// whose host vanished counts as connected until the loss is detected.
     pub fn is_open(&self) -> bool {
         self.status.upgrade().is_some_and(|status| status.is_served())
     }
 
-    /// Reports whether both are one connection.
+    /// Reports whether both are the same connection.
     pub fn is_same(&self, other: &ClientConnection) -> bool {
         Weak::ptr_eq(&self.status, &other.status)
     }
@@ -65,11 +65,11 @@ impl fmt::Debug for ClientConnection {
     }
 }
 
-/// Returns the connection over which the request came that this thread serves; one that this side opened, too, where
-/// requests come back over it. `None` outside of such a request, within a call to an object of this process that it makes,
-/// and for a request that waited until its POA was active.
+/// Returns the connection of the request that this thread serves; also one that this side opened, if requests arrive
+/// over it. `None` outside of such a request, within a collocated call that it makes, and for a request that was held
+/// until its POA was active.
 ///
-/// Costs nothing unless called, and then a look at a thread-local.
+/// Costs nothing unless called, and then an access to a thread-local variable.
 ///
 /// ```
 /// assert!(oxorb_core::current_connection().is_none(), "no request is being served here");

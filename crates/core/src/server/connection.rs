@@ -28,7 +28,7 @@ use crate::probe::{self, Stage};
 use crate::sync::thread;
 use crate::{Incident, Options};
 
-/// A connection that was accepted, and what belongs to it alone.
+/// Connection of a client, with the state that belongs to it alone.
 pub(crate) struct Connection {
     /// Number of the connection in the registry.
     pub(super) id: u64,
@@ -37,59 +37,59 @@ pub(crate) struct Connection {
     pub(super) sink: Sink,
     pub(super) session: Session,
     pub(super) lines: Lines,
-    /// Version of the last message, which the client certainly understands.
+    /// Version of the last message, which the client certainly supports.
     version: Version,
     pub(super) intake: Intake,
-    /// Whether the connection has been silent for a while; the registry knows since when.
+    /// Whether the connection has been silent for a while; the registry records since when.
     silent: bool,
-    /// The reactor of its lane reports what comes over it.
+    /// Whether the lane's reactor reports input of the connection.
     pub(super) armed: bool,
-    /// Holds one request that was taken off its connection, and reads nothing.
+    /// Whether this is one request taken off its connection, which reads nothing.
     detached: bool,
-    /// Why it is over, once it is.
+    /// Reason for the end of the connection.
     over: Ended,
-    /// Memory of a lane that its buffers belong to.
+    /// Lane memory that its buffers belong to.
     memory: Option<Arc<Memory>>,
 }
 
-/// State that all threads which serve a connection share.
+/// State shared by all threads that serve a connection.
 #[derive(Clone)]
 pub(crate) struct Lines {
     pub(crate) status: Arc<Status>,
-    /// The threadpool whose port it came to, 0: the ORB's own. `None`: this side opened it, or a filter has picked who
-    /// serves the request.
+    /// Threadpool whose port accepted the connection; 0 for the ORB's own. `None` if this side opened the connection,
+    /// or if a filter has chosen the request's threads.
     pub(crate) pool: Option<u32>,
-    /// Policy about large payloads, unless the object has one.
+    /// Policy about large payloads, for objects without one.
     pub(crate) payloads: LargePayloads,
 }
 
-/// Number of reads from a connection before it is the turn of others, if there are any and no other
-/// worker looks after them.
+/// Number of reads from a connection before other connections get a turn, if there are any and no
+/// other thread serves them.
 const TURN: usize = 4;
 
-/// Time between two looks of a thread that must not read, or run a request, whether it may again.
+/// Time between two checks of a thread that must not read, or run a request.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
-/// Why [`Connection::serve`] returned.
+/// Reason why [`Connection::serve`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Served {
-    /// The connection has nothing more to read within the read timeout.
+    /// Silence: no input arrived within the read timeout.
     Idle,
-    /// The connection is not to be read for a while.
+    /// The connection must not be read for a while.
     Throttled,
-    /// The connection is at its end, in order or not.
+    /// The connection has ended, in order or not.
     Ended,
-    /// The connection was taken over by another thread.
+    /// Takeover by another thread.
     HandedOver,
 }
 
 /// Result of [`Connection::read_ahead`].
 pub(super) enum Ahead {
-    /// All of the next message, or (`None`) something that is none.
+    /// The complete next message, or `None` if it is malformed.
     Message(Option<Header>),
     /// The next message is not complete yet.
     Nothing,
-    /// The connection is not to be read for a while.
+    /// The connection must not be read for a while.
     Throttled,
     End,
 }
@@ -112,7 +112,7 @@ impl Connection {
         Connection::of(admitted.id, link, inbox, session, lines, silent)
     }
 
-    /// A connection that this side opened, over which requests may come, too.
+    /// Returns a connection that this side opened, over which requests may also arrive.
     pub(crate) fn both_ways(
         options: &Options,
         admitted: Admitted,
@@ -129,7 +129,7 @@ impl Connection {
         connection
     }
 
-    /// A connection that somebody has served before.
+    /// Returns a connection that was served before.
     pub(super) fn of(
         id: u64,
         link: Arc<dyn Link>,
@@ -155,7 +155,8 @@ impl Connection {
         }
     }
 
-    /// Lets another thread take the connection over while a request runs; it then belongs there.
+    /// Permits other threads to take the connection over while a request runs; the connection then
+    /// belongs to `home`.
     pub(super) fn can_be_taken_over(&self, orb: &impl Host, home: &Home) {
         if orb.options().max_requests_per_connection > 1 {
             let watched = home.watched_lane(orb.shared());
@@ -184,15 +185,15 @@ impl Connection {
         }
     }
 
-    /// Gives them back: it reads and answers nothing any more.
+    /// Returns the buffers to the lane; the connection reads and answers nothing more.
     pub(super) fn give_back_buffers(mut self) {
         if let Some(memory) = self.memory {
             memory.put([self.inbox.into_buffer(), self.sink.take_memory()]);
         }
     }
 
-    /// Serves requests until none comes within the link's read timeout. While
-    /// `may_wait` says no, until none is there or it had its turn.
+    /// Serves requests until none arrives within the link's read timeout or, while `may_wait`
+    /// returns false, until there is no input or the connection had its turn.
     pub(crate) fn serve(
         &mut self,
         orb: &impl Host,
@@ -229,7 +230,7 @@ impl Connection {
         may_wait: impl Fn() -> bool,
     ) -> Result<Served, Ended> {
         let mut reads = 0;
-        // Nothing more was there when it was read last.
+        // Whether the last read returned all input.
         let mut drained = false;
         let mut gather = Gather::default();
         loop {
@@ -249,9 +250,10 @@ impl Connection {
                     gather.before_read();
                     return Ok(Wait::Limited);
                 }
-                // What can be lent ends a read that had room for more.
+                // A read stops before octets that can be lent, and so leaves unused space in the
+                // buffer.
                 let ends = drained && !(inbox.borrows().is_some() && self.link.lender().is_some());
-                // Octets that the link holds back are reported by nobody.
+                // Octets that the link itself holds are not reported by the reactor.
                 let has_had_its_turn = ends || (reads >= TURN && !self.link.pending());
                 Ok(if has_had_its_turn { Wait::Not } else { Wait::Now })
             });
@@ -295,7 +297,7 @@ impl Connection {
         }
     }
 
-    /// Serves the message that the inbox announces, or has another thread serve it.
+    /// Serves the message that the inbox announces, or assigns it to another thread.
     #[inline(always)]
     fn serve_message(&mut self, context: &ServingContext, orb: &impl Host, home: &Home) -> Next {
         let large = owed::any();
@@ -313,7 +315,7 @@ impl Connection {
         next
     }
 
-    /// Returns what serving the message that the inbox announces needs.
+    /// Returns the parts of the connection that serving the announced message needs.
     #[inline(always)]
     pub(super) fn parts<'c>(
         &'c mut self,
@@ -324,8 +326,8 @@ impl Connection {
         (caller, &self.inbox, &mut self.sink)
     }
 
-    /// Takes the request that the inbox announces off the connection, which is read on here.
-    /// `picked`: by a filter, so that it is in the right place.
+    /// Takes the request that the inbox announces off the connection, which this thread continues
+    /// to read. `picked` if a filter has chosen the request's threads.
     pub(super) fn detach(&mut self, options: &Options, picked: bool) -> Connection {
         let status = &self.lines.status;
         if let Ok(request) = Request::parse(&self.inbox.frame()) {
@@ -338,10 +340,10 @@ impl Connection {
         self.detached(inbox, lines)
     }
 
-    /// Gives the reply that the inbox announces to the call that waits for it.
+    /// Passes the reply that the inbox announces to the call that waits for it.
     ///
     /// # Errors
-    /// [`Ended::Malformed`] when it cannot be read.
+    /// [`Ended::Malformed`] if the reply cannot be decoded.
     fn complete(&mut self) -> Result<(), Ended> {
         match self.lines.status.calls().cloned() {
             Some(calls) => calls.complete(&mut self.inbox),
@@ -349,8 +351,7 @@ impl Connection {
         }
     }
 
-    /// Returns the request that `inbox` announces, taken off this connection, and what its messages take of the client's
-    /// share.
+    /// Returns the request in `inbox` as a detached connection, with its messages' part of the client's share.
     fn detached(&mut self, inbox: Inbox, lines: Lines) -> Connection {
         let link = Arc::clone(&self.link);
         let mut detached = Connection {
@@ -370,7 +371,8 @@ impl Connection {
     /// Serves the request that was taken off its connection.
     pub(crate) fn serve_detached(&mut self, orb: &impl Host, home: &Home) {
         serving_context::serving(orb, home, self, |context, connection| {
-            // It was announced before; whether the connection goes on is for who reads it.
+            // The request was announced before; the reader decides whether the connection stays
+            // open.
             connection.run(orb, context);
         });
         if self.sink.broken() {
@@ -378,10 +380,10 @@ impl Connection {
         }
     }
 
-    /// Answers it with an exception instead.
+    /// Answers the detached request with an exception.
     pub(super) fn refuse_detached(&mut self, options: &Options, exception: SystemException) {
         let turn = self.lines.status.turn().cloned();
-        // Whoever reads the connection takes the turn with each message that is sent.
+        // The reader of the connection locks the right to write for each message itself.
         let reads = serving_context::turn().zip(turn.as_ref());
         let reads = reads.is_some_and(|(served, turn)| Arc::ptr_eq(&served, turn));
         let _ours = turn.as_ref().filter(|_| !reads).map(|turn| turn.to_write());
@@ -391,12 +393,12 @@ impl Connection {
         }
     }
 
-    /// Returns how the client certainly understands a message.
+    /// Returns the wire format that the client certainly supports.
     fn wire(&self) -> Wire {
         self.lines.status.wire(self.version)
     }
 
-    /// Reads what has come, at most once, and says whether the next message is there; serves nothing.
+    /// Reads at most once, and reports whether the next message is complete; serves nothing.
     pub(super) fn read_ahead(&mut self, orb: &impl Parts) -> Ahead {
         self.look_ahead(orb).unwrap_or_else(|over| {
             self.over = over;
@@ -404,7 +406,7 @@ impl Connection {
         })
     }
 
-    /// Returns the place among those that wait of the request that was read ahead, and whether it may be dropped there.
+    /// Returns the queue position of the request that was read ahead, and whether it may be dropped there.
     pub(super) fn next_place(
         &mut self,
         order: QueueOrder,
@@ -442,15 +444,16 @@ impl Connection {
         })
     }
 
-    /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; false when the connection
-    /// is of no more use.
+    /// Answers the request that [`read_ahead`](Self::read_ahead) found with an exception; returns false if the
+    /// connection is no longer usable.
     pub(super) fn refuse_next(&mut self, options: &Options, exception: SystemException) -> bool {
         let turn = self.lines.status.turn().cloned();
         let _ours = turn.as_ref().map(|turn| turn.to_write());
         matches!(self.inbox.poll(), Ok(Some(_))) && self.refuse(options, exception)
     }
 
-    /// Answers the request that the inbox announces with an exception; false when the connection is of no more use.
+    /// Answers the request that the inbox announces with an exception; returns false if the connection is no longer
+    /// usable.
     pub(super) fn refuse(&mut self, options: &Options, exception: SystemException) -> bool {
         let frame = self.inbox.frame();
         let Ok(Message::Request(request)) = frame.message() else {
@@ -464,8 +467,8 @@ impl Connection {
         !self.sink.broken()
     }
 
-    /// Whether a connection that waits has to end: it stalls in mid-message, or
-    /// has been idle for too long. To be asked now and then while it waits.
+    /// Reports whether a waiting connection has to be closed: it stalls within a message, or has
+    /// been idle for too long. To be called periodically while it waits.
     pub(crate) fn is_overdue(&mut self, orb: &impl Parts) -> bool {
         let Connection { intake, link, lines, inbox, .. } = self;
         if intake.has_stalled(orb, &**link, &lines.status, inbox) {
@@ -481,7 +484,7 @@ impl Connection {
         idle
     }
 
-    /// Returns how long to wait for the next octets before looking after time-outs.
+    /// Returns the time to wait for input before time-outs are checked.
     pub(crate) fn tick(&self, usual: Duration) -> Duration {
         match self.lines.status.calls() {
             Some(calls) if calls.is_awaited() => conn::TICK.min(usual),
@@ -489,14 +492,14 @@ impl Connection {
         }
     }
 
-    /// Reports whether what comes next over it may be what a thread waits for: a request runs beside, or a call is
-    /// outstanding. All threads of its lane may be such threads, so that none would read it there.
+    /// Reports whether a thread may wait for the next input of the connection: another request runs, or a call is
+    /// outstanding. All threads of its lane may be such threads, and none of them would read the connection there.
     pub(super) fn is_needed(&self) -> bool {
         let status = &self.lines.status;
         status.under_way() > 0 || status.calls().is_some_and(|calls| calls.is_awaited())
     }
 
-    /// Blocks until something comes over it, or it may be read again; at most until time-outs are to be looked after.
+    /// Blocks until the connection has input or may be read again, at most until time-outs have to be checked.
     pub(super) fn pause(&self) {
         match self.link.poll_fd() {
             _ if self.intake.throttled => thread::sleep(PAUSE),
@@ -506,7 +509,7 @@ impl Connection {
         }
     }
 
-    /// Notes octets that came.
+    /// Records received octets.
     #[inline]
     fn came(&mut self, orb: &impl Parts, octets: usize) {
         self.intake.came(octets);
@@ -515,7 +518,7 @@ impl Connection {
         }
     }
 
-    /// Notes that octets came after a silence.
+    /// Records the end of a silence.
     fn wakes(&self, orb: &impl Parts) {
         self.lines.status.wakes();
         match self.lines.status.watched_lane() {
@@ -527,7 +530,7 @@ impl Connection {
     fn falls_silent(&mut self, orb: &impl Parts, home: &Home) {
         if !self.silent && !self.inbox.mid_message() {
             self.silent = true;
-            // A thread of its own has waited for a whole tick by now.
+            // The connection's own thread has waited for a whole tick by now.
             let waited = match home {
                 Home::Thread(_) => self.tick(per_connection::tick(orb.options())),
                 Home::Lane(_) => Duration::ZERO,
@@ -536,7 +539,7 @@ impl Connection {
         }
     }
 
-    /// Tells everybody who waits for the connection that nothing comes over it any more.
+    /// Notifies all threads that wait for the connection that it has ended.
     fn ended(&mut self) {
         if let Some(turn) = self.lines.status.turn() {
             turn.end();
@@ -548,9 +551,8 @@ impl Connection {
         }
     }
 
-    /// Closes the connection, for the last thread that served it. A client that is left by an ORB
-    /// that ends, or by a server that wants the connection back, is told that nothing it sent since
-    /// was run.
+    /// Closes the connection, for the last thread that served it. If the ORB ends or the server
+    /// wants the connection back, the client is notified that nothing it sent since was run.
     pub(crate) fn close(&mut self, orb: &(impl Parts + ?Sized)) {
         if orb.is_closing() || self.lines.status.was_told_to_end() {
             let wire = self.wire();

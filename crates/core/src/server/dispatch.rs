@@ -1,4 +1,4 @@
-//! Dispatch of a client's whole message, up to its answer.
+//! Dispatch of a client's message, up to its answer.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::terms::{self, Times};
 use crate::upcall::Arrived;
 use crate::{Incident, Located, Orb, Outcome, Upcall, raise};
 
-/// Serves the message that `inbox` announces, which is `frame`; a fault of the peer costs it at
-/// most its own connection.
+/// Serves the message `frame`, which `inbox` announces; a fault of the peer costs at most the
+/// peer's own connection.
 pub(crate) fn dispatch(
     orb: &Orb,
     inbox: &Inbox,
@@ -69,9 +69,8 @@ fn dispatch_other(
             locate(orb, frame, request.id, key, sink);
             Ok(Next::Message)
         }
-        // Partial messages of a cancelled request were dropped by the inbox. A
-        // servant that runs may ask; one that does not is answered all the
-        // same, as CORBA allows.
+        // The inbox has dropped partial messages of a cancelled request. A running servant may
+        // check for cancellation; otherwise the request is answered all the same, as CORBA allows.
         Message::CancelRequest(cancel) => {
             if let Some(turn) = caller.lines.status.turn() {
                 turn.cancel(cancel.id);
@@ -89,7 +88,7 @@ fn dispatch_other(
     }
 }
 
-/// Serves a request of this very process; its reply is written to `room`.
+/// Serves a collocated request; the reply is written to `room`.
 pub(crate) fn serve_local(orb: &Orb, message: &[u8], dialect: Dialect, room: Vec<u8>) -> Kept {
     let mut sink = Sink::to_memory(room);
     let frame = Frame::parse(message).expect("a message that was just written");
@@ -123,7 +122,7 @@ fn serve(
     sink.begin();
     let id = request.id;
     if inbox.is_cancelled(id) || caller.has_cancelled(id) {
-        // It waited here while others were served, and nobody waits for it.
+        // Cancelled while it waited for others.
         let peer = || caller.link.peer();
         let what = || format!("request {id}, operation {}", request.operation);
         orb.note(Incident::Cancelled, peer, what);
@@ -152,7 +151,7 @@ fn serve(
     }
 }
 
-/// A request that goes on to its servant.
+/// Request that is passed on to its servant.
 struct Served<'r> {
     orb: &'r Orb,
     frame: &'r Frame<'r>,
@@ -161,7 +160,7 @@ struct Served<'r> {
     dialect: Dialect,
 }
 
-/// Runs a request whose client may have only so many at a time, or for which somebody has a budget.
+/// Runs a request that counts against its client's limit, or to which budgets may apply.
 #[cold]
 #[inline(never)]
 fn run_limited(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), Violation> {
@@ -218,7 +217,7 @@ fn run(served: &Served<'_>, caller: &Caller<'_>, sink: &mut Sink) -> Result<(), 
     Ok(())
 }
 
-/// Answers a request that is not served with an exception, if somebody waits for an answer.
+/// Answers a request that is not served with an exception, if the client expects an answer.
 #[cold]
 fn refuse_request(
     options: &Options,
@@ -234,7 +233,7 @@ fn refuse_request(
     Ok(())
 }
 
-/// Lets interceptors see the request and the object adapter find the servant.
+/// Shows the request to interceptors, and lets the object adapter find the servant.
 #[inline]
 fn adapt(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
     match upcall.flow {
@@ -261,7 +260,7 @@ fn find_servant(orb: &Orb, upcall: Upcall<'_>) -> Outcome {
     }
 }
 
-/// A servant that panics must not take the connection's thread with it.
+/// Calls the servant; a panic must not end the connection's thread.
 #[inline]
 pub(crate) fn upcall(
     arrived: &Arrived<'_>,
@@ -278,7 +277,7 @@ pub(crate) fn upcall(
         return;
     }
     if !sink.answered() {
-        // Interceptors that have seen the request see how it ended, but for one of them that panics now.
+        // Interceptors that have seen the request see its end, except an interceptor that panics now.
         let upcall = Upcall::new(arrived, sink, flow);
         let _ = panic::catch_unwind(AssertUnwindSafe(|| upcall.fail(raise::SERVANT_PANICKED)));
     }
@@ -304,14 +303,14 @@ fn locate(orb: &Orb, frame: &Frame<'_>, id: u32, key: &[u8], sink: &mut Sink) {
     let mut e = sink.encoder(options.byte_order, options, wire.dialect());
     let begun = wire.begin_locate_reply(&mut e, id, status);
     if let Some(ior) = forward {
-        // An IOR of our own making has no text that could not be written.
+        // The ORB's own IORs contain no text that cannot be encoded.
         let _ = ior.encode(&mut e);
     }
     let _ = wire.finish(&mut e, begun);
     sink.send(orb.options(), wire, &mut e, None);
 }
 
-/// Count of a request among those that its client may have running; `None`: it counts nowhere.
+/// Count of a request among its client's running requests; `None` if it is not counted.
 struct Counted(Option<Arc<Client>>);
 
 impl Counted {
@@ -327,7 +326,7 @@ impl Counted {
         None
     }
 
-    /// Leaves the request counted until it is answered, which other code does.
+    /// Leaves the request counted until other code answers it.
     fn moved(mut self) {
         self.0 = None;
     }

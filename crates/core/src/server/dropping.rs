@@ -1,4 +1,4 @@
-//! Oneways that may be dropped while they wait for a thread, by the rules of their lane.
+//! Oneways that may be dropped from a lane's queue, by the lane's rules.
 
 use std::time::Instant;
 
@@ -8,17 +8,17 @@ use oxorb_object::Qos;
 use super::threadpool::DropRules;
 use crate::clock;
 
-/// Rule for one request that waits.
+/// Rule for one queued request.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Dropping {
-    /// Time after which the oneway is of no use.
+    /// Time after which the oneway is dropped.
     pub(super) until: Option<Instant>,
-    /// Whether the oneway gives way when the queue is full.
+    /// Whether the oneway may be dropped when the queue is full.
     pub(super) gives_way: bool,
 }
 
 impl Dropping {
-    /// Returns what the rules say of a request that was read now. Without rules this is one comparison.
+    /// Returns the rule for a request that was read now. One comparison without rules.
     #[inline]
     pub(super) fn of(rules: &DropRules, request: &Request<'_>) -> Dropping {
         match rules.is_empty() || request.response != Response::None {
@@ -37,7 +37,7 @@ impl Dropping {
         }
     }
 
-    /// Reports whether the request has waited for too long.
+    /// Reports whether the request has been queued for too long.
     pub(super) fn is_over(&self) -> bool {
         self.until.is_some_and(|until| until <= clock::now())
     }

@@ -1,4 +1,4 @@
-//! The reactors of the system: epoll, asleep or awake.
+//! Reactors of the system: epoll, blocking or busy-polling.
 
 use std::hint;
 use std::io;
@@ -14,7 +14,7 @@ use super::reactor::{Armed, Reactor, Watch};
 
 use crate::clock;
 
-/// Sleeps in the kernel.
+/// Reactor that blocks in the kernel.
 pub(super) struct Epoll(Poller);
 
 impl Epoll {
@@ -77,11 +77,11 @@ fn descriptor(fd: Option<BorrowedFd<'_>>) -> io::Result<BorrowedFd<'_>> {
     fd.ok_or_else(|| io::ErrorKind::Unsupported.into())
 }
 
-/// Asks the kernel without sleeping, one thread at a time; the others sleep.
+/// Reactor of which one thread polls without blocking, while the others block.
 pub(super) struct BusyPoll {
     epoll: Epoll,
     at_most: Duration,
-    /// A thread asks.
+    /// Whether a thread polls.
     taken: AtomicBool,
     woken: AtomicBool,
 }

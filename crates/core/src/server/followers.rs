@@ -1,7 +1,7 @@
-//! Threads that wait to take over a connection while its own thread runs a request.
+//! Threads that take over a connection while the connection's own thread runs a request.
 //!
-//! They are started when they are needed and stay for a while, so that a client which keeps several requests under way
-//! costs no start of a thread for each.
+//! They are started on demand and stay for a while, so that a client with several outstanding requests does not cost
+//! the start of a thread for each.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,25 +10,25 @@ use std::time::Duration;
 use crate::lock::Mutex;
 use crate::sync::Condvar;
 
-/// Most of them, over all connections of an ORB or a lane.
+/// Largest number of followers over all connections of an ORB or a lane.
 const MAX_FOLLOWERS: usize = 512;
 
-/// Time that a follower waits in vain before it ends.
+/// Time that a follower waits for a connection before it ends.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Threads without a connection, and connections that are about to have one.
+/// Threads without a connection, and connections assigned to them.
 pub(crate) struct Followers<C> {
     state: Mutex<State<C>>,
     came: Condvar,
 }
 
 struct State<C> {
-    /// Connections for the next threads that wait.
+    /// Connections for the next waiting threads.
     connections: VecDeque<C>,
     threads: usize,
-    /// Threads that wait, or are about to.
+    /// Number of threads that wait, or are about to.
     idle: usize,
-    /// Number of followers that are promised to connections.
+    /// Number of followers reserved for connections.
     reserved: usize,
     ended: bool,
 }
@@ -49,8 +49,8 @@ impl<C> Default for Followers<C> {
 }
 
 impl<C> Followers<C> {
-    /// Promises one, which `start` starts if there is none; false when there can be none. Whoever gets the promise
-    /// [gives](Self::give) it a connection, or [releases](Self::release) it.
+    /// Reserves a follower, which `start` starts if none is free; returns false if none can be had. The caller then
+    /// [assigns](Self::give) a connection to it, or [releases](Self::release) it.
     pub(super) fn reserve(&self, start: impl FnOnce() -> io::Result<()>) -> bool {
         let mut state = self.state.lock();
         if state.ended {
@@ -77,12 +77,12 @@ impl<C> Followers<C> {
         started
     }
 
-    /// The promise is not needed.
+    /// Releases a reservation.
     pub(super) fn release(&self) {
         self.state.lock().reserved -= 1;
     }
 
-    /// Gives a connection to the thread that was promised.
+    /// Assigns a connection to the reserved follower.
     pub(super) fn give(&self, connection: C) {
         let mut state = self.state.lock();
         state.reserved -= 1;
@@ -91,7 +91,8 @@ impl<C> Followers<C> {
         self.came.notify_one();
     }
 
-    /// A thread whose connection was taken over is to be one of them; false: there are enough.
+    /// Registers the calling thread, whose connection was taken over, as a follower; returns false
+    /// if there are enough.
     pub(super) fn join(&self) -> bool {
         let mut state = self.state.lock();
         let joins = !state.ended && state.threads < MAX_FOLLOWERS;
@@ -102,7 +103,7 @@ impl<C> Followers<C> {
         joins
     }
 
-    /// The next connection for a thread that has joined or was started; `None`: it ends.
+    /// Waits for the next connection; `None` if the follower has to end.
     pub(super) fn next(&self) -> Option<C> {
         let mut state = self.state.lock();
         let mut patient = true;
@@ -122,12 +123,13 @@ impl<C> Followers<C> {
         }
     }
 
-    /// The connection that it took has gone on, or ended: it waits again.
+    /// Registers the follower as waiting again, after the connection that it took over was passed on
+    /// or ended.
     pub(super) fn comes_back(&self) {
         self.state.lock().idle += 1;
     }
 
-    /// Ends the threads as soon as they wait.
+    /// Ends the followers as soon as they wait.
     pub(crate) fn end(&self) {
         self.state.lock().ended = true;
         self.came.notify_all();

@@ -1,87 +1,88 @@
-//! A short wait before a read, so that requests nobody waits for gather and come with one read.
+//! Short wait before a read, so that oneways accumulate and arrive with one read.
 //!
-//! A thread that serves oneways as fast as they come sleeps between any two of them, and their client pays for waking it
-//! each time; a thread that is awake and reads each of them makes the client pay for the lock of the socket and for
-//! acknowledgements. So a thread whose last reads brought nothing but requests without answers, one right after the other,
-//! looks away for some microseconds before it reads again. What it then finds has to be worth the wait: more than reads bring
-//! without one, for as long as it took. A request that somebody waits for ends that at once; an isolated oneway, or one of a
-//! stream with pauses, does not begin it. After each wait that brought little the next one takes twice as many reads: a client
-//! that sends one event after the other to one consumer or to many, each when the one before has arrived, hardly ever waits.
+//! A thread that serves oneways as fast as they arrive sleeps between any two of them, and their client pays for each
+//! wake-up; a thread that stays awake and reads each of them makes the client pay for the lock of the socket and for
+//! acknowledgements. Therefore a thread whose last reads, one right after the other, brought only oneways waits for
+//! some microseconds before it reads again. The result has to justify the wait: it must exceed the yield of reads
+//! without a wait, in proportion to the length of the wait. A two-way request ends the mode at once; an isolated
+//! oneway, or a stream with pauses, does not start it. After each wait that was not justified, the next one needs twice
+//! as many reads: a client that sends one event after the other, to one consumer or to many, each when the one before
+//! has arrived, hardly ever waits.
 //!
-//! While it looks away it lets others run. One that computes takes the processor for as long as the system gives it, some
-//! milliseconds, by which the requests come later. By that measure such a wait brought little, and the next one is as far away
-//! as it can be.
+//! The waiting thread yields. A computing thread then keeps the processor for as long as the system lets it, some
+//! milliseconds, by which the requests are delayed. By the measure above such a wait was not justified, and the next
+//! one needs the largest number of reads.
 
 use std::time::{Duration, Instant};
 
 use crate::clock;
 use crate::sync::thread;
 
-/// Reads in a row that must have brought oneways only.
+/// Number of successive reads that must have brought only oneways.
 const STREAK: u32 = 8;
 
-/// Most waits that brought little of which it takes note. Each doubles the reads up to the next wait, to 8,192 at most.
+/// Largest count of unjustified waits. Each doubles the reads before the next wait, up to 8,192.
 const MOST_WASTED: u32 = 10;
 
-/// The longest time from one of these reads to the next.
+/// Longest time between two successive reads of a stream.
 const SOON: Duration = Duration::from_micros(50);
 
-/// Time for which the thread looks away: the longest that a request with an answer waits behind a stream of oneways.
+/// Length of a wait: the longest delay of a two-way request behind a stream of oneways.
 const WAIT: Duration = Duration::from_micros(50);
 
-/// Least number of oneways that one wait must bring, beyond what a read brings without one, to be followed by another one: for
-/// each [`WAIT`] that it took.
+/// Number of oneways that a wait must bring in addition to the yield of a read without one, for each [`WAIT`] of its
+/// length.
 const WORTH: u32 = 8;
 
-/// A wait as long as this was taken by a thread that computes, and had better not been begun.
+/// Length from which on a wait was prolonged by a computing thread.
 const TAKEN: Duration = Duration::from_micros(500);
 
-/// Sizes of the last reads of a connection. A read that brings as much as there is room for and those right after it, up to
-/// the first that brings less, count as one.
+/// Yields of the last reads of a connection. A read that fills its buffer counts as one with the reads right after it,
+/// up to the first that does not.
 #[derive(Default)]
 pub(super) struct Gather {
-    /// Requests without answers served since the last read.
+    /// Number of oneways served since the last read.
     oneways: u32,
-    /// A request with an answer was among those served since the last read.
+    /// Whether a two-way request was served since the last read.
     answered: bool,
-    /// The last read brought as much as it could: there is more.
+    /// Whether the last read filled its buffer, so that there is more input.
     filled: bool,
-    /// Time for which the thread looked away before the last read, if it did.
+    /// Length of the wait before the last read, if there was one.
     waited: Option<Duration>,
     streak: u32,
-    /// Oneways that the reads of the streak brought, which nobody waited before.
+    /// Number of oneways that the reads of the streak brought without a wait.
     without: u32,
-    /// Waits in a row that brought little.
+    /// Number of successive unjustified waits.
     wasted: u32,
     last: Option<Instant>,
 }
 
 impl Gather {
-    /// Notes that a request was served.
+    /// Records a served request.
     #[inline]
     pub(super) fn served(&mut self, answered: bool) {
         self.answered |= answered;
         self.oneways = self.oneways.saturating_add(1);
     }
 
-    /// Notes a read. `filled`: it brought as much as there was room for.
+    /// Records a read; `filled` if it filled the buffer.
     #[inline]
     pub(super) fn read(&mut self, filled: bool) {
         self.filled = filled;
     }
 
-    /// Looks away, where the last reads were those of a stream of oneways. Costs a comparison where requests are answered.
+    /// Waits if the last reads were those of a stream of oneways. Costs a comparison if requests are answered.
     #[inline]
     pub(super) fn before_read(&mut self) {
         if self.answered || self.oneways == 0 {
-            // What waits were worth still holds: a client that calls now and then is to wait no more often.
+            // The count of unjustified waits is kept, so that a client with occasional calls does not wait more often.
             *self = Gather { wasted: self.wasted, ..Gather::default() };
         } else {
             self.note();
         }
     }
 
-    /// Reports whether it waited.
+    /// Updates the counts, and waits if due. Returns whether it waited.
     #[cold]
     fn note(&mut self) -> bool {
         let now = clock::now();
@@ -111,7 +112,7 @@ impl Gather {
         self.last = Some(now);
         self.waited = None;
         if self.streak >= wanted {
-            // The client, or who serves other connections, may have no other processor.
+            // The client, or threads that serve other connections, may share this processor.
             while clock::since(now) < WAIT {
                 thread::yield_now();
             }
@@ -122,7 +123,7 @@ impl Gather {
         self.waited.is_some()
     }
 
-    /// Returns the number of oneways from which on a wait of this length was worth it.
+    /// Returns the number of oneways that justifies a wait of this length.
     fn worth(&self, away: Duration) -> u32 {
         let waits = away.as_nanos() / WAIT.as_nanos();
         let waits = u32::try_from(waits).unwrap_or(u32::MAX).max(1);
@@ -135,7 +136,7 @@ impl Gather {
 mod tests {
     use super::*;
 
-    /// Reports whether it waits after a read that brought so many oneways, right after the one before.
+    /// Simulates a read with this many oneways right after the one before; returns whether it waits afterwards.
     fn read(gather: &mut Gather, filled: bool, oneways: u32) -> bool {
         gather.read(filled);
         (0..oneways).for_each(|_| gather.served(false));
@@ -143,14 +144,13 @@ mod tests {
         gather.note()
     }
 
-    /// Says for how many times the usual the thread looked away: whoever tests may have been stopped meanwhile.
+    /// Sets the length of the last wait, in units of the usual: the test itself may have been stopped meanwhile.
     fn away(gather: &mut Gather, waits: u32) {
         assert!(gather.waited.is_some());
         gather.waited = Some(WAIT * waits);
     }
 
-    /// Makes the thread look away, after reads that brought so many oneways each; returns the
-    /// number of reads.
+    /// Simulates reads with this many oneways each until a wait; returns the number of reads.
     fn wait(gather: &mut Gather, oneways: u32) -> u32 {
         let reads = 1 + (0..).take_while(|_| !read(gather, false, oneways)).count() as u32;
         away(gather, 1);
@@ -173,7 +173,8 @@ mod tests {
         assert!(!read(&mut gather, false, WORTH));
     }
 
-    /// Events to many consumers over one connection: a read brings them all, wait or not.
+    /// Events to many consumers over one connection: a read brings all of them, with a wait or
+    /// without.
     #[test]
     fn a_wait_that_brings_what_reads_bring_anyhow_is_not_repeated() {
         for oneways in [WORTH, 10, 100] {
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Events to so many consumers that one read does not take them all.
+    /// Events to so many consumers that they exceed one read.
     #[test]
     fn a_wait_before_two_reads_is_worth_what_both_bring_beyond_what_two_bring_anyhow() {
         for (brought, wasted) in [(64 + 36, 1), (64 + 43, 1), (64 + 44, 0)] {
@@ -231,11 +232,11 @@ mod tests {
         assert_eq!(waits(&mut gather, 4 * STREAK), 2, "after {STREAK} reads, and twice as many");
         let longest = STREAK << MOST_WASTED;
         assert!(waits(&mut gather, 4 * longest) < 16, "one wait in {longest} reads at last");
-        // An answered request in between does not make the thread forget it.
+        // An answered request in between does not reset the count.
         gather.served(true);
         gather.before_read();
         assert_eq!(waits(&mut gather, 4 * STREAK), 0);
-        // One wait that is worth it, and the next comes as soon as the first did.
+        // After a justified wait the next one comes as soon as the first did.
         wait(&mut gather, 1);
         assert!(read(&mut gather, false, 1 + WORTH));
         away(&mut gather, 1);

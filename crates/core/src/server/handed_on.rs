@@ -1,4 +1,5 @@
-//! Connections of a lane whose reading thread runs a request, and jobs for the lane's threads.
+//! Queue of a lane's connections whose reading thread runs a request, and of jobs for the lane's
+//! threads.
 
 use std::collections::VecDeque;
 
@@ -9,22 +10,22 @@ use crate::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Queue for the next free thread of a lane, the longest handed on first.
+/// Queue for the next free thread of a lane, oldest first.
 pub(super) struct HandedOn<C> {
     waiting: Mutex<Waiting<C>>,
-    /// Number of these, for threads that do not take the lock.
+    /// Length of the queue, for threads that do not take the lock.
     count: AtomicUsize,
 }
 
 struct Waiting<C> {
     all: VecDeque<C>,
-    /// The lane's threads have ended.
+    /// Whether the lane's threads have ended.
     closed: bool,
 }
 
-/// Work that a lane's next free thread takes.
+/// Work for a lane's next free thread.
 pub(super) enum Handed<C> {
-    /// A connection that is read on.
+    /// Connection to continue reading.
     Connection(C),
     /// A job.
     Job(Job),
@@ -35,7 +36,7 @@ pub(super) enum Handed<C> {
 pub(crate) enum NotQueued {
     /// The queue is full.
     Full,
-    /// The lane has ended, or has no thread that takes such work.
+    /// The lane has ended, or has no threads for such work.
     Closed,
 }
 
@@ -55,7 +56,8 @@ impl<C> HandedOn<C> {
         self.count.store(waiting.all.len(), Ordering::SeqCst);
     }
 
-    /// Queues one more, if fewer than `most` wait and the queue is not [closed](Self::close).
+    /// Queues work if fewer than `most` entries are queued and the queue is not
+    /// [closed](Self::close).
     pub(super) fn offer(&self, one: C, most: usize) -> Result<(), (NotQueued, C)> {
         let mut waiting = self.lock();
         if waiting.closed {
@@ -79,7 +81,7 @@ impl<C> HandedOn<C> {
         first
     }
 
-    /// Refuses further [offers](Self::offer), and takes out what `ends` says of what waits.
+    /// Refuses further [offers](Self::offer), and returns the queued entries that `ends` accepts.
     pub(super) fn close(&self, ends: impl Fn(&C) -> bool) -> Vec<C> {
         let mut waiting = self.lock();
         waiting.closed = true;

@@ -9,17 +9,17 @@ use super::lane::Lane;
 use super::per_connection;
 use crate::shared::Shared;
 
-/// Owner of a connection after another thread served it.
+/// Owner of a connection after another thread has served it.
 #[derive(Clone)]
 pub(crate) enum Home {
-    /// Thread of the connection's own: one of the ORB's, or of a lane whose connections have one
-    /// each.
+    /// Thread of the connection alone: one of the ORB's, or of a lane with a thread for each
+    /// connection.
     Thread(Option<Arc<Lane>>),
     /// Lane that parks the connection until one of its threads is free.
     Lane(Arc<Lane>),
 }
 
-/// A [`Home`] that does not keep the lane.
+/// [`Home`] that does not keep the lane alive.
 pub(super) enum WeakHome {
     Thread(Option<Weak<Lane>>),
     Lane(Weak<Lane>),
@@ -33,7 +33,7 @@ impl Home {
         }
     }
 
-    /// Returns its lane, where it has one.
+    /// Returns the lane, if there is one.
     fn lane(&self) -> Option<&Arc<Lane>> {
         match self {
             Home::Thread(lane) => lane.as_ref(),
@@ -41,23 +41,23 @@ impl Home {
         }
     }
 
-    /// Returns the lane that serves requests beyond their budgets, where that is another one and has a queue.
+    /// Returns the lane that serves requests beyond their budgets, if that is another lane and has a queue.
     pub(super) fn lowest(&self) -> Option<Arc<Lane>> {
         self.lane()?.lowest.get()?.upgrade()
     }
 
-    /// Reports whether it is the lane that requests beyond their budgets go to.
+    /// Reports whether it is the lane for requests beyond their budgets.
     pub(super) fn is_lowest(&self) -> bool {
         self.lane().is_some_and(|lane| lane.is_lowest.get().is_some())
     }
 
-    /// Returns the lane whose own watching thread has its connections taken over; `None`: that of the ORB does.
+    /// Returns the lane whose own thread watches for takeovers; `None` if the ORB's thread does.
     pub(super) fn watched_lane(&self, shared: &Shared) -> Option<&Arc<Lane>> {
         self.lane().filter(|lane| lane.priority().is_some() && shared.scheduling.is_real_time())
     }
 
-    /// Whether one more thread is there that could read a connection, which is then [handed on](Self::hand_on), or
-    /// [is not](Self::release_thread).
+    /// Reserves a thread that could read a connection, if there is one; the connection is then
+    /// [handed on](Self::hand_on), or the thread [released](Self::release_thread).
     pub(super) fn reserve_thread(&self, orb: &impl Host) -> bool {
         match self {
             Home::Thread(None) => orb.followers().reserve(|| per_connection::start_follower(orb)),
@@ -66,14 +66,14 @@ impl Home {
         }
     }
 
-    /// Releases the reserved follower, which is not needed.
+    /// Releases the reserved thread.
     pub(super) fn release_thread(&self, orb: &impl Host) {
         if let Some(followers) = self.followers(orb) {
             followers.release();
         }
     }
 
-    /// Hands the connection to the reserved follower.
+    /// Hands the connection to the reserved thread.
     pub(super) fn hand_on(&self, orb: &impl Host, connection: Connection) {
         match self {
             Home::Lane(lane) => lane.give(connection),
@@ -85,7 +85,7 @@ impl Home {
         }
     }
 
-    /// The threads that take over connections which have one each.
+    /// Returns the followers that take over connections with their own threads.
     pub(super) fn followers<'h>(&'h self, orb: &'h impl Host) -> Option<&'h Followers<Connection>> {
         match self {
             Home::Thread(None) => Some(orb.followers()),

@@ -1,4 +1,4 @@
-//! The ORB as its server half knows it.
+//! Interface of the ORB for its server half.
 
 use std::sync::Arc;
 
@@ -22,23 +22,23 @@ use crate::sync::attributed::Builder;
 
 /// Parts of an ORB that its server half uses.
 pub(crate) trait Parts: Send + Sync + 'static {
-    /// Returns what neither half owns.
+    /// Returns the state that neither half owns.
     fn shared(&self) -> &Shared;
 
-    /// Returns the connections that are open.
+    /// Returns the registry of open connections.
     fn registry(&self) -> &Registry;
 
-    /// Returns the threads that take over connections which have threads of their own.
+    /// Returns the followers that take over connections with their own threads.
     fn followers(&self) -> &Followers<Connection>;
 
-    /// Returns what has connections of the ORB's own threads taken over.
+    /// Returns the ORB's takeover of connections.
     fn takeover(&self) -> &Takeover;
 
-    /// Returns the run-time scheduler's dispatching modules, where there are any.
+    /// Returns the run-time scheduler's dispatching modules, if there are any.
     fn modules(&self) -> Option<&DispatchingModules>;
 
-    /// Closes connections that this ORB opened, for want of descriptors: those that their servers have closed, or else, if
-    /// `any`, the one that idles longest.
+    /// Closes connections that this ORB opened, to free descriptors: those that their servers have closed or, if there
+    /// are none and `any`, the one that has idled longest.
     fn give_up_opened(&self, any: bool);
 
     #[inline]
@@ -52,12 +52,11 @@ pub(crate) trait Parts: Send + Sync + 'static {
     }
 }
 
-/// ORB whose requests a thread serves: its parts, and the upcalls that only the whole can make.
+/// ORB whose requests a thread serves: its parts, and upcalls, which need the whole ORB.
 ///
-/// A clone keeps the ORB alive. All that is generic over it is compiled for the one ORB there is, and costs what naming it
-/// would.
+/// A clone keeps the ORB alive. Generic code is compiled for the one implementation, at no cost.
 pub(crate) trait Host: Parts + Clone {
-    /// Serves the message that `inbox` announces, which is `frame`.
+    /// Serves the message `frame`, which `inbox` announces.
     fn dispatch(
         &self,
         inbox: &Inbox,
@@ -66,25 +65,26 @@ pub(crate) trait Host: Parts + Clone {
         sink: &mut Sink,
     ) -> Next;
 
-    /// Returns the lane that a filter has picked, if there is such.
+    /// Returns the lane that a filter has chosen, if it exists.
     fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>>;
 
     /// Considers a client's offer of its connection, made with its request to the object of `key`.
     fn consider_offer(&self, caller: &mut Caller<'_>, key: &[u8], contexts: &ServiceContexts<'_>);
 
-    /// Shows what the object of a key is, if it is active.
+    /// Passes the description of a key's object to `look`, if the object is active.
     fn describe(&self, key: &[u8], look: &mut dyn FnMut(Described<'_>));
 
-    /// Returns what the run-time scheduler's table says of an object's operations.
+    /// Returns the rows of the run-time scheduler's table for an object's operations.
     fn scheduled(&self, key: &[u8]) -> Option<Scheduled>;
 
-    /// Returns a handle for what outlives the calling function.
+    /// Returns a handle that may outlive the calling function.
     fn keeper(&self) -> Arc<dyn Keeper>;
 }
 
-/// ORB of what is kept: of a connection that is served, and of requests that others serve or answer later.
+/// ORB as kept by served connections, and by requests that other threads serve or answer later.
 pub(crate) trait Keeper: Parts {
-    /// Starts a thread that serves `connection`, and then ends with `last`. When the system gives none, gives it back.
+    /// Starts a thread that serves `connection` and then calls `last`. Returns the connection if the system provides no
+    /// thread.
     fn take_over(
         self: Arc<Self>,
         builder: Builder,

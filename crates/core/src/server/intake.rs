@@ -1,4 +1,4 @@
-//! Messages while they come in pieces: what they take of their client's share of memory, and whether they get on.
+//! Messages that arrive in pieces: their part of the client's share of memory, and their pace.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -17,25 +17,26 @@ use crate::policy::LargePayloads;
 use crate::sync::atomic::Ordering;
 use crate::{Incident, Options};
 
-/// Least number of octets of a message in each `stall_timeout`: one that comes octet by octet stalls, too.
+/// Smallest number of octets of a message in each `stall_timeout`, so that a message that arrives octet by octet
+/// stalls.
 const PACE: usize = 1024;
 
-/// Account of what a connection receives.
+/// Account of a connection's incoming messages.
 pub(super) struct Intake {
-    /// The time the client has for its next octets of a message in pieces.
+    /// Pace of an incomplete message.
     pace: Option<Pace>,
     /// Octets of the client's share that its messages take.
     pub(super) claim: Claim,
-    /// Octets of the share that the memory of its inbox takes between messages.
+    /// Octets of the client's share that the inbox's memory takes between messages.
     kept: Buffer,
-    /// Whether the connection is not read until other messages of the client leave room.
+    /// Whether the connection is not read until other messages of the client free memory.
     pub(super) throttled: bool,
 }
 
 /// Pace of a message that arrives in pieces.
 struct Pace {
     since: Instant,
-    /// Octets since then.
+    /// Octets received since then.
     octets: usize,
 }
 
@@ -44,12 +45,12 @@ impl Intake {
         Intake { pace: None, claim: Claim::of(client), kept: Buffer::of(client), throttled: false }
     }
 
-    /// Counts the memory of the inbox as planned for, where it has so many octets.
+    /// Counts the memory of the inbox as planned, with `octets`.
     pub(super) fn planned(&mut self, octets: usize) {
         self.kept.planned(octets);
     }
 
-    /// Notes octets that came.
+    /// Records received octets.
     #[inline]
     pub(super) fn came(&mut self, octets: usize) {
         if let Some(pace) = &mut self.pace {
@@ -57,8 +58,8 @@ impl Intake {
         }
     }
 
-    /// Reports whether the link may be read; if not, other messages of this client take all the memory it may have.
-    /// Costs some comparisons while messages come whole and are small.
+    /// Reports whether the link may be read; if not, other messages of this client take all the memory it may use.
+    /// Costs some comparisons while messages are small and arrive complete.
     ///
     /// # Errors
     /// [`Ended::Stalled`].
@@ -112,7 +113,7 @@ impl Intake {
             return Err(Ended::Stalled);
         }
         let wanted = inbox.memory().max(inbox.awaited());
-        // What was kept for it is counted already.
+        // The memory kept for it is counted already.
         let wanted = wanted.saturating_sub(self.kept.octets());
         if wanted <= SMALL || self.claim.grow(wanted, Limits::of(orb.options())) {
             self.throttled = false;
@@ -126,8 +127,8 @@ impl Intake {
         Ok(false)
     }
 
-    /// Accounts for memory after a large message: it is kept where it fits among what the client's
-    /// connections keep.
+    /// Accounts for memory after a large message: it is kept if it fits the limit of the client's
+    /// connections.
     #[cold]
     fn between_large(&mut self, options: &Options, inbox: &mut Inbox) {
         let octets = self.claim.release();
@@ -141,7 +142,7 @@ impl Intake {
         }
     }
 
-    /// Reports whether a message in pieces has not got on for `stall_timeout`.
+    /// Reports whether an incomplete message has made no progress for `stall_timeout`.
     pub(super) fn has_stalled(
         &mut self,
         orb: &impl Parts,
@@ -156,7 +157,7 @@ impl Intake {
         match &mut self.pace {
             Some(pace) if pace.octets < PACE => {
                 let limit = orb.options().stall_timeout;
-                // Its client could not get on: those that stand in its way stall first.
+                // The connection was not read: the messages that block it stall first.
                 let limit = if self.throttled { 2 * limit } else { limit };
                 let stalled = clock::since(pace.since) >= limit;
                 if stalled {
@@ -172,7 +173,7 @@ impl Intake {
         }
     }
 
-    /// Notes that no message is awaited any more.
+    /// Records that no message is incomplete.
     #[inline]
     fn gets_on(&mut self, status: &Status) {
         if self.pace.take().is_some() {

@@ -1,7 +1,7 @@
-//! Jobs for the threads of a lane: what is not a request and shall run there all the same.
+//! Jobs for the threads of a lane: work other than requests.
 //!
-//! Jobs wait in the queue of what is handed on, which a lane's threads look at anyway: lanes without jobs pay nothing for
-//! them.
+//! Jobs share the queue of handed-on connections, which a lane's threads check anyway: lanes without jobs pay nothing
+//! for them.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use super::lane::Lane;
 use crate::Serving;
 use crate::main_thread::{Job, TakesJobs};
 
-/// Most handlers, tasks and handed-on connections that wait before a lane refuses further handlers.
+/// Largest number of queued handlers, tasks and handed-on connections; beyond it a lane refuses
+/// further handlers.
 const MOST: usize = 65_536;
 
 impl TakesJobs for Lane {
@@ -21,11 +22,11 @@ impl TakesJobs for Lane {
 }
 
 impl Lane {
-    /// Runs `job` in a thread of the lane; the job counts among at most `most` that wait. Drops it
-    /// if the lane ends first.
+    /// Queues `job` for a thread of the lane, among at most `most` queued entries. Drops the job if
+    /// the lane ends first.
     ///
     /// # Errors
-    /// The job is given back: too many wait, the lane has ended, or its threads take connections alone.
+    /// The job is returned: too many are queued, the lane has ended, or its threads only serve connections.
     pub(crate) fn run(&self, job: Job, most: usize) -> Result<(), (NotQueued, Job)> {
         if self.plan.serving == Serving::ThreadPerConnection {
             return Err((NotQueued::Closed, job));
@@ -40,10 +41,10 @@ impl Lane {
         }
     }
 
-    /// Whether one thread alone serves, from the start of the lane to its end.
+    /// Checks that a single thread serves, from the start of the lane to its end.
     ///
     /// # Errors
-    /// The reason why not.
+    /// The reason, if not.
     pub(crate) fn is_one_thread(&self) -> Result<(), &'static str> {
         match self.plan.serving {
             Serving::Reader if self.polls_alone() => Ok(()),
@@ -63,12 +64,12 @@ impl Lane {
         }
     }
 
-    /// Runs a job; one that panics ends alone.
+    /// Runs a job; a panic ends only the job.
     pub(super) fn run_job(job: Job) {
         let _ = panic::catch_unwind(AssertUnwindSafe(job));
     }
 
-    /// Drops the jobs that wait, and refuses further ones.
+    /// Drops the queued jobs, and refuses further ones.
     pub(super) fn end_jobs(self: &Arc<Self>) {
         let jobs = self.handed_on.close(|handed| matches!(handed, Handed::Job(_)));
         drop(jobs);

@@ -1,15 +1,15 @@
-//! A few threads for some connections; a thread stays with its connection while that is busy.
+//! Lanes: threads shared by connections. A thread stays with a connection while the connection is busy.
 //!
 //! A lane owns its threads, its reactor and the connections that wait there; the ORB's default pool is one, and each
-//! lane of a threadpool is another. Every thread waits at the same reactor and the kernel wakes one for each connection
-//! that has something to read: it leads, the others follow. It then reads, serves and writes and, instead of
-//! going back after each request, waits a moment on the connection itself. A request on a busy connection so costs one
-//! read and one write, like a thread of its own.
+//! lane of a threadpool is another. All threads wait at the same reactor, and the kernel wakes one for each connection
+//! with input: it leads, the others follow. The leader reads, serves and writes and, instead of returning to the
+//! reactor after each request, waits for a moment on the connection itself. A request on a busy connection thus costs
+//! one read and one write, as with a thread per connection.
 //!
-//! That is so where [`Serving`] says `Reader`, and with one thread it is a single-threaded reactor. Otherwise one thread
+//! This applies if [`Serving`] is `Reader`, which with one thread is a single-threaded reactor. Otherwise one thread
 //! reads and others serve (`assign.rs`), or each connection has a thread of its own at the lane's priority.
 //!
-//! What happens when no thread of a lane waits any more is in `reserve.rs`.
+//! `reserve.rs` handles the case that all threads of a lane are busy.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -54,103 +54,105 @@ use crate::sync::{
     attributed, thread,
 };
 
-/// Time between two looks of threads for connections that stall in mid-message, and whether they
-/// are to end.
+/// Time between two checks of a lane's threads for stalled connections, and for the end of the
+/// lane.
 pub(super) const TICK: Duration = Duration::from_millis(500);
 
-/// Plan of a lane.
+/// Configuration of a lane.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
-    /// Name of its threads, for tools.
+    /// Name of its threads.
     pub(crate) name: String,
-    /// The threadpool it belongs to; 0: the ORB's own.
+    /// Threadpool of the lane; 0 for the ORB's own.
     pub(crate) pool: u32,
     /// Index in the threadpool, from 0.
     pub(crate) lane: u32,
-    /// Priority of its threads; `None`: as they come.
+    /// CORBA priority of its threads; `None` for none.
     pub(crate) priority: Option<Priority>,
     /// Schedule of its threads in the kernel.
     pub(crate) scheduling: LaneScheduling,
     /// Choice of the threads that serve.
     pub(crate) serving: Serving,
-    /// Way in which threads wait.
+    /// Reactor at which its threads wait.
     pub(crate) reactor: ReactorChoice,
     /// Order in which requests leave the queue.
     pub(crate) order: QueueOrder,
     /// Rules by which oneways may be dropped from the queue.
     pub(crate) drops: DropRules,
-    /// Most requests and octets that wait for a thread; `None`: it has no queue.
+    /// Largest numbers of queued requests and octets; `None` for a lane without a queue.
     pub(crate) queue: Option<(usize, usize)>,
-    /// Threads that are there from the start; with a thread for each request: most there are.
+    /// Threads that exist from the start; with a thread for each request, the largest number of
+    /// threads.
     pub(crate) static_threads: usize,
-    /// Most further threads, made when they are needed.
+    /// Largest number of further threads, which are started on demand.
     pub(crate) dynamic_threads: usize,
-    /// Longest time that a dynamic thread waits in vain before it ends; `None`: for ever.
+    /// Time that a dynamic thread is idle before it ends; `None` for no limit.
     pub(crate) dynamic_idle: Option<Duration>,
-    /// Octets of each thread's stack; `None`: as the system does.
+    /// Stack size of each thread in octets; `None` for the system's default.
     pub(crate) stack_size: Option<usize>,
-    /// The only processor of its threads.
+    /// Processor of its threads; `None` for any.
     pub(crate) cpu: Option<usize>,
     /// Whether its threads touch their stack before they serve.
     pub(crate) prefault: bool,
-    /// Marks the packets of its connections.
+    /// DSCP of its connections' packets.
     pub(crate) dscp: Option<u8>,
-    /// The queue of the network device that these go to.
+    /// Queue of the network device for its connections' packets.
     pub(crate) socket_priority: Option<u8>,
-    /// Time that reads of its connections look for packets in the device.
+    /// Time for which reads of its connections poll the network device.
     pub(crate) busy_poll: Option<Duration>,
-    /// Octets that leave in a second over each of its connections, at most.
+    /// Largest send rate of each of its connections, in octets per second.
     pub(crate) pacing: Option<u64>,
-    /// Made before they come.
+    /// Buffers allocated before connections are accepted.
     pub(crate) buffers: Option<MessageBuffers>,
-    /// Octets of memory that each thread has for decoded values from its start.
+    /// Size of the arena for decoded values that each thread has from its start, in octets.
     pub(crate) value_arena: Option<usize>,
 }
 
 thread_local! {
-    /// The lane of which the thread is one, after the number of its ORB.
+    /// ORB number and lane of a lane's thread.
     static SERVING: Cell<Option<(u32, LaneOf)>> = const { Cell::new(None) };
 }
 
-/// Returns the lane of the ORB with this number of which the calling thread is one.
+/// Returns the calling thread's lane of the ORB with this number.
 #[inline]
 pub(crate) fn serving_lane(orb: u32) -> Option<LaneOf> {
     let (number, lane) = SERVING.get()?;
     (number == orb).then_some(lane)
 }
 
-/// The threads of a lane and the connections none of them serves at the moment.
+/// Threads of a lane, and the connections that none of them serves at the moment.
 pub(crate) struct Lane {
     pub(super) plan: Plan,
     pub(super) reactor: Box<dyn Reactor>,
-    /// Connections that wait at the reactor; a thread takes out the one it serves.
+    /// Connections that wait at the reactor; a thread removes the one it serves.
     parked: Mutex<HashMap<u64, Connection>>,
-    /// Number of parked connections, for threads that do not want the lock.
+    /// Number of parked connections, for threads that do not take the lock.
     parked_count: AtomicUsize,
-    /// Threads that wait at the reactor, too: while there is one, others may stay.
+    /// Number of threads that wait at the reactor: while there is one, others may stay with their
+    /// connections.
     pub(super) waiting: AtomicUsize,
-    /// Threads that were started because they were needed.
+    /// Number of threads started on demand.
     pub(super) dynamic: AtomicUsize,
-    /// Connections whose threads go on with a request, and jobs.
+    /// Connections whose threads are still running a request, and jobs.
     pub(super) handed_on: HandedOn<Handed<Connection>>,
-    /// Threads that take over connections, where each has one.
+    /// Threads that take over connections, if each connection has a thread.
     pub(super) followers: Followers<Connection>,
-    /// Takeover of its connections, where its threads have priorities of the system.
+    /// Takeover of its connections, if its threads have native priorities.
     pub(super) takeover: Takeover,
     /// Work that waits for a thread.
     pub(super) queue: Option<Queue<Work>>,
-    /// Time of the next look for stalled connections, in nanoseconds of the monotonic clock.
+    /// Time of the next check for stalled connections, in nanoseconds of the monotonic clock.
     next_look: AtomicU64,
     pub(super) reserve: Reserve,
-    /// The lane of its threadpool that serves requests beyond their budgets, where that is another one and has a queue.
+    /// Lane of the threadpool that serves requests beyond their budgets, if it is another one and has a queue.
     pub(super) lowest: OnceLock<Weak<Lane>>,
-    /// Set: it is that lane.
+    /// Set if this is the lane for requests beyond their budgets.
     pub(super) is_lowest: OnceLock<()>,
     /// Buffers for connections.
     pub(super) memory: Option<Arc<Memory>>,
-    /// Places of its connections, for the list of threads.
+    /// Names of its connections, for the list of threads.
     places: Arc<Places>,
-    /// The system has refused busy polling, and that was told.
+    /// Whether the system's refusal of busy polling was reported.
     polls_in_vain: AtomicBool,
     stopping: AtomicBool,
     alive: Mutex<usize>,
@@ -164,7 +166,8 @@ enum Turn {
 }
 
 impl Lane {
-    /// The default pool of an ORB: threads without a priority of their own. `None`: each connection has one.
+    /// Returns the default pool of an ORB, whose threads have no priority of their own. `None` if each connection has a
+    /// thread.
     pub(crate) fn of_orb(orb: &impl Host) -> io::Result<Option<Arc<Lane>>> {
         let options = orb.options();
         let concurrency = options.concurrency;
@@ -188,7 +191,7 @@ impl Lane {
         Ok(Some(lane))
     }
 
-    /// A lane without threads, until it is [started](Self::start).
+    /// Returns a lane without threads; [`start`](Self::start) starts them.
     pub(super) fn new(plan: Plan, reserve: Reserve) -> io::Result<Lane> {
         let queue = |(requests, octets)| match plan.order {
             QueueOrder::Arrival => Queue::new(requests, octets),
@@ -218,18 +221,18 @@ impl Lane {
         })
     }
 
-    /// Returns the priority of its threads, where they have one of their own.
+    /// Returns the priority of its threads, if they have one of their own.
     pub(crate) fn priority(&self) -> Option<Priority> {
         self.plan.priority
     }
 
-    /// Sends requests beyond their budgets to the lane with the lowest priority of a threadpool.
+    /// Makes the lane with the lowest priority of a threadpool serve requests beyond their budgets.
     pub(super) fn find_lowest(lanes: &[Arc<Lane>]) {
         let lowest = lanes.iter().min_by_key(|lane| lane.plan.priority);
         let Some(lowest) = lowest.filter(|_| lanes.len() > 1) else {
             return;
         };
-        // Whoever is no less urgent is left to the thread that reads.
+        // Lanes of the same priority leave such requests to the thread that reads.
         let less = |lane: &&Arc<Lane>| lane.plan.priority > lowest.plan.priority;
         let _ = lowest.is_lowest.set(());
         if lowest.queue.is_some() {
@@ -257,7 +260,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Starts one thread of the lane, which counts as alive until `work` is done.
+    /// Starts one thread of the lane, which counts as alive until `work` returns.
     pub(super) fn spawn<H: Host>(
         self: &Arc<Self>,
         orb: &H,
@@ -298,7 +301,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Returns a builder of a thread of the lane: at its priority, on its processor, without a reservation.
+    /// Returns a builder of a thread of the lane, with its priority and processor, but without a reservation.
     pub(super) fn builder(
         &self,
         shared: &Shared,
@@ -319,7 +322,8 @@ impl Lane {
         }
     }
 
-    /// The calling thread keeps what is confined to the lane, if it is the only one that serves.
+    /// Makes the calling thread the owner of the servants confined to the lane, if it is the lane's
+    /// only serving thread.
     fn confine_here(&self, shared: &Shared) -> Option<Confines> {
         if self.plan.pool == 0 || self.is_one_thread().is_err() {
             return None;
@@ -328,7 +332,7 @@ impl Lane {
         Some(Confines::begin(shared.scheduling.number(), lane))
     }
 
-    /// The calling thread is one of the lane from now on.
+    /// Records that the calling thread belongs to the lane.
     fn mark(&self, shared: &Shared) {
         if self.plan.pool != 0 {
             let lane = LaneOf { pool: self.plan.pool, lane: self.plan.lane };
@@ -336,7 +340,7 @@ impl Lane {
         }
     }
 
-    /// The calling thread works at the lane's priority from now on. What the lane reserves is for its own threads.
+    /// Makes the calling thread work at the lane's priority. The lane's reservation applies only to its own threads.
     pub(super) fn enter_unreserved(&self, shared: &Shared) {
         self.mark(shared);
         let scheduling = match self.plan.scheduling {
@@ -348,7 +352,7 @@ impl Lane {
         }
     }
 
-    /// Takes a new connection.
+    /// Adopts a new connection.
     pub(crate) fn adopt(
         self: &Arc<Self>,
         orb: &impl Host,
@@ -388,7 +392,7 @@ impl Lane {
             connection.give_back_buffers();
         }
         added?;
-        // Of what the link has taken from its descriptor, that tells nothing.
+        // The reactor does not report octets that the link has read already.
         if link.pending()
             && let Some(connection) = self.take(id)
         {
@@ -397,7 +401,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Gives a connection the properties that the lane has for its packets. Without busy polling it goes on, which is told
+    /// Applies the lane's packet properties to a connection. A refusal of busy polling is not an error; it is reported
     /// once for each lane.
     fn steer(&self, shared: &Shared, link: &dyn Link) -> io::Result<()> {
         let properties = Properties {
@@ -429,8 +433,8 @@ impl Lane {
         }
     }
 
-    /// Serves until the lane or the ORB ends: the work of its threads. A dynamic thread, that
-    /// `since` is for, also ends after it has been idle for too long.
+    /// Serves until the lane or the ORB ends: the main loop of the lane's threads. A dynamic
+    /// thread, which is idle since `since`, also ends after its idle time.
     pub(super) fn work(self: &Arc<Self>, orb: &impl Host, mut since: Option<Instant>) {
         let home = Home::Lane(Arc::clone(self));
         let _confines = self.confine_here(orb.shared());
@@ -442,7 +446,7 @@ impl Lane {
                 Ok(Turn::Nothing) => {}
                 Err(_) => thread::sleep(TICK),
             }
-            // A poller that always has something must not keep stalled ones alive.
+            // Also if the reactor always has reports, or stalled connections would stay open.
             if self.is_time_to_look() {
                 self.look_after_parked(orb);
             }
@@ -452,7 +456,7 @@ impl Lane {
             self.end_jobs();
         }
         if self.is_stopping() {
-            // So that each that waits ends, and not only the next one.
+            // Each ending thread wakes the next one.
             self.reactor.wake();
         }
     }
@@ -496,8 +500,8 @@ impl Lane {
     }
 
     pub(super) fn serve_own(&self, orb: &impl Host, home: &Home, connection: Connection) {
-        // Staying is for quiet times: with nobody left to lead, other
-        // connections must not wait for this one's next request.
+        // Staying is for quiet times: without a thread to lead, other connections must not wait for
+        // this connection's next request.
         let may_stay = || {
             !self.reactor.is_awake()
                 && (self.waiting.load(Ordering::Relaxed) > 0
@@ -506,7 +510,7 @@ impl Lane {
         self.serve(orb, home, connection, may_stay);
     }
 
-    /// Serves a connection's requests; `may_stay` says whether to wait for further ones.
+    /// Serves a connection's requests; `may_stay` decides whether to wait for further ones.
     pub(super) fn serve(
         &self,
         orb: &impl Host,
@@ -514,8 +518,8 @@ impl Lane {
         mut connection: Connection,
         may_stay: impl Fn() -> bool,
     ) {
-        // A panic outside a servant is a fault of ours; it costs the one
-        // connection, not the thread.
+        // A panic outside a servant is a fault of the ORB; it costs this connection, and not the
+        // thread.
         let served =
             panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, may_stay)));
         match served {
@@ -526,7 +530,7 @@ impl Lane {
         }
     }
 
-    /// Lets a connection wait for its next request and a thread.
+    /// Parks a connection until it has a request and a thread is free.
     pub(super) fn park(&self, orb: &(impl Parts + ?Sized), mut connection: Connection) {
         if connection.armed {
             return self.put(connection);
@@ -542,8 +546,7 @@ impl Lane {
         }
     }
 
-    /// Lets a connection wait that must not be read, though there may be
-    /// something: it gets another chance with the next look.
+    /// Parks a connection that must not be read, even if it has input, until the next check.
     pub(super) fn put_off(&self, mut connection: Connection) {
         connection.intake.throttled = true;
         if std::mem::take(&mut connection.armed) {
@@ -552,9 +555,9 @@ impl Lane {
         self.put(connection);
     }
 
-    /// Disarms a connection, which another thread reads until it is parked again.
+    /// Disarms a connection, which another thread reads until the connection is parked again.
     pub(super) fn disarm(&self, link: &Arc<dyn Link>, id: u64) {
-        // Else it is reported, and taken by nobody.
+        // Otherwise the reactor would report it, but no thread would find it parked.
         let _ = self.reactor.disarm(link, Token(id));
     }
 
@@ -571,7 +574,7 @@ impl Lane {
         }
     }
 
-    /// Whether one thread alone ever waits at its reactor.
+    /// Reports whether a single thread ever waits at its reactor.
     pub(super) fn polls_alone(&self) -> bool {
         let pollers = match self.plan.serving {
             Serving::Reader => self.plan.static_threads,
@@ -581,7 +584,7 @@ impl Lane {
         pollers == 1 && self.plan.dynamic_threads == 0 && self.reserve.is_empty()
     }
 
-    /// Reports whether it is time to look, to one thread in each tick.
+    /// Reports whether a check is due; returns true to one thread in each tick.
     fn is_time_to_look(&self) -> bool {
         let now = clock::monotonic_nanoseconds();
         let due = self.next_look.load(Ordering::Relaxed);
@@ -636,32 +639,33 @@ impl Lane {
         since.zip(limit).is_some_and(|(since, limit)| clock::since(since) >= limit)
     }
 
-    /// Whether no request waits for one of its threads.
+    /// Reports whether no request waits for one of its threads.
     fn nothing_waits(&self) -> bool {
         self.handed_on.is_empty() && self.queue.as_ref().is_none_or(Queue::is_idle)
     }
 
-    /// Whether a thread waits that could read a connection while another one runs its request.
+    /// Reports whether a thread waits that could read a connection while another thread runs its
+    /// request.
     pub(super) fn has_follower(&self) -> bool {
         self.plan.serving == Serving::Reader
             && !self.polls_alone()
             && self.waiting.load(Ordering::SeqCst) > 0
     }
 
-    /// A connection that the next thread reads which waits, or comes back.
+    /// Queues a connection for the next free thread.
     pub(super) fn give(&self, connection: Connection) {
         self.handed_on.push(Handed::Connection(connection));
         self.wake_somebody();
     }
 
-    /// Starts a thread that takes over connections, where each has one.
+    /// Starts a follower, which takes over connections that have a thread each.
     pub(super) fn start_follower(self: &Arc<Self>, orb: &impl Host) -> io::Result<()> {
         self.spawn(orb, |lane, orb| {
             per_connection::follow(orb, &Home::Thread(Some(Arc::clone(lane))));
         })
     }
 
-    /// Whether its threads have nothing more to do, ever.
+    /// Reports whether its threads have to end.
     pub(super) fn is_over(&self, orb: &impl Parts) -> bool {
         orb.registry().has_ended()
             || (self.is_stopping()
@@ -673,7 +677,7 @@ impl Lane {
         self.stopping.load(Ordering::Acquire)
     }
 
-    /// Takes no further connection; its threads end after the last one.
+    /// Stops accepting connections; the threads end after the last connection.
     pub(crate) fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
         self.followers.end();
@@ -684,7 +688,7 @@ impl Lane {
         self.reactor.wake();
     }
 
-    /// Waits until no thread of it runs; false when `until` came first.
+    /// Waits until all its threads have ended; returns false if `until` passes before.
     pub(super) fn wait_ended(&self, until: Instant) -> bool {
         let mut alive = self.alive();
         while *alive > 0 {
@@ -696,7 +700,7 @@ impl Lane {
         true
     }
 
-    /// Waits until no thread of it runs.
+    /// Waits until all its threads have ended.
     #[cfg(all(test, feature = "model"))]
     pub(crate) fn join(&self) {
         let mut alive = self.alive();
@@ -710,7 +714,7 @@ impl Lane {
     }
 }
 
-/// A thread of a lane, or one that is about to be.
+/// Count of a running or starting thread of a lane.
 struct Alive(Arc<Lane>);
 
 impl Drop for Alive {
@@ -720,5 +724,5 @@ impl Drop for Alive {
     }
 }
 
-/// Stack of threads that do not ask for more, as Rust gives it.
+/// Stack size of threads without a configured one, which is Rust's default.
 const STACK: usize = 2 << 20;

@@ -1,33 +1,32 @@
-//! Memory of the operations that answer at length, so that room for their replies is sought before
-//! they run.
+//! Record of operations with large replies, which reserve memory for their replies before they run.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Sizes of replies in octets from which on they are remembered.
+/// Size from which on replies are recorded, in octets.
 pub(super) const LARGE: usize = 1 << 20;
 
-/// Operations that are remembered for each client.
+/// Number of operations recorded for each client.
 const OPERATIONS: usize = 8;
 
-/// Sizes of the last large replies of some operations. An entry is a hash in its upper half, KiB in the lower one;
-/// 0: none.
+/// Sizes of the last large replies of some operations. An entry holds a hash in its upper half and KiB in its lower
+/// half; 0 for no entry.
 #[derive(Debug, Default)]
 pub(crate) struct LargeReplies([AtomicU64; OPERATIONS]);
 
-/// Operation of an object, hashed. Two that collide are taken for one, which costs no more than a wait.
+/// Returns a hash of an object's operation. Colliding operations share an entry, which costs at most a wait.
 pub(super) fn hash(key: &[u8], operation: &[u8]) -> u32 {
     let octets = key.iter().chain(operation);
     octets.fold(0x811c_9dc5, |hash, octet| (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193))
 }
 
 impl LargeReplies {
-    /// Returns the octets that a reply of the operation may take; 0: nothing is known.
+    /// Returns the expected size of the operation's reply; 0 if unknown.
     pub(super) fn expected(&self, operation: u32) -> usize {
         self.find(operation).map_or(0, |(_, entry)| (entry as u32 as usize) << 10)
     }
 
-    /// Remembers a reply of so many octets. Smaller ones let what is known shrink by half each, until it is forgotten.
-    /// Returns whether there is an entry that was not there before, or one less.
+    /// Records the size of a reply. Each smaller reply halves the recorded size until the entry is removed. Returns the
+    /// change in the number of entries.
     pub(super) fn remember(&self, operation: u32, octets: usize) -> Change {
         let (at, before) = match self.find(operation) {
             Some(found) => found,
@@ -52,7 +51,7 @@ impl LargeReplies {
         }
     }
 
-    /// Number of entries.
+    /// Returns the number of entries.
     pub(super) fn len(&self) -> usize {
         let known = |entry: &&AtomicU64| entry.load(Ordering::Relaxed) != 0;
         self.0.iter().filter(known).count()

@@ -1,4 +1,4 @@
-//! The way back for the one answer to a request that is answered later.
+//! Path of the later answer to one request.
 
 use std::sync::Arc;
 
@@ -11,31 +11,31 @@ use super::connection::Lines;
 use super::host::Keeper;
 use crate::conn::{Ended, Kept, Mailbox, Onward, Turn};
 
-/// Destination of an answer.
+/// Destination of a later answer.
 pub(crate) enum Line {
     Link(OverLink),
     Mailbox(Arc<Mailbox>),
 }
 
-/// A share of the connection that a request came over. While it exists the connection is not closed in order, so that
-/// neither its client nor shutdown gives the answer up.
+/// Share of the connection of a request. While it exists the connection is not closed in order, so that neither client
+/// nor shutdown abandons the answer.
 pub(crate) struct OverLink {
     pub(super) orb: Arc<dyn Keeper>,
-    /// The connection's number in the registry.
+    /// Number of the connection in the registry.
     pub(super) connection: u64,
-    /// The request's number.
+    /// Id of the request.
     pub(super) request: u32,
-    /// Protocol of the request.
+    /// Wire format of the request.
     pub(super) wire: Wire,
     pub(super) link: Arc<dyn Link>,
     pub(super) lines: Lines,
     pub(super) turn: Arc<Turn>,
-    /// The request counts among those of its client.
+    /// Client among whose running requests the request counts.
     pub(super) counted: Option<Arc<Client>>,
 }
 
 impl Line {
-    /// Takes the answer; [`end`](Self::end) sees to what it took.
+    /// Returns a sink for the answer, which [`end`](Self::end) delivers.
     pub(crate) fn sink(&self) -> Sink {
         match self {
             Line::Link(way) => {
@@ -46,7 +46,7 @@ impl Line {
         }
     }
 
-    /// The answer is in `sink`, which this line gave.
+    /// Delivers the answer in `sink`, which this line returned.
     pub(crate) fn end(self, sink: Sink) {
         match self {
             Line::Link(way) if sink.broken() => way.link.close(),
@@ -59,14 +59,14 @@ impl Line {
         }
     }
 
-    /// Sends an answer that was written somewhere else.
+    /// Sends an answer that was encoded elsewhere.
     fn deliver(self, message: Vec<u8>) {
         let mut sink = self.sink();
         sink.send_whole(message);
         self.end(sink);
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Reports whether the answer is no longer awaited.
     pub(crate) fn is_cancelled(&self) -> bool {
         match self {
             Line::Link(way) => way.turn.is_cancelled(way.request),
@@ -96,7 +96,7 @@ impl Drop for OverLink {
         if !registry.leave_answered(status) {
             return;
         }
-        // Nobody reads it any more: it was only this answer that kept it open.
+        // The connection has ended, and only this answer kept it open.
         if self.orb.is_closing() || status.was_told_to_end() {
             let mut sink = Sink::to_shared(Arc::clone(&self.link), Arc::clone(&self.turn));
             sink.part(self.wire);

@@ -1,4 +1,4 @@
-//! Listening endpoints and the threads that accept on them.
+//! Listening endpoints, and the threads that accept connections.
 
 use std::io;
 use std::num::NonZeroU32;
@@ -26,19 +26,19 @@ use crate::{Incident, SetupError};
 
 const ACCEPTOR: &str = "oxorb-accept";
 
-/// Pause after accept failed for want of descriptors or memory.
+/// Pause after accept has failed for lack of descriptors or memory.
 const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
 
-/// All that an ORB listens on.
+/// All listening endpoints of an ORB.
 #[derive(Default)]
 pub(crate) struct Listeners {
     open: Mutex<Vec<Listener>>,
-    /// Lane that serves what comes; none: threads of connections.
+    /// Lane that serves accepted connections; unset for a thread per connection.
     lane: OnceLock<Arc<Lane>>,
     setup: Arc<Setup>,
 }
 
-/// Properties of connections that are accepted, as far as policies name some.
+/// Properties of accepted connections, as far as policies set them.
 #[derive(Default)]
 struct Setup {
     protocols: OnceLock<ProtocolList>,
@@ -46,8 +46,8 @@ struct Setup {
 }
 
 impl Setup {
-    /// Gives a connection of the protocol with this tag its properties. A peer that is gone meanwhile is found out when
-    /// it is served.
+    /// Applies the properties to a connection of the protocol with this tag. A closed connection is detected when it is
+    /// served.
     fn apply(&self, link: &dyn Link, tag: u32, lane: Option<&Arc<Lane>>) {
         let priority = lane.and_then(|lane| lane.priority());
         if let Some(list) = self.protocols.get()
@@ -69,9 +69,8 @@ struct Listener {
 }
 
 impl Listeners {
-    /// Opens `endpoints` and starts to accept, for threads of each connection's
-    /// own or for those of a lane; when one cannot be opened, none is, and no
-    /// thread was started.
+    /// Opens `endpoints` and starts to accept, for a thread per connection or for a lane's threads;
+    /// if one endpoint cannot be opened, none is, and no thread is started.
     pub(crate) fn open(
         &self,
         orb: &impl Host,
@@ -126,7 +125,7 @@ impl Listeners {
         Ok(real)
     }
 
-    /// Makes the system pick among all acceptors at an endpoint by the mark of a client's first
+    /// Makes the system select among all acceptors at an endpoint by the mark of a client's first
     /// packet.
     pub(super) fn steer_by_mark(
         &self,
@@ -141,24 +140,26 @@ impl Listeners {
         acceptor.steer_by_mark(marks, otherwise)
     }
 
-    /// Sets how connections are set up that are accepted from now on. The first call decides.
+    /// Sets the protocol properties of connections accepted from now on. Only the first call has an
+    /// effect.
     pub(crate) fn set_protocols(&self, protocols: ProtocolList) {
         let _ = self.setup.protocols.set(protocols);
     }
 
-    /// Bounds the octets that leave in a second over each connection that is accepted from now on. The first call decides.
+    /// Sets the largest send rate of connections accepted from now on, in octets per second. Only the first call has an
+    /// effect.
     pub(crate) fn set_bandwidth(&self, octets: NonZeroU32) {
         let _ = self.setup.bandwidth.set(octets);
     }
 
-    /// Ends the threads that served connections, after the last connection.
+    /// Ends the threads that serve connections, after the last connection.
     pub(crate) fn end(&self) {
         if let Some(lane) = self.lane.get() {
             lane.stop();
         }
     }
 
-    /// Stops listening; connections live on.
+    /// Stops listening; open connections are not affected.
     pub(crate) fn close(&self) {
         let mut open = self.open.lock();
         for listener in open.iter_mut() {
@@ -173,7 +174,7 @@ impl Listeners {
     }
 }
 
-/// Why an ORB cannot listen.
+/// Error in opening endpoints.
 #[derive(Debug)]
 pub(crate) enum OpenError {
     Listen(ListenError),
@@ -212,12 +213,12 @@ fn accept(
                     && let Err(error) = link.apply(properties)
                 {
                     orb.shared().note(Incident::PagesRefused, || link.peer(), || error.to_string());
-                    // In order, so that its client goes elsewhere.
+                    // Closed in order, so that the client tries another address.
                     turn_away(Arc::from(link), wire);
                     continue;
                 }
-                // A peer that vanishes silently would hold its place for ever; where the
-                // system does not offer this, `idle_timeout` does it.
+                // Otherwise a client that vanishes silently would occupy its connection without
+                // limit; `idle_timeout` covers systems without this option.
                 let _ = link.apply(&orb.options().connection());
                 setup.apply(&*link, tag, lane);
                 welcome(orb, acceptor.endpoint(), Arc::from(link), lane, wire);
@@ -230,7 +231,7 @@ fn accept(
                     orb.shared().note(Incident::HandshakeRefused, || refused.peer.clone(), why);
                     continue;
                 }
-                // Once for each shortage, however often it is tried again.
+                // Reported once for each shortage, and not for each attempt.
                 if !short {
                     short = true;
                     let endpoint = || acceptor.endpoint().to_string();
@@ -243,8 +244,8 @@ fn accept(
     }
 }
 
-/// Gives a new connection to who will serve it. One that must not be is closed
-/// at once, in order, so that its client tries elsewhere.
+/// Passes a new connection to the thread or lane that serves it. A refused one is closed at once,
+/// in order, so that its client tries another address.
 pub(crate) fn welcome(
     orb: &impl Host,
     endpoint: &Endpoint,
@@ -286,7 +287,7 @@ pub(crate) fn welcome(
         None => per_connection::start(orb, admitted, Arc::clone(&link)),
     };
     if let Err(error) = taken {
-        // A lane that is going says so.
+        // A lane that ends returns this error.
         if error.kind() != io::ErrorKind::NotConnected {
             orb.shared().note(Incident::NotServed, || link.peer(), || error.to_string());
         }
@@ -295,31 +296,30 @@ pub(crate) fn welcome(
     }
 }
 
-/// Closes an idle connection when there are no descriptors left, and those to servers that are gone.
+/// Frees descriptors: closes an idle connection, and connections to servers that have closed them.
 fn make_room(orb: &impl Host) {
     let purged = orb.registry().purge_one();
-    // Clients that come must not cost this process its connections to servers while there are others to close.
+    // A connection opened by this process is closed only if there is no client's connection to close.
     orb.give_up_opened(purged.is_none());
     if let Some(peer) = purged {
         orb.shared().note(Incident::Purged, || peer, String::new);
     }
 }
 
-/// Returns the properties of connections that ServerProtocolPolicy names, for a lane of this
-/// priority.
+/// Returns the connection properties that ServerProtocolPolicy sets, for a lane of this priority.
 fn properties(of: &ProtocolProperties, priority: Option<Priority>) -> Properties {
     let named = policy::properties(of);
     let ProtocolProperties::Tcp(tcp) = of else {
         return named;
     };
     let marked = priority.filter(|_| tcp.enable_network_priority);
-    // 0 to 6 go without privilege.
+    // Queues 0 to 6 need no privilege.
     let queue = |priority: Priority| {
         let queue = i32::from(priority.get()) * 7 / (i32::from(Priority::MAX.get()) + 1);
         u8::try_from(queue).unwrap_or(0)
     };
     Properties {
-        // How long the system waits for a silent client, the option KeepAlive says.
+        // The option KeepAlive sets the time before the system probes a silent client.
         keep_alive: (!tcp.keep_alive).then_some(None),
         delay: None,
         dscp: marked.map(oxorb_rt::dscp),
@@ -328,7 +328,7 @@ fn properties(of: &ProtocolProperties, priority: Option<Priority>) -> Properties
     }
 }
 
-/// Closes a new connection in order, so that its client tries elsewhere.
+/// Closes a new connection in order, so that its client tries another address.
 fn turn_away(link: Arc<dyn Link>, wire: Wire) {
     Sink::without_memory(Arc::clone(&link)).part(wire);
     link.close();

@@ -1,4 +1,4 @@
-//! The server half of a call: connections, threads, dispatch, shutdown.
+//! Server half of a call: connections, threads, dispatch, shutdown.
 //!
 //! ```text
 //! acceptor thread (listener.rs)     one per endpoint; a link for each client
@@ -12,16 +12,15 @@
 //! ```
 //!
 //! A thread that waits for a reply inside an upcall lets a takeover thread (takeover_thread.rs)
-//! read its connection if something comes there. Where a client has several
-//! requests under way over one connection, another thread reads it while one
-//! runs (side_by_side.rs, takeover.rs; home.rs and followers.rs: which).
+//! read its connection if input arrives there. If a client has several outstanding requests over
+//! one connection, another thread reads the connection while one request runs (side_by_side.rs,
+//! takeover.rs; home.rs and followers.rs select the thread).
 //!
-//! A servant may also answer later, from any thread (AMH): the request then takes a
-//! share of its connection along (line.rs), or a mailbox (conn/mailbox.rs) if it never
-//! came over one.
+//! A servant may also answer later, from any thread (AMH): the request then keeps a share of its
+//! connection (line.rs) or, if it was collocated, a mailbox (conn/mailbox.rs).
 //!
-//! While a connection is busy a request costs one read and one write, no queue,
-//! no hand-over between threads, no lock.
+//! On a busy connection a request costs one read and one write, without queue, hand-over between
+//! threads, or lock.
 
 mod admission;
 mod assign;

@@ -1,4 +1,4 @@
-//! Lanes that have run out of threads: they borrow, or have requests buffered.
+//! Lanes whose threads are all busy: they borrow threads, or buffer requests.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use crate::model::network::listen;
 use crate::model::{Server, explore, run};
 use crate::{Options, raise};
 
-/// A lane of one thread.
+/// Returns a lane with one thread.
 fn lane(priority: i16, reserve: Reserve, queue: Option<(usize, usize)>) -> Arc<Lane> {
     let plan = Plan {
         priority: Priority::new(priority).ok(),
@@ -23,8 +23,8 @@ fn lane(priority: i16, reserve: Reserve, queue: Option<(usize, usize)>) -> Arc<L
     Arc::new(Lane::new(plan, reserve).unwrap())
 }
 
-/// The only thread of the upper lane is stuck: what comes there meanwhile is served by the lower one's, which goes on with
-/// its own connections as well.
+/// The lower lane's thread serves the upper lane's connections, as well as its own, while the only thread of the upper
+/// lane is blocked.
 #[test]
 fn a_lane_borrows_from_the_one_below() {
     explore(|| {
@@ -61,7 +61,7 @@ fn a_lane_borrows_from_the_one_below() {
     });
 }
 
-/// The only thread is stuck: so many requests wait for it as there is room for, and the others are told so at once.
+/// Requests are queued up to the limit while the only thread is blocked; the others are refused at once.
 #[test]
 fn a_lane_buffers_what_it_has_room_for() {
     explore(|| {
@@ -80,7 +80,7 @@ fn a_lane_buffers_what_it_has_room_for() {
             thread::spawn(move || {
                 let told = run(&object, number);
                 if told.is_err() {
-                    // Somebody was refused while the thread was stuck: it goes on.
+                    // A refusal proves that the thread is blocked; it may continue now.
                     worker.gate.open.store(true, Ordering::SeqCst);
                 }
                 told

@@ -1,4 +1,4 @@
-//! The dispatching modules of an ORB: one for each queue of the run-time scheduler's table (paper 3, 3.4.6, Figure 17).
+//! Dispatching modules of an ORB: one for each queue of the run-time scheduler's table (paper 3, 3.4.6, Figure 17).
 //!
 //! ```text
 //! reader          takes a request off its connection (assign.rs), finds its row, tests whether it may be in time
@@ -6,7 +6,7 @@
 //!        -> its thread, at the queue's OS priority: Upcall -> servant -> reply over the connection's Turn
 //! ```
 //!
-//! Requests whose operation has no row, and calls within the process, run as without modules.
+//! Requests of operations without a row, and collocated calls, run as without modules.
 
 use std::io;
 use std::sync::Arc;
@@ -28,27 +28,27 @@ use crate::scheduler::{Enforcer, arrived_at};
 use crate::shared::Shared;
 use crate::{Incident, Modules, raise};
 
-/// All modules of one ORB.
+/// All dispatching modules of one ORB.
 pub(crate) struct DispatchingModules {
     enforcer: Arc<Enforcer>,
-    /// The most urgent one first.
+    /// Modules, the most urgent first.
     modules: Vec<Module<Job>>,
     backlog: Backlog,
     admission: bool,
 }
 
-/// Worst-case times of what waits and runs in each module, in nanoseconds.
+/// Sum of the worst-case times of the requests queued and running in each module, in ns.
 type Backlog = Arc<[AtomicU64]>;
 
-/// A request in its module.
+/// Request in its module.
 struct Job {
     request: Detached,
     row: u16,
-    /// Nanoseconds of the monotonic clock.
+    /// Time of receipt, in nanoseconds of the monotonic clock.
     arrived: u64,
 }
 
-/// A request for a module.
+/// Row and timing of a request for a module.
 #[derive(Clone, Copy)]
 pub(super) struct Due {
     row: u16,
@@ -56,14 +56,14 @@ pub(super) struct Due {
     timing: Timing,
 }
 
-/// Time farther away than any deadline of a request.
+/// Time beyond any deadline of a request.
 const NEVER: u64 = u64::MAX >> 1;
 
 impl DispatchingModules {
-    /// Starts the threads of all modules; `None`: the ORB has none.
+    /// Starts the threads of all modules; `None` if the ORB has none.
     ///
     /// # Errors
-    /// No thread, or processor time that the kernel cannot keep.
+    /// The system provides no thread, or the kernel refuses the reserved processor time.
     pub(crate) fn start(shared: &Shared) -> io::Result<Option<DispatchingModules>> {
         let Some(enforcer) = shared.enforcer.as_ref() else {
             return Ok(None);
@@ -108,10 +108,10 @@ impl DispatchingModules {
         }))
     }
 
-    /// Whether a request is for a module, by the rules of its operation's row.
+    /// Returns row and timing of a request for a module; `None` if its operation has no row.
     ///
     /// # Errors
-    /// TRANSIENT: it would not be in time.
+    /// TRANSIENT: the request would miss its deadline.
     pub(super) fn admit(
         &self,
         orb: &impl Host,
@@ -125,7 +125,7 @@ impl DispatchingModules {
         let (known, said) = self.enforcer.row(row);
         let arrived = monotonic_nanoseconds();
         let declared = Some(said.deadline).filter(|&deadline| deadline != 0);
-        // What the caller asks for counts where it is stricter.
+        // The caller's deadline counts if it is shorter.
         let asked = Qos::of(&request.contexts).and_then(|qos| qos.due());
         let asked = asked.map(|deadline| deadline.as_nanos() as u64);
         let relative = match (declared, asked) {
@@ -143,13 +143,13 @@ impl DispatchingModules {
         Ok(Some(Due { row, arrived, timing }))
     }
 
-    /// Returns the work that goes before a new request of this queue at worst.
+    /// Returns the worst-case time of the work before a new request of this queue, in ns.
     fn before(&self, queue: usize) -> u64 {
         let urgent = self.backlog[..=queue].iter();
         urgent.map(|work| work.load(Ordering::Relaxed)).sum()
     }
 
-    /// Puts a request into its module, or answers it with TRANSIENT.
+    /// Queues a request in its module, or answers it with TRANSIENT.
     pub(super) fn dispatch(&self, shared: &Shared, request: Detached, due: Due) {
         let (known, said) = self.enforcer.row(due.row);
         let job = Job { request, row: due.row, arrived: due.arrived };
@@ -166,7 +166,7 @@ impl DispatchingModules {
         }
     }
 
-    /// Ends the threads after what they run; what waits is answered TRANSIENT.
+    /// Ends the threads after their running requests; queued requests are answered TRANSIENT.
     pub(crate) fn stop(&self, until: Instant) {
         for module in &self.modules {
             drop(module.stop());
@@ -177,8 +177,8 @@ impl DispatchingModules {
     }
 }
 
-/// Returns the processor time that gives each operation of a queue its share: what they use
-/// together, in the shortest period.
+/// Returns the reservation for a queue: the processor time of all its operations in the shortest of
+/// their periods.
 fn reservation(enforcer: &Enforcer, level: usize) -> io::Result<Reservation> {
     let rows = || {
         let rows = enforcer.plan.table.operations().iter();
@@ -206,7 +206,7 @@ struct Worker {
     enforcer: Arc<Enforcer>,
     backlog: Backlog,
     level: usize,
-    /// Priority of the threads; `None`: as they are.
+    /// Priority of the threads; `None` to leave them unchanged.
     priority: Option<Priority>,
 }
 
@@ -217,7 +217,7 @@ impl Worker {
         let row = job.row;
         let done = Done(self, row);
         if let Some(priority) = self.priority {
-            // Asks the kernel once for each thread; what it may not have is told there.
+            // One system call per thread; a refusal is reported there.
             let _ = job.request.shared().priorities().set(priority);
         }
         match taken {
@@ -253,7 +253,7 @@ impl Job {
     }
 }
 
-/// A request whose time is no longer to come, also when its servant panics.
+/// Guard that removes a request from the backlog, also after a panic of its servant.
 struct Done<'w>(&'w Worker, u16);
 
 impl Drop for Done<'_> {

@@ -1,10 +1,10 @@
-//! Large replies on their way to clients: how much memory they take, and that it is given back.
+//! Large replies being written: accounting and release of their memory.
 //!
-//! A client that does not take its replies keeps their memory for as long as a write may take. So large replies under way
-//! count in its [share](super::share). An operation that is known to answer at length finds room for its reply before it
-//! runs, or waits (`ReplyWait`); a reply that finds none, since nothing was known, becomes an exception. Once no large
-//! reply is under way any more, the allocator gives back to the system what they took: glibc would keep most of it for
-//! the threads that wrote them.
+//! A client that does not read its replies occupies their memory for as long as a write may take. Therefore large
+//! replies being written count in the client's [share](super::share). An operation known for large replies reserves
+//! memory for its reply before it runs, or waits (`ReplyWait`); an unexpected large reply beyond the limit becomes an
+//! exception. Once no large reply is being written any more, the allocator returns the memory to the system: glibc
+//! would keep most of it for the threads that wrote the replies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,34 +14,35 @@ use super::large_replies::Change;
 use super::share::Limits;
 use crate::options::Options;
 
-/// Octets of replies under way at a time that are worth a walk through the allocator's memory.
+/// Octets of replies being written at a time that justify a walk through the allocator's memory.
 const WORTH_A_WALK: usize = 32 << 20;
 
-/// Octets freed since the last walk that are worth one though others are under way.
+/// Octets freed since the last walk that justify one even if other replies are being written.
 const WORTH_ANOTHER: usize = 64 << 20;
 
-/// Octets freed at a time that are worth one then: smaller ones the allocator uses again soon.
+/// Octets freed at a time that justify a walk then: the allocator reuses smaller blocks soon.
 const AT_ONCE: usize = 1500 << 10;
 
-/// Octets of large replies under way, of all ORBs of the process, as the allocator is.
+/// Octets of large replies being written, over all ORBs of the process, which share the allocator.
 static OCTETS: AtomicUsize = AtomicUsize::new(0);
 
-/// The most there were since memory was given back last.
+/// Maximum of `OCTETS` since the last release of memory.
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-/// Octets freed since memory was given back last.
+/// Octets freed since the last release of memory.
 static FREED: AtomicUsize = AtomicUsize::new(0);
 
-/// Large replies under way or expected, and operations known to have some.
+/// Number of large replies being written or expected, and of operations known for large replies.
 static LARGE: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether large replies are under way or expected. Without any, requests are not looked at.
+/// Reports whether large replies are being written or expected. Otherwise requests are not
+/// inspected.
 #[inline]
 pub(super) fn any() -> bool {
     LARGE.load(Ordering::Relaxed) != 0
 }
 
-/// Counts memory that was freed, and has the allocator give it back where it is much.
+/// Counts freed memory, and makes the allocator return it to the system if it is much.
 pub(super) fn freed(octets: usize) {
     if octets == 0 {
         return;
@@ -57,7 +58,7 @@ fn walk() {
     oxorb_sys::memory::give_back();
 }
 
-/// Takes note of the size of a client's reply to an operation, as [`hash`](super::large_replies::hash) names it.
+/// Records the size of a client's reply to an operation, which is a hash of [`hash`](super::large_replies::hash).
 pub(super) fn remember(client: &Client, operation: u32, octets: usize) {
     match client.share.large.remember(operation, octets) {
         Change::None => {}
@@ -66,7 +67,7 @@ pub(super) fn remember(client: &Client, operation: u32, octets: usize) {
     }
 }
 
-/// Forgets what is known of a client that is gone, and has the allocator give back what it left.
+/// Drops the records of a client that is gone, and makes the allocator return its memory.
 pub(super) fn forget(client: &Client) {
     LARGE.fetch_sub(client.share.large.len(), Ordering::Relaxed);
     if FREED.load(Ordering::Relaxed) >= WORTH_A_WALK {
@@ -74,16 +75,16 @@ pub(super) fn forget(client: &Client) {
     }
 }
 
-/// Large reply, expected or under way.
+/// Large reply that is expected or being written.
 pub(super) struct Owed {
     client: Option<Arc<Client>>,
     octets: usize,
-    /// The reply is there.
+    /// Whether the reply exists.
     under_way: bool,
 }
 
 impl Owed {
-    /// Counts a reply in. `None`: it does not fit.
+    /// Counts a reply; `None` if it exceeds the limits.
     pub(super) fn incur(
         client: Option<&Arc<Client>>,
         octets: usize,
@@ -94,7 +95,7 @@ impl Owed {
         fits.then(|| Owed::new(client, octets).under_way(octets))
     }
 
-    /// Counts a reply in that is there in any case.
+    /// Counts an existing reply regardless of the limits.
     pub(super) fn acknowledge(client: Option<&Arc<Client>>, octets: usize) -> Owed {
         let unlimited = Limits::UNLIMITED;
         if let Some(client) = client {
@@ -103,13 +104,14 @@ impl Owed {
         Owed::new(client, octets).under_way(octets)
     }
 
-    /// Seeks room for a reply before its request is run. `None`: there is none at present.
+    /// Reserves for a reply before its request runs; `None` if it exceeds the limits at present.
     pub(super) fn expect(client: &Arc<Client>, octets: usize, options: &Options) -> Option<Owed> {
         let fits = client.share.expect_reply(octets, Limits::of(options));
         fits.then(|| Owed::new(Some(client), octets))
     }
 
-    /// The reply that was expected is there, with this size. `None`: it is larger, and does not fit.
+    /// Converts the reservation to the actual size of the reply; `None` if it is larger and exceeds
+    /// the limits.
     pub(super) fn came(mut self, octets: usize, options: &Options) -> Option<Owed> {
         let limits = Limits::of(options);
         let share = self.client.as_ref().map(|client| &client.share);
@@ -133,7 +135,7 @@ impl Owed {
     }
 }
 
-/// The reply was written or lost, and its buffer freed; or it was never made.
+/// Releases the octets of a reply that was written or lost, or never made.
 impl Drop for Owed {
     fn drop(&mut self) {
         LARGE.fetch_sub(1, Ordering::Relaxed);

@@ -1,4 +1,5 @@
-//! A thread for each connection: reads, serves, writes, and never waits for another.
+//! Threads with one connection each: a thread reads, serves and writes, and waits for no other
+//! connection.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -15,10 +16,10 @@ use super::registry::Admitted;
 use crate::Options;
 use crate::conn::{Calls, Turn, place};
 
-/// Time between two looks of a thread that waits, whether its client stalls in mid-message.
+/// Time between two checks of a waiting thread for a message that stalls.
 const TICK: Duration = Duration::from_secs(2);
 
-/// Name of these threads, for tools.
+/// Name of the threads.
 const NAME: &str = "oxorb-conn";
 
 /// Starts the thread of one connection.
@@ -33,8 +34,8 @@ pub(crate) fn start(
     spawn(orb, connection)
 }
 
-/// Starts the thread that reads a connection which this side opened, and over
-/// which requests come, too.
+/// Starts the thread of a connection that this side opened, and over which requests may also
+/// arrive.
 pub(crate) fn start_both_ways(
     orb: &impl Host,
     admitted: Admitted,
@@ -68,7 +69,7 @@ pub(super) fn start_follower(orb: &impl Host) -> std::io::Result<()> {
         .map(drop)
 }
 
-/// Runs the thread of a connection; after a takeover it serves other connections.
+/// Runs the thread of a connection; after a takeover the thread serves other connections.
 pub(super) fn begin(orb: &impl Host, home: &Home, connection: Connection) {
     let handed_over = run(orb, home, connection);
     let joins = |home: &Home| home.followers(orb).is_some_and(Followers::join);
@@ -88,12 +89,12 @@ pub(super) fn follow(orb: &impl Host, home: &Home) {
     }
 }
 
-/// Returns how long a connection's own thread waits before it looks after time-outs.
+/// Returns the time that a connection's own thread waits before it checks time-outs.
 pub(super) fn tick(options: &Options) -> Duration {
     TICK.min(options.stall_timeout).min(options.idle_timeout.unwrap_or(TICK))
 }
 
-/// Serves a connection whose thread waits inside an upcall: the work of a takeover thread.
+/// Serves a connection whose thread waits inside an upcall: the main function of a takeover thread.
 pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
     if let Home::Lane(lane) = home {
         lane.enter_unreserved(orb.shared());
@@ -101,11 +102,12 @@ pub(super) fn take_over(orb: &impl Host, home: &Home, connection: Connection) {
     run(orb, home, connection);
 }
 
-/// Serves a connection until it ends, is given back or taken over; whether that.
+/// Serves a connection until it ends, is returned to its lane, or is taken over; returns whether it
+/// was taken over.
 fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
     let mut handed_over = false;
     crate::within::mark_server_thread();
-    // The connections of a lane are on its own list.
+    // The lane lists its own connections.
     let _place = matches!(home, Home::Thread(_)).then(|| {
         let link = &*connection.link;
         Places::own().add(place(link.local()))
@@ -117,8 +119,8 @@ fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
                 break;
             }
         }
-        // A panic outside a servant is a fault of ours; it costs the one
-        // connection, and shutdown must not wait for it in vain.
+        // A panic outside a servant is a fault of the ORB; it costs this connection, and must not
+        // keep shutdown waiting.
         let served = panic::catch_unwind(AssertUnwindSafe(|| connection.serve(orb, home, || true)));
         match (served, home) {
             (Ok(Served::Idle), Home::Thread(_)) => {
@@ -150,7 +152,7 @@ fn run(orb: &impl Host, home: &Home, mut connection: Connection) -> bool {
     handed_over
 }
 
-/// A thread is done with a connection; the last one closes it.
+/// Releases a thread's share of a connection; the last share closes it.
 pub(super) fn leave(orb: &(impl Parts + ?Sized), mut connection: Connection) {
     let id = connection.id;
     if connection.lines.status.leave() {

@@ -1,9 +1,9 @@
-//! Requests that wait for a thread: bounded, in an order, with one place for each that was let in.
+//! Bounded queue of requests that wait for a thread, with a reserved position for each accepted request.
 //!
-//! Whoever brings a request [reserves](Queue::reserve) its place first, so that one for which there is none is refused
-//! before anything was done with it, and [pushes](Queue::push) it then. Threads take the next one when they come by
-//! ([`pop`](Queue::pop)), or wait for it ([`wait`](Queue::wait)). Some [give way](Queue::displace) to others when the queue is
-//! full: they stand apart, so that finding one of them costs no walk past those that stay.
+//! The caller [reserves](Queue::reserve) a position first, so that a request without one is refused before anything is
+//! done with it, and then [pushes](Queue::push) the request. Threads take the next request if there is one
+//! ([`pop`](Queue::pop)), or wait for it ([`wait`](Queue::wait)). Some requests [give way](Queue::displace) to others
+//! when the queue is full; they are kept separately, so that finding one needs no search.
 
 use std::cmp::{Ordering as Order, Reverse};
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -18,34 +18,34 @@ use crate::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// Room for so many is there from the start; a queue that may hold more grows.
+/// Largest initial capacity; longer queues grow.
 const AHEAD: usize = 4096;
 
-/// A queue of `T` that holds so many, of so many octets in all.
+/// Queue of `T`, bounded in number and octets.
 pub(crate) struct Queue<T> {
     state: Mutex<State<T>>,
     came: Condvar,
-    /// Places that are taken, for threads that do not want the lock.
+    /// Number of reserved positions, for threads that do not take the lock.
     taken: AtomicUsize,
     max_requests: usize,
     max_octets: usize,
 }
 
 struct State<T> {
-    /// Requests whose urgency decides: a heap, so that one among many costs a logarithm of them.
+    /// Requests ordered by urgency, in a heap, so that each costs logarithmic time.
     urgent: BinaryHeap<Urgent<T>>,
-    /// All others, which come after those, in the order of their arrival.
+    /// Requests without urgency, which come after those, in the order of their arrival.
     others: VecDeque<Waiting<T>>,
-    /// Requests that give way when there is no room: urgent ones, and others.
+    /// Requests that give way when the queue is full, with and without urgency.
     urgent_yielding: BTreeMap<Rank, Waiting<T>>,
     others_yielding: VecDeque<Waiting<T>>,
     /// Number of requests so far.
     arrivals: u64,
     /// Total octets of queued and reserved requests.
     octets: usize,
-    /// Threads that wait for one.
+    /// Number of waiting threads.
     idle: usize,
-    /// Number of these threads that were woken, and have not come yet.
+    /// Number of waiting threads that were woken and have not returned yet.
     called: usize,
     closed: bool,
 }
@@ -56,7 +56,7 @@ struct Waiting<T> {
     arrival: u64,
 }
 
-/// Urgency, and the place among those that are as urgent.
+/// Urgency, and the order of arrival among equals.
 type Rank = (Urgency, Reverse<u64>);
 
 struct Urgent<T> {
@@ -105,14 +105,15 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Makes room for requests whose urgency decides, too.
+    /// Reserves capacity for requests ordered by urgency, too.
     pub(crate) fn with_urgency(self) -> Queue<T> {
         let ahead = self.max_requests.min(AHEAD);
         self.state.lock().urgent.reserve(ahead);
         self
     }
 
-    /// Takes a place for a request of so many octets; false when there is none. Whoever has one pushes.
+    /// Reserves a position for a request of `octets`; returns false if the queue is full or closed. The caller then has
+    /// to push.
     pub(crate) fn reserve(&self, octets: usize) -> bool {
         let mut state = self.state.lock();
         if self.has_room(&state, octets) && !state.closed {
@@ -122,8 +123,8 @@ impl<T> Queue<T> {
         false
     }
 
-    /// Reserves a place for what cannot be refused: an end of a connection, say, of which there is
-    /// one for each at most.
+    /// Reserves a position for work that cannot be refused, such as the end of a connection, of
+    /// which there is at most one per connection.
     pub(crate) fn reserve_anyway(&self, octets: usize) {
         self.take_place(&mut self.state.lock(), octets);
     }
@@ -133,7 +134,8 @@ impl<T> Queue<T> {
         self.taken.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Puts a request that has its place behind all that are as urgent. `urgency`: where it decides.
+    /// Queues a request in its reserved position, after those of the same urgency. `urgency` is
+    /// `None` if it does not matter.
     pub(crate) fn push(&self, request: T, octets: usize, urgency: Option<Urgency>) {
         self.add(request, octets, urgency, false);
     }
@@ -155,7 +157,7 @@ impl<T> Queue<T> {
             (Some(rank), false) => state.urgent.push(Urgent { rank, waiting }),
             (Some(rank), true) => drop(state.urgent_yielding.insert(rank, waiting)),
         }
-        // Who was woken for another request and finds that gone takes this one.
+        // A thread woken for another request that is gone takes this one.
         let somebody_sleeps = state.idle > state.called;
         state.called += usize::from(somebody_sleeps);
         drop(state);
@@ -164,7 +166,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// The next request, if there is one.
+    /// Returns the next request, if there is one.
     pub(crate) fn pop(&self) -> Option<T> {
         if self.is_idle() {
             return None;
@@ -172,7 +174,7 @@ impl<T> Queue<T> {
         self.next(&mut self.state.lock())
     }
 
-    /// The next request; waits for it at most so long, and not once there will be [none](Self::has_ended) any more.
+    /// Returns the next request; waits for it up to `limit`, or until the queue [has ended](Self::has_ended).
     pub(crate) fn wait(&self, limit: Duration) -> Option<T> {
         let until = clock::now() + limit;
         let mut state = self.state.lock();
@@ -189,7 +191,7 @@ impl<T> Queue<T> {
             state = again;
             state.idle -= 1;
             state.called = match timed_out.timed_out() {
-                // Nobody else was called in its place.
+                // No other thread was woken in its place.
                 true => state.called.min(state.idle),
                 false => state.called.saturating_sub(1),
             };
@@ -199,8 +201,8 @@ impl<T> Queue<T> {
         }
     }
 
-    /// Takes one out that gives way, and its place: of the least urgent ones the oldest. `None`: there is none, or room
-    /// enough.
+    /// Removes a request that gives way, with its position: the oldest of the least urgent. `None` if there is none, or
+    /// the queue is not full.
     pub(crate) fn displace(&self, octets: usize) -> Option<T> {
         let mut state = self.state.lock();
         if self.has_room(&state, octets) || octets > self.max_octets {
@@ -235,19 +237,19 @@ impl<T> Queue<T> {
         next.request
     }
 
-    /// Whether no place is taken: nothing waits, and nothing is about to.
+    /// Reports whether no position is reserved, so that no request is or will be queued.
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
         self.taken.load(Ordering::SeqCst) == 0
     }
 
-    /// Whether no request is in it, nor will be.
+    /// Reports whether the queue is closed and empty.
     pub(crate) fn has_ended(&self) -> bool {
         let state = self.state.lock();
         state.closed && self.is_idle()
     }
 
-    /// Lets no further request in; those that have a place are still served.
+    /// Stops accepting requests; those with a position are still served.
     pub(crate) fn close(&self) {
         self.state.lock().closed = true;
         self.came.notify_all();

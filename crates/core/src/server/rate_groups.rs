@@ -1,4 +1,4 @@
-//! Rate groups: threads for each rate of a system of periodic work.
+//! Rate groups: a lane for each rate of a periodic system.
 
 use std::time::Duration;
 
@@ -6,31 +6,32 @@ use oxorb_rt::Priority;
 
 use super::threadpool::{Threadpool, ThreadpoolLane, ThreadpoolLanes};
 
-/// The threads that serve what comes at one rate.
+/// Threads for the requests of one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateGroup {
-    /// Time from a request to the next.
+    /// Time from one request to the next.
     pub period: Duration,
-    /// Number of threads, all there from the start; at least 1.
+    /// Number of threads, all of which exist from the start; at least 1.
     pub threads: usize,
-    /// The only processor they run on; `None`: any.
+    /// Processor of the threads; `None` for any.
     pub cpu: Option<usize>,
 }
 
 impl RateGroup {
-    /// Threads for what comes once in each `period`.
+    /// Returns a group for requests that arrive once in each `period`.
     pub fn every(period: Duration, threads: usize) -> RateGroup {
         RateGroup { period, threads, cpu: None }
     }
 
-    /// Threads for what comes so many times in a second; 0 is refused when the pool is created.
+    /// Returns a group for requests that arrive `rate` times a second; a rate of 0 is refused when
+    /// the pool is created.
     pub fn hz(rate: u32, threads: usize) -> RateGroup {
         let period = Duration::from_secs(1).checked_div(rate);
         RateGroup::every(period.unwrap_or_default(), threads)
     }
 
-    /// Runs on this processor only.
+    /// Binds the threads to a processor.
     pub fn cpu(mut self, cpu: usize) -> RateGroup {
         self.cpu = Some(cpu);
         self
@@ -38,10 +39,10 @@ impl RateGroup {
 }
 
 impl Threadpool {
-    /// A lane for each rate, in the order given, and the more urgent the shorter the period (rate monotonic): so all
-    /// deadlines are met that fixed priorities can meet. The priorities lie evenly between the lowest and the highest;
-    /// [`ThreadpoolLanes::priority_of`] tells them. Each lane has a port of its own, as
-    /// [lanes](Threadpool::with_lanes) have.
+    /// Returns a threadpool with a lane for each rate, in the order given. The shorter the period, the higher the
+    /// priority (rate monotonic), which meets all deadlines that fixed priorities can meet. The priorities are spaced
+    /// evenly between the lowest and the highest; [`ThreadpoolLanes::priority_of`] returns them. Each lane has a port
+    /// of its own, as [lanes](Threadpool::with_lanes) have.
     ///
     /// ```
     /// use std::time::Duration;
@@ -77,7 +78,7 @@ impl Threadpool {
 }
 
 impl ThreadpoolLanes {
-    /// The priority of what comes once in each `period`, where the lanes are [rate groups](Threadpool::rate_groups).
+    /// Returns the priority of a period, if the lanes are [rate groups](Threadpool::rate_groups).
     pub fn priority_of(&self, period: Duration) -> Option<Priority> {
         let at = self.periods.iter().position(|known| *known == period)?;
         self.priorities.get(at).copied()

@@ -1,4 +1,4 @@
-//! Reactors, which tell the threads of a lane which of its connections have something to read.
+//! Reactors, which report to the threads of a lane which of its connections have input.
 
 use std::io;
 #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
@@ -14,42 +14,42 @@ use crate::ReactorChoice;
 #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
 use super::epoll::{BusyPoll, Epoll};
 
-/// Watches links. Each is *armed*, for one report: the thread that gets it has the link to itself until somebody arms it
-/// again, and any number of threads may wait. Or for all of them, where one thread alone waits.
+/// Watches links. A link is *armed* for one report: the thread that gets the report owns the link until a thread rearms
+/// it, and any number of threads may wait. With a single waiting thread, a link may be armed for all reports.
 pub(crate) trait Reactor: Send + Sync {
-    /// Watches a link, armed, under a token.
+    /// Adds a link, armed, under a token.
     fn add(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()>;
 
-    /// Arms a link again; what it has to read by then counts.
+    /// Arms a link again; input that has arrived before is reported.
     fn rearm(&self, link: &Arc<dyn Link>, token: Token, armed: Armed) -> io::Result<()>;
 
-    /// Reports nothing of a link until it is armed again.
+    /// Disarms a link until it is armed again.
     fn disarm(&self, link: &Arc<dyn Link>, token: Token) -> io::Result<()>;
 
-    /// Watches a link no more.
+    /// Removes a link.
     fn remove(&self, link: &Arc<dyn Link>) -> io::Result<()>;
 
-    /// The next report; `None`: so long nothing came, or somebody [woke](Self::wake) this.
+    /// Waits for the next report; `None` if `limit` passes, or a thread [wakes](Self::wake) the
+    /// reactor.
     fn wait_one(&self, limit: Duration) -> io::Result<Option<Token>>;
 
-    /// Ends a wait, or the next one.
+    /// Ends the current wait, or the next one.
     fn wake(&self);
 
-    /// Whether whoever waits here is awake, so that waiting elsewhere gains nothing.
+    /// Reports whether waiting threads poll, so that waiting elsewhere has no advantage.
     fn is_awake(&self) -> bool {
         false
     }
 
-    /// Returns the descriptor that another poller can watch, to be told that there is something to
-    /// report.
+    /// Returns a descriptor that is readable while there are reports, for another poller.
     #[cfg(not(all(test, any(feature = "model", feature = "simulation"))))]
     fn poll_fd(&self) -> Option<BorrowedFd<'_>>;
 
-    /// Returns this reactor within a model or a simulation.
+    /// Returns the reactor of a model or a simulation.
     #[cfg(all(test, any(feature = "model", feature = "simulation")))]
     fn model(&self) -> crate::sync::OtherReactor;
 
-    /// Watches another reactor, or ceases for the time being: a lane that has run out of threads.
+    /// Starts or stops watching another reactor: that of a lane whose threads are all busy.
     fn watch(&self, other: &dyn Reactor, token: Token, how: Watch) -> io::Result<()>;
 }
 
@@ -57,20 +57,20 @@ pub(crate) trait Reactor: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Armed {
     Once,
-    /// All reports, where one thread alone waits: it never has to arm what it has served.
+    /// All reports, for a single waiting thread, which never has to rearm a link.
     Always,
 }
 
-/// Instruction about a reactor that is watched.
+/// Instruction for a watched reactor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watch {
-    /// Watch the reactor from now on; not armed yet.
+    /// Start to watch the reactor, disarmed.
     Begin,
     Arm,
     Disarm,
 }
 
-/// The one that was chosen.
+/// Creates the chosen reactor.
 pub(super) fn make(choice: ReactorChoice) -> io::Result<Box<dyn Reactor>> {
     #[cfg(all(test, any(feature = "model", feature = "simulation")))]
     {

@@ -1,5 +1,4 @@
-//! Registry of open connections: whom they belong to, which of them idle, and how shutdown ends
-//! them.
+//! Registry of open connections: their clients, their idle times, and their end at shutdown.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,18 +18,18 @@ use crate::sync::{
 };
 use crate::{Incident, Options};
 
-/// A connection may give way to a new one once it has been idle, or has stalled in mid-message, for this long.
+/// Time for which a connection must have been idle, or stalled within a message, before it may be closed for a new one.
 const PURGE_AFTER: Duration = Duration::from_secs(1);
 
-/// The open server connections of one ORB. Touched when a connection begins
-/// and ends, never per request.
+/// Registry of one ORB's open server connections. Used when a connection begins and ends, never per
+/// request.
 pub(crate) struct Registry {
     state: Mutex<State>,
-    /// Whether no further connection comes. Written under the lock; read without it by threads that
-    /// look on each tick, which must not wait for those of another lane.
+    /// Whether no further connection is admitted. Written under the lock; read without it by
+    /// threads that check on each tick, which must not wait for threads of other lanes.
     closing: AtomicBool,
     changed: Condvar,
-    /// Idle times are counted from here.
+    /// Origin of idle times.
     began: Instant,
 }
 
@@ -39,52 +38,52 @@ struct State {
     next_id: u64,
     links: HashMap<u64, Entry>,
     clients: HashMap<PeerId, Arc<Client>>,
-    /// Connections that were told to end and have not yet.
+    /// Number of connections that were told to end and have not yet.
     ending: usize,
 }
 
 struct Entry {
     link: Arc<dyn Link>,
     status: Arc<Status>,
-    /// The threadpool whose connection it is; 0: the ORB's own.
+    /// Threadpool of the connection; 0 for the ORB's own.
     pool: u32,
-    /// Place where threads of a lane wait for the connection.
+    /// Entry of the connection in the list of threads.
     _place: Option<Place>,
 }
 
-/// Findings of [`Registry::long_running`]. Who looks again and again keeps them, so that no look allocates.
+/// Findings of [`Registry::long_running`], reused by periodic callers, so that a look allocates nothing.
 #[derive(Default)]
 pub(crate) struct Look {
-    /// Connections whose thread has been in one request for two looks.
+    /// Connections whose thread was in the same request at two successive looks.
     pub(super) long: Vec<LongRunning>,
     /// Whether other connections run a request.
     pub(super) running: bool,
-    /// Some carry several requests at a time.
+    /// Whether some connections carry several requests at a time.
     pub(super) shared: bool,
-    /// Something came over some of them not long ago.
+    /// Whether some connections had input recently.
     pub(super) busy: bool,
-    /// Each of those has carried many requests since the look before.
+    /// Whether each of the busy connections has carried many requests since the last look.
     pub(super) stream: bool,
 }
 
-/// A connection and the request that its thread is in.
+/// Connection with the request that its thread runs.
 pub(super) struct LongRunning {
     pub(super) id: u64,
     pub(super) link: Arc<dyn Link>,
     pub(super) status: Arc<Status>,
-    /// Phase of the request, as [`Status::take_over`] wants it.
+    /// Phase of the request, for [`Status::take_over`].
     pub(super) request: u64,
 }
 
-/// A new connection that may be served.
+/// New connection that may be served.
 pub(crate) struct Admitted {
     pub(crate) id: u64,
     pub(crate) status: Arc<Status>,
-    /// Peer that had to make room: as [`Link::peer`] says.
+    /// Peer of the connection that was closed for it, as [`Link::peer`] returns it.
     pub(crate) purged: Option<String>,
 }
 
-/// A new connection that may not be served.
+/// Reason to refuse a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
     Closing,
@@ -103,8 +102,8 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// Registers a connection within the limits. One that idles or stalls may have to make room: one of the same client
-    /// where that has as many as it may.
+    /// Registers a connection within the limits. An idle or stalled connection may be closed for it: one of the same
+    /// client if the client is at its limit.
     pub(crate) fn admit(
         &self,
         link: &Arc<dyn Link>,
@@ -141,7 +140,7 @@ impl Registry {
         Ok(self.enter(&mut state, link, Some(client), purged))
     }
 
-    /// Registers a connection that this side opened and that requests may come over, too.
+    /// Registers a connection that this side opened, and over which requests may also arrive.
     pub(crate) fn join(&self, link: &Arc<dyn Link>) -> Option<Admitted> {
         let mut state = self.lock();
         if self.closing.load(Ordering::SeqCst) {
@@ -168,18 +167,19 @@ impl Registry {
         Admitted { id, status, purged }
     }
 
-    /// Ends the connection that idles longest, one that was never used first; returns its peer.
+    /// Ends the connection that has idled longest, preferably one that was never used; returns its
+    /// peer.
     pub(crate) fn purge_one(&self) -> Option<String> {
         self.purge_one_as_of(self.now())
     }
 
-    /// Ends such a connection as of another time, in milliseconds after the registry began.
+    /// Ends such a connection as of another time, in milliseconds since the registry's origin.
     pub(crate) fn purge_one_as_of(&self, now: u64) -> Option<String> {
         self.purge_at(&mut self.lock(), now, |_| true)
     }
 
-    /// Ends one of the connections that `which` is true of: one that was never used, one that is
-    /// idle, or one that stalls in the middle of a message, in this order, and the longest first.
+    /// Ends one of the connections that `which` accepts: one that was never used, one that is idle,
+    /// or one that stalls within a message, in this order, and the longest first.
     fn purge_at(
         &self,
         state: &mut State,
@@ -202,18 +202,18 @@ impl Registry {
         Some(peer)
     }
 
-    /// A connection has begun to wait for more of a message.
+    /// Records that a connection waits for the rest of a message.
     pub(super) fn stalls(&self, status: &Status) {
         status.stalls_since.store(self.now(), Ordering::Relaxed);
     }
 
-    /// A connection has been silent since it `waited` so long.
+    /// Records that a connection is idle, and has waited for `waited` already.
     pub(crate) fn idles(&self, status: &Status, waited: Duration) {
         let since = self.now().saturating_sub(waited.as_millis() as u64).max(1);
         status.idle_since.store(since, Ordering::Relaxed);
     }
 
-    /// Whether a connection has been idle for `limit`; the caller then ends it.
+    /// Reports whether a connection has been idle for `limit`; the caller then ends it.
     pub(crate) fn is_overdue(&self, status: &Status, limit: Option<Duration>) -> bool {
         let Some(limit) = limit else {
             return false;
@@ -238,7 +238,7 @@ impl Registry {
         clock::since(self.began).as_millis() as u64 + 1
     }
 
-    /// A connection belongs to a threadpool, whose threads wait at `place` for it.
+    /// Assigns a connection to a threadpool, whose threads list it as `place`.
     pub(crate) fn assign(&self, id: u64, pool: u32, place: Place) {
         if let Some(entry) = self.lock().links.get_mut(&id) {
             entry.pool = pool;
@@ -246,12 +246,12 @@ impl Registry {
         }
     }
 
-    /// Whether no connection of a threadpool is open.
+    /// Reports whether a threadpool has no open connection.
     pub(crate) fn is_empty_of(&self, pool: u32) -> bool {
         !self.lock().links.values().any(|entry| entry.pool == pool)
     }
 
-    /// Ends every connection of a threadpool in order, after the request it runs.
+    /// Ends every connection of a threadpool in order, after its running request.
     pub(crate) fn close_of(&self, pool: u32) {
         let mut state = self.lock();
         let mut told = 0;
@@ -267,7 +267,7 @@ impl Registry {
         state.ending += told;
     }
 
-    /// Cuts every connection of a threadpool that is still open.
+    /// Closes every connection of a threadpool that is still open.
     pub(crate) fn cut_of(&self, pool: u32) {
         let state = self.lock();
         for entry in state.links.values().filter(|entry| entry.pool == pool) {
@@ -275,8 +275,8 @@ impl Registry {
         }
     }
 
-    /// The connections whose thread has been in the same request for two looks: who they are, and that request. Notes
-    /// whom to ask for next time.
+    /// Finds the connections whose thread was in the same request at the last look, and records the present requests
+    /// for the next look.
     pub(super) fn long_running(&self, lane: Option<&Arc<Lane>>, look: &mut Look) {
         let mut long = std::mem::take(&mut look.long);
         long.clear();
@@ -289,7 +289,7 @@ impl Registry {
             if status.idle_since.load(Ordering::Relaxed) == 0 {
                 look.busy = true;
                 look.stream &= status.streams();
-                // One that idles wakes the thread with what comes next.
+                // An idle connection wakes the watching thread by its next input.
                 look.shared |= status.is_shared();
             }
             match status.look() {
@@ -303,13 +303,13 @@ impl Registry {
         }
     }
 
-    /// A request that was to be answered later was: if the connection is idle, then from now on. Whether it has ended
-    /// meanwhile, as [`Status::leave`] says.
+    /// Records the answer to a request that was answered later; an idle connection is idle from now on. Returns whether
+    /// the connection has ended meanwhile, as [`Status::leave`] does.
     pub(crate) fn leave_answered(&self, status: &Status) -> bool {
         let idles = &status.idle_since;
         let since = idles.load(Ordering::Relaxed);
         if since != 0 {
-            // Nobody minds when it is busy again by now.
+            // A failure means that the connection is busy again.
             let (set, load) = (Ordering::Relaxed, Ordering::Relaxed);
             let _ = idles.compare_exchange(since, self.now(), set, load);
         }
@@ -335,7 +335,7 @@ impl Registry {
         self.changed.notify_all();
     }
 
-    /// Forgets a client without connections.
+    /// Removes a client without connections.
     fn forget(&self, state: &mut State, identity: &PeerId) {
         if let Some(client) = state.clients.get(identity)
             && client.connections.load(Ordering::Relaxed) == 0
@@ -344,7 +344,7 @@ impl Registry {
         }
     }
 
-    /// Whether no connection is open, nor will be. Takes no lock before the ORB ends.
+    /// Reports whether there is and will be no open connection. Takes no lock before the ORB ends.
     pub(crate) fn has_ended(&self) -> bool {
         self.closing.load(Ordering::SeqCst) && self.lock().links.is_empty()
     }
@@ -354,15 +354,14 @@ impl Registry {
         self.lock().links.len()
     }
 
-    /// Returns the octets that the clients' large messages take.
+    /// Returns the octets of all clients' large messages.
     pub(crate) fn octets_held(&self) -> usize {
         let state = self.lock();
         let held = |client: &Arc<Client>| client.share.messages();
         state.clients.values().map(held).sum()
     }
 
-    /// Wakes every reader: each finishes the request it runs, says
-    /// CloseConnection and ends.
+    /// Wakes every reader: each finishes its running request, sends CloseConnection and ends.
     pub(crate) fn close(&self) {
         let state = self.lock();
         self.closing.store(true, Ordering::SeqCst);
@@ -371,7 +370,7 @@ impl Registry {
         }
     }
 
-    /// Waits until every connection has ended; false when `until` came first.
+    /// Waits until every connection has ended; returns false if `until` passes before.
     pub(crate) fn wait_empty(&self, until: Option<Instant>) -> bool {
         let mut state = self.lock();
         while !state.links.is_empty() {
@@ -388,7 +387,7 @@ impl Registry {
         true
     }
 
-    /// Cuts every connection that is still open.
+    /// Closes every connection that is still open.
     pub(crate) fn cut(&self) {
         for entry in self.lock().links.values() {
             entry.link.close();

@@ -1,4 +1,4 @@
-//! Reserves of a lane, for when none of its threads waits any more.
+//! Reserves of a lane, for times when all its threads are busy.
 //!
 //! | then | what it costs the thread that was the last to wait |
 //! |---|---|
@@ -8,10 +8,10 @@
 //! | requests wait in the sockets | nothing |
 //! | a call goes out over a connection of the lane: a *takeover thread* reads that until it is answered | starting a thread |
 //!
-//! A poller can be watched by another one. A lane that has run out arms its poller in that of the next lower lane,
-//! whose thread, woken by it, takes the upper lane's connection; and if that lane has run out as well, its own poller
-//! is armed one lane further down. With buffering a reader thread of the lane watches its poller instead, and wakes
-//! whoever may lend a thread.
+//! A poller can be watched by another one. A lane whose threads are all busy arms its poller in that of the next lower
+//! lane, whose thread, woken by it, takes the upper lane's connection; if that lane's threads are busy as well, its own
+//! poller is armed one lane further down. With buffering a reader thread of the lane watches the lane's poller instead,
+//! and wakes a thread that may be lent.
 
 use std::io;
 use std::sync::{Arc, OnceLock, Weak};
@@ -37,21 +37,21 @@ use crate::sync::atomic::Ordering;
 use crate::sync::thread;
 use crate::{Incident, raise};
 
-/// Tokens from here on are lanes that have run out; below are connections.
+/// First token of lanes whose threads are all busy; lower tokens are connections.
 const BORROWERS: u64 = 1 << 63;
 
-/// Time between two looks of a reader whether its lane has ended.
+/// Time between two checks of a reader for the end of its lane.
 const TICK: Duration = Duration::from_millis(500);
 
-/// Help for a lane without waiting threads. The default: none.
+/// Help for a lane without waiting threads. None by default.
 #[derive(Default)]
 pub(super) struct Reserve {
-    /// Lane that lends threads to this one, and the token for it.
+    /// Lane that lends threads to this one, and the token of this lane in its reactor.
     lender: OnceLock<(Arc<Lane>, Token)>,
-    /// Lanes that this one lends threads to.
+    /// Lanes that this lane lends threads to.
     borrowers: OnceLock<Vec<Weak<Lane>>>,
-    /// Reactor where the reader waits until the lane has run out: it then reads requests into the
-    /// lane's queue.
+    /// Reactor at which the reader waits until all threads are busy: it then reads requests into
+    /// the lane's queue.
     reader: Option<Box<dyn Reactor>>,
 }
 
@@ -61,12 +61,12 @@ impl Reserve {
         Ok(Reserve { reader: Some(reactor::make(ReactorChoice::Epoll)?), ..Reserve::default() })
     }
 
-    /// Whether only threads of the lane itself ever wait at its reactor.
+    /// Reports whether only the lane's own threads wait at its reactor.
     pub(super) fn is_empty(&self) -> bool {
         self.reader.is_none() && self.lender.get().is_none()
     }
 
-    /// The lane that a token of this lane's reactor stands for.
+    /// Returns the lane that a token of this lane's reactor stands for.
     #[inline]
     pub(super) fn borrower(&self, token: u64) -> Option<Arc<Lane>> {
         let at = token.checked_sub(BORROWERS)?;
@@ -74,7 +74,7 @@ impl Reserve {
     }
 }
 
-/// Lets each lane borrow from those below it.
+/// Makes each lane borrow threads from those below it.
 pub(super) fn lend(lanes: &[Arc<Lane>]) -> io::Result<()> {
     for lower in lanes {
         let above = |upper: &&Arc<Lane>| upper.plan.priority > lower.plan.priority;
@@ -100,7 +100,7 @@ pub(super) fn lend(lanes: &[Arc<Lane>]) -> io::Result<()> {
 }
 
 impl Lane {
-    /// A thread has something to do; if it was the last to wait, help is called.
+    /// Records that a thread leaves the reactor; calls for help if it was the last to wait.
     #[inline]
     pub(super) fn goes(self: &Arc<Self>, orb: &impl Host) {
         if self.waiting.fetch_sub(1, Ordering::SeqCst) == 1 && !self.grow(orb) {
@@ -108,7 +108,7 @@ impl Lane {
         }
     }
 
-    /// A thread waits (again); while one does, no help is wanted.
+    /// Records that a thread waits at the reactor; dismisses help if it is the first.
     #[inline]
     pub(super) fn comes_back(&self) {
         if self.waiting.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -116,7 +116,7 @@ impl Lane {
         }
     }
 
-    /// Starts a dynamic thread, if there may be one more.
+    /// Starts a dynamic thread, unless their limit is reached.
     fn grow(self: &Arc<Self>, orb: &impl Host) -> bool {
         let limit = self.plan.dynamic_threads;
         let one_more = |threads| (threads < limit).then_some(threads + 1);
@@ -136,8 +136,8 @@ impl Lane {
         started.is_ok()
     }
 
-    /// An answer is awaited over a connection: a takeover thread reads it where it waits for a thread of the lane and all of
-    /// those are in requests, which may wait for such answers themselves.
+    /// Records that an answer is awaited over a connection. If the connection waits for a thread of the lane, and all
+    /// of those run requests, which may wait for such answers themselves, a takeover thread reads it.
     pub(crate) fn awaits_answer(self: &Arc<Self>, orb: &Arc<dyn Keeper>, id: u64) {
         let runs_out = self.waiting.load(Ordering::SeqCst) == 0;
         if !runs_out || self.plan.serving != Serving::Reader || !takeover_thread::take_room() {
@@ -179,18 +179,18 @@ impl Lane {
         self.still_needs_help();
     }
 
-    /// Calls for help again: a thread may have gone, or come for help, meanwhile.
+    /// Calls for help again, because threads may have left meanwhile.
     fn still_needs_help(&self) {
         if self.waiting.load(Ordering::SeqCst) == 0 {
             self.call_for_help();
         }
     }
 
-    /// A thread of a lower lane serves one connection of this one, at this one's priority.
+    /// Serves one connection of this lane in a thread of a lower lane, at this lane's priority.
     pub(super) fn lent(self: &Arc<Self>, orb: &impl Host) {
         let _raised = self.raise(orb.shared());
         let token = self.reactor.wait_one(Duration::ZERO);
-        // Before the work: there may be more of it, and more threads to lend.
+        // First, because there may be more work, and more threads to lend.
         self.still_needs_help();
         let Ok(Some(Token(id))) = token else { return };
         match self.reserve.borrower(id) {
@@ -203,7 +203,7 @@ impl Lane {
         }
     }
 
-    /// A thread of this lane serves a buffered request of a higher one, if there is any.
+    /// Serves a buffered request of a higher lane, if there is any, in a thread of this lane.
     pub(super) fn lend_to_queues(self: &Arc<Self>, orb: &impl Host) -> bool {
         let Some(uppers) = self.reserve.borrowers.get() else {
             return false;
@@ -234,7 +234,7 @@ impl Lane {
         self.serve(orb, &home, connection, || false);
     }
 
-    /// Starts the thread that reads requests while all others are busy, where the lane buffers.
+    /// Starts the thread that reads requests while all others are busy, if the lane buffers.
     pub(super) fn start_reader(self: &Arc<Self>, orb: &impl Host) -> io::Result<()> {
         let Some(reader) = &self.reserve.reader else {
             return Ok(());
@@ -258,7 +258,7 @@ impl Lane {
             && let Ok(Some(Token(id))) = self.reactor.wait_one(Duration::ZERO)
         {
             match (self.reserve.borrower(id), self.take(id)) {
-                // A lane above has run out, too: its own reader sees to that.
+                // The threads of a lane above are busy, too: its own reader handles this.
                 (Some(_), _) | (None, None) => {}
                 (None, Some(connection)) => self.buffer(orb, queue, connection),
             }
@@ -266,21 +266,20 @@ impl Lane {
         self.still_needs_help();
     }
 
-    /// Whether the requests of a connection can wait in the lane while all its threads are busy.
+    /// Reports whether the lane can queue requests while all its threads are busy.
     pub(super) fn buffers(&self) -> bool {
         self.reserve.reader.is_some() && self.queue.is_some()
     }
 
-    /// Lets the requests of a connection wait in the lane while its thread runs another one. Not
-    /// for threads that serve.
+    /// Queues the requests of a connection whose thread runs another one. Not for threads that
+    /// serve.
     pub(super) fn buffer_taken(self: &Arc<Self>, orb: &impl Host, connection: Connection) {
         if let Some(queue) = &self.queue {
             self.buffer(orb, queue, connection);
         }
     }
 
-    /// Queues the requests of a connection that are here, each by itself where several may run side by side, or refuses
-    /// them.
+    /// Queues the buffered requests of a connection, each separately if they may run concurrently, or refuses them.
     fn buffer(self: &Arc<Self>, orb: &impl Host, queue: &Queue<Work>, mut connection: Connection) {
         let home = Home::Lane(Arc::clone(self));
         loop {
@@ -296,7 +295,7 @@ impl Lane {
                             connection.next_place(self.plan.order, &self.plan.drops);
                         if refusable && let Some(mut request) = connection.next_detached(orb, &home)
                         {
-                            // The connection is read on: more of its requests may wait.
+                            // The connection is read further: more of its requests may be queued.
                             request.dropping = dropping;
                             request.wait_in(queue, octets, urgency);
                             self.wake_somebody();
@@ -318,7 +317,7 @@ impl Lane {
         }
     }
 
-    /// A request was queued: whoever came back to wait meanwhile must see it, or whoever may lend a thread.
+    /// Wakes a thread for a queued request: one that returned to the reactor meanwhile, or one that may be lent.
     pub(super) fn wake_somebody(&self) {
         let mut lane = self;
         loop {
@@ -333,7 +332,7 @@ impl Lane {
     }
 }
 
-/// Whether it is one that can be refused.
+/// Reports whether a message can be refused: a request that is complete.
 fn is_request(header: &Header) -> bool {
     header.kind == MessageType::REQUEST && !header.more_fragments
 }

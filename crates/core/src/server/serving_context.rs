@@ -1,9 +1,9 @@
-//! Serving context: what code deep inside an upcall needs of the connection whose request runs.
+//! Serving context: state of a connection for code inside an upcall.
 //!
-//! A connection owns its inbox, its session and all else that a request touches; the thread that serves it has it by
-//! `&mut`. What is called from within a servant has no such reference: a call to another server that has to look after
-//! this connection while it waits, a value that takes memory of the client's share, the writer of the reply. For these a
-//! thread-local points to the connection's shared parts, and holds what belongs to the one request that runs.
+//! A connection owns its inbox, its session and everything else that a request uses; the thread that serves it has it
+//! by `&mut`. Code called by a servant has no such reference: a call to another server that has to watch this
+//! connection while it waits, a value that takes memory of the client's share, the writer of the reply. For these a
+//! thread-local variable points to the connection's shared parts, and holds the state of the request that runs.
 
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Weak};
@@ -26,42 +26,42 @@ use crate::budget::Desk;
 use crate::conn::{Turn, serve_beside};
 use crate::shared::Shared;
 
-/// Octets of a request that is kept to be answered later which are not counted.
+/// Octets of a request kept for a later answer that are not counted.
 const HEAD: usize = 512;
 
 /// Serving context of a thread.
 #[derive(Default)]
 pub(super) struct ServingContext {
     pub(super) served: RefCell<Option<Served>>,
-    /// Number of the request that runs.
+    /// Id of the request that runs.
     request: Cell<Option<u32>>,
-    /// Phase of the request while another thread may take the connection over; otherwise 0.
+    /// Phase of the request while another thread may take the connection over; 0 otherwise.
     pub(super) running: Cell<u64>,
-    /// Whether another thread has taken over.
+    /// Whether another thread has taken the connection over.
     pub(super) handed_over: Cell<bool>,
-    /// Whether that is a takeover thread of this request, which counts until the request has ended.
+    /// Whether this is a takeover thread of the request, which counts until the request ends.
     pub(super) stood_aside: Cell<bool>,
-    /// The request was taken off its connection.
+    /// Whether the request was taken off its connection.
     pub(super) detached: Cell<bool>,
-    /// Requests may be for other threads.
+    /// Whether requests may be assigned to other threads.
     pub(super) assigns: Cell<bool>,
-    /// The requests of this client are counted.
+    /// Whether the client's running requests are counted.
     pub(super) counted: Cell<bool>,
-    /// Whether requests of the client are counted, or may have a budget.
+    /// Whether the client's running requests are counted or may have budgets.
     pub(super) limited: Cell<bool>,
-    /// The thread is of the lane that requests beyond their budgets go to.
+    /// Whether the thread belongs to the lane for requests beyond their budgets.
     pub(super) lowest: Cell<bool>,
-    /// The thread serves this connection alone.
+    /// Whether the thread serves only this connection.
     pub(super) own: Cell<bool>,
     /// State of budgets in the thread.
     pub(super) desk: Desk,
-    /// The request has taken memory of the client's share, or a turn to encode.
+    /// Whether the request has taken memory of the client's share, or a turn to encode.
     took: Cell<bool>,
-    /// Memory that its values take of the client's share.
+    /// Memory of the client's share that the request's values take.
     values: Cell<Option<Values>>,
-    /// The turn to encode a large reply.
+    /// Turn to encode a large reply.
     pub(super) encoding: Cell<Option<Encoding>>,
-    /// Takes a request out of an inbox while others wait behind it; kept for its memory.
+    /// Inbox for a single request while others are buffered behind it; kept for its memory.
     pub(super) single: RefCell<Option<Inbox>>,
 }
 
@@ -78,7 +78,7 @@ crate::sync::thread_local! {
     static CONTEXT: ServingContext = ServingContext::default();
 }
 
-/// Calls `serve` with this thread's serving context, which points to `connection` meanwhile. Returns its result, and
+/// Calls `serve` with this thread's serving context, which points to `connection` meanwhile. Returns the result, and
 /// whether another thread has the connection now.
 pub(super) fn serving<R>(
     orb: &impl Host,
@@ -92,7 +92,7 @@ pub(super) fn serving<R>(
         context.request.set(None);
         context.running.set(0);
         context.detached.set(detached);
-        // Who reads on after a request that was taken off its connection is another thread as well.
+        // After a request was taken off its connection, another thread reads the connection.
         context.handed_over.set(detached);
         let options = orb.options();
         let filtered = !options.thread_filters.is_empty();
@@ -120,18 +120,18 @@ pub(super) fn serving<R>(
     })
 }
 
-/// Calls `look` with the serving context of this thread.
+/// Calls `look` with this thread's serving context.
 pub(super) fn with<R>(look: impl FnOnce(&ServingContext) -> R) -> R {
     CONTEXT.with(look)
 }
 
-/// Takes memory for values that this thread reads: of the share of the client whose request it runs, if it runs one.
+/// Takes memory for values that this thread decodes, from the share of the client whose request it runs, if any.
 pub(crate) fn afford(shared: &Shared, octets: usize) -> bool {
     with(|context| context.afford(shared, octets))
 }
 
-/// Takes over what the values of the request that this thread runs have taken, and `octets` more. `Err`: those do not
-/// fit.
+/// Returns the memory taken for the values of this thread's request, and `octets` more. `Err` if those exceed the
+/// share.
 pub(crate) fn values_of_request(shared: &Shared, octets: usize) -> Result<Option<Values>, ()> {
     with(|context| match octets <= HEAD || context.afford(shared, octets) {
         true => Ok(context.values.take()),
@@ -139,42 +139,42 @@ pub(crate) fn values_of_request(shared: &Shared, octets: usize) -> Result<Option
     })
 }
 
-/// Called before a thread enlarges the buffer of a large message, to so many octets.
+/// Called before a thread enlarges the buffer of a large message to `octets`.
 pub(crate) fn encodes(octets: usize) {
     let _ = CONTEXT.try_with(|context| context.encodes(octets));
 }
 
-/// Ends the turn to encode: the reply of the request that this thread runs is whole.
+/// Ends the turn to encode: the reply of this thread's request is complete.
 pub(super) fn encoded() -> Option<Encoding> {
     with(|context| context.encoding.take())
 }
 
-/// Remembers the size of the reply to the request that this thread runs.
+/// Records the size of the reply to this thread's request.
 pub(super) fn remember_reply(client: &Client, request: &Request<'_>, octets: usize) {
     if with(|context| context.request.get()) == Some(request.id) {
         owed::remember(client, admission::hash(request), octets);
     }
 }
 
-/// Returns the write lock of the connection that this thread serves; `None` while nobody else could write to it.
+/// Returns the write lock of the connection that this thread serves; `None` while no other thread can write to it.
 #[inline]
 pub(super) fn turn() -> Option<Arc<Turn>> {
     with(|context| {
         let served = context.served.borrow();
         let status = &*served.as_ref()?.lines.status;
-        // From here on nobody takes the connection over, so that nobody else begins to write.
+        // From now on no thread can take the connection over, and so none can begin to write.
         context.take_back(status);
         status.turn().cloned()
     })
 }
 
-/// Returns the threadpool to whose port the request came that this thread serves.
+/// Returns the threadpool whose port received the request that this thread serves.
 pub(crate) fn pool() -> Option<u32> {
     with(|context| context.served.borrow().as_ref()?.lines.pool)
 }
 
-/// Returns a share of the connection that this thread serves, for the answer to its request `id`, which comes later and
-/// from any thread; `None` if it is not that of `link`.
+/// Returns a share of the connection that this thread serves, for a later answer to its request `id` from any thread;
+/// `None` if `link` is another connection.
 pub(super) fn keep(link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink> {
     with(|context| {
         let served = context.served.borrow();
@@ -197,7 +197,7 @@ pub(super) fn keep(link: &Arc<dyn Link>, id: u32, wire: Wire) -> Option<OverLink
     })
 }
 
-/// Calls `look` with the connection of the request that this thread serves, if it serves one.
+/// Calls `look` with the connection of the request that this thread serves, if any.
 pub(super) fn connection<R>(look: impl FnOnce(&dyn Link, Weak<Status>) -> R) -> Option<R> {
     with(|context| {
         context.request()?;
@@ -207,13 +207,13 @@ pub(super) fn connection<R>(look: impl FnOnce(&dyn Link, Weak<Status>) -> R) -> 
     })
 }
 
-/// Whether the client of the request that this thread serves waits no more for
-/// the answer: it cancelled the request, or is gone.
+/// Reports whether the client of the request that this thread serves no longer waits for the
+/// answer: it has cancelled the request, or closed the connection.
 ///
-/// For servants that work long and would rather stop. Costs a system call; as
-/// soon as something has come over the connection meanwhile, another thread
-/// goes on reading it, so a cancellation may be seen only when asked once more.
-/// False in a thread that serves no request that came over a connection.
+/// For servants with long operations that can be abandoned. Costs a system call. Once input has
+/// arrived over the connection, another thread reads the connection, so a cancellation may be
+/// reported only by the next call. False in a thread that serves no request received over a
+/// connection.
 ///
 /// ```
 /// assert!(!oxorb_core::request_is_cancelled());
@@ -246,7 +246,7 @@ impl Connection {
 }
 
 impl ServingContext {
-    /// Runs the request that `frame` is, with the number `id`, which `inbox` announces.
+    /// Runs the request in `frame`, with the id `id`, which `inbox` announces.
     #[inline(always)]
     pub(super) fn upcall(
         &self,
@@ -266,7 +266,7 @@ impl ServingContext {
         next
     }
 
-    /// Keeps others from taking the connection over from now on. Returns whether this thread still
+    /// Prevents other threads from taking the connection over. Returns whether this thread still
     /// has it.
     #[inline]
     pub(super) fn take_back(&self, status: &Status) -> bool {
@@ -280,7 +280,7 @@ impl ServingContext {
         }
     }
 
-    /// Takes memory of the client's share for values of the request that is being run.
+    /// Takes memory of the client's share for values of the running request.
     fn afford(&self, shared: &Shared, octets: usize) -> bool {
         if shared.options.max_octets_per_client.is_none() || self.request().is_none() {
             return true;
@@ -302,7 +302,7 @@ impl ServingContext {
         affordable
     }
 
-    /// Gives back what the request has taken that ended.
+    /// Releases the memory and the turn of the request that ended.
     #[cold]
     fn give_back(&self) {
         self.took.set(false);
@@ -310,8 +310,8 @@ impl ServingContext {
         drop(self.values.take());
     }
 
-    /// Waits for its turn before a buffer has so many octets, if it is that of a reply, or of a
-    /// call within the request.
+    /// Waits for the turn to encode before a buffer grows to `octets`, if the buffer is that of a
+    /// reply or of a nested call.
     fn encodes(&self, octets: usize) {
         if let Some(mut encoding) = self.encoding.take() {
             encoding.counts(octets);
@@ -357,18 +357,18 @@ impl ServingContext {
         false
     }
 
-    /// Returns the number of the request that runs.
+    /// Returns the id of the running request.
     #[inline]
     pub(super) fn request(&self) -> Option<u32> {
         self.request.get()
     }
 
-    /// Returns the account of the client that is served.
+    /// Returns the client of the served connection.
     pub(super) fn client(&self) -> Option<Arc<Client>> {
         self.served.borrow().as_ref()?.lines.status.client.clone()
     }
 
-    /// Returns the lane that the connection goes back to when it is silent, and its number there.
+    /// Returns the lane that the connection returns to when it is silent, and its number there.
     pub(super) fn lane(&self) -> Option<(Weak<Lane>, u64)> {
         let served = self.served.borrow();
         let served = served.as_ref()?;
@@ -379,7 +379,7 @@ impl ServingContext {
     }
 }
 
-/// Ends a request that ran while another thread took the connection over.
+/// Ends a request during which another thread took the connection over.
 #[cold]
 pub(super) fn finished(status: &Status, context: &ServingContext, request: u32) -> Next {
     status.goes_no_more(request);
@@ -387,7 +387,7 @@ pub(super) fn finished(status: &Status, context: &ServingContext, request: u32) 
     Next::Close
 }
 
-/// Whether it makes an upcall.
+/// Reports whether a message of this type makes an upcall.
 #[inline]
 pub(super) fn is_upcall(kind: MessageType) -> bool {
     kind == MessageType::REQUEST || kind == MessageType::LOCATE_REQUEST

@@ -1,4 +1,4 @@
-//! Session of a connection: what it knows about its client, and whether it goes on.
+//! Session of a connection: its knowledge of the client, and whether the connection continues.
 
 use std::sync::{Arc, Weak};
 
@@ -15,20 +15,20 @@ use super::lane::Lane;
 use super::serving_context::ServingContext;
 use crate::raise;
 
-/// Facts that a connection knows about its client.
+/// Knowledge of a connection about its client.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Session {
     text: Incoming,
     /// Whether this side opened the connection and offered it for requests.
     pub(crate) opened_here: bool,
-    /// An offer of the client to take requests was refused, and that was told.
+    /// Whether an offer of the client to accept requests was refused, and the refusal reported.
     pub(crate) refused: bool,
-    /// Whether its requests are a message stream: run one after another, in the order in which they
-    /// came.
+    /// Whether its requests are a message stream, which runs one after another in the order of
+    /// arrival.
     pub(super) in_order: bool,
 }
 
-/// Client of the connection whose messages are served, and the thread that serves it.
+/// Connection whose message is served, and the thread that serves it.
 pub(crate) struct Caller<'c> {
     pub(crate) link: &'c Arc<dyn Link>,
     pub(crate) lines: &'c Lines,
@@ -36,18 +36,18 @@ pub(crate) struct Caller<'c> {
     pub(super) context: &'c ServingContext,
 }
 
-/// Whether the connection goes on.
+/// Continuation of a connection after a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     Message,
     Close,
-    /// A reply to a call that went the other way.
+    /// A reply to a call of this side.
     Reply,
-    /// The peer ends the connection by a message of this kind.
+    /// The peer ends the connection with a message of this type.
     Over(MessageType),
 }
 
-/// Answers octets that are no message of the protocol, where it has a word for that.
+/// Answers octets that are no message of the protocol, if the protocol has a message for that.
 pub(crate) fn refuse(violation: &Violation, wire: Wire, sink: &mut Sink) {
     if violation.answer() == Answer::MessageError
         && let Some(error) = wire.error()
@@ -56,53 +56,54 @@ pub(crate) fn refuse(violation: &Violation, wire: Wire, sink: &mut Sink) {
     }
 }
 
-/// Whether a request belongs to a message stream.
+/// Reports whether a request belongs to a message stream.
 pub(super) fn is_stream(contexts: &ServiceContexts<'_>) -> bool {
     Qos::of(contexts).is_some_and(|qos| qos.class == CommunicationClass::MessageStream)
 }
 
 impl Session {
-    /// Returns the session of a connection whose protocol has these rules for text until others are agreed on.
+    /// Returns the session of a connection with these rules for text until others are negotiated.
     #[cold]
     pub(super) fn speaking(dialect: Dialect) -> Session {
         Session { text: Incoming::of(dialect), ..Session::default() }
     }
 
-    /// Returns the session of a connection that this side opened, and over which requests may come.
+    /// Returns the session of a connection that this side opened, and over which requests may
+    /// arrive.
     pub(super) fn of_our_own() -> Session {
         Session { opened_here: true, ..Session::default() }
     }
 }
 
 impl Caller<'_> {
-    /// Returns the lane that the connection goes back to when it is silent, and its number there.
+    /// Returns the lane that the connection returns to when it is silent, and its number there.
     pub(crate) fn lane(&self) -> Option<(Weak<Lane>, u64)> {
         self.context.lane()
     }
 
-    /// Whether the client has cancelled a request that waited for its thread.
+    /// Reports whether the client has cancelled a request that waited for its thread.
     #[inline]
     pub(super) fn has_cancelled(&self, id: u32) -> bool {
         let waited = self.context.detached.get();
         waited && (self.lines.status.turn()).is_some_and(|turn| turn.was_cancelled(id))
     }
 
-    /// Replaces the session of the client for every thread that reads the connection.
+    /// Replaces the session for every thread that reads the connection.
     pub(crate) fn set_session(&mut self, session: Session) {
         *self.session = session;
         *self.lines.status.session.lock() = session;
     }
 
-    /// Serves the requests of a message stream in order, from the first one on.
+    /// Makes the requests of a message stream run in order, from the first one on.
     pub(super) fn keep_order(&mut self, contexts: &ServiceContexts<'_>) {
         if !self.session.in_order && is_stream(contexts) {
             self.set_session(Session { in_order: true, ..*self.session });
         }
     }
 
-    /// Returns how text in this request is encoded: as the client said in this or an
+    /// Returns the encoding of text in this request, as negotiated by the client in this or an
     /// earlier request of the connection.
-    // Two callers, of which one is for each request: there it belongs in place.
+    // Inlined: of its two callers one runs for each request.
     #[inline(always)]
     pub(super) fn dialect(
         &mut self,

@@ -1,15 +1,15 @@
-//! Memory that one client costs: its share of the server's.
+//! Memory used by one client: its share of the server's.
 //!
 //! | kind | counted while | beyond the share |
 //! |---|---|---|
-//! | messages | they arrive and are served | the next one is not read until there is room |
+//! | messages | they arrive and are served | the next one is not read until memory is free |
 //! | values | their request is served, or waits for its answer | NO_MEMORY, minor `CLIENT_SHARE` |
 //! | replies | they are written | the next request waits; a reply made meanwhile is NO_MEMORY, minor `CLIENT_REPLIES` |
 //! | buffers | connections keep them between messages | they are given back |
 //!
-//! All kinds together stay within `MaxOctetsPerClient`. Messages alone may take [`MESSAGES`] of it, so that values and
-//! replies find room; buffers [`BUFFERS`], so that they never stand in the way of the others. Whatever takes up to
-//! [`SMALL`] octets is not counted: the steady path of small messages touches nothing that two connections share.
+//! All kinds together stay within `MaxOctetsPerClient`. Messages may take [`MESSAGES`] of it, so that memory for values
+//! and replies is left; buffers [`BUFFERS`], so that they never obstruct the others. Items of up to [`SMALL`] octets
+//! are not counted: the steady path of small messages accesses no state that two connections share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,40 +24,40 @@ use crate::options::Options;
 use crate::sync::Condvar;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 
-/// Size in octets up to which messages, replies and buffers are not counted.
+/// Size up to which messages, replies and buffers are not counted, in octets.
 pub(super) const SMALL: usize = 32 << 10;
 
-/// Part of the share that messages may take: two fifths.
+/// Fraction of the share that messages may take: two fifths.
 const MESSAGES: (usize, usize) = (2, 5);
 
-/// Part of the share that replies leave to nothing else: a quarter.
+/// Fraction of the share that everything but replies may take: three quarters.
 const OTHERS: (usize, usize) = (3, 4);
 
-/// Part of the share that kept buffers may take: a sixteenth.
+/// Fraction of the share that kept buffers may take: a sixteenth.
 const BUFFERS: (usize, usize) = (1, 16);
 
-/// Requests of one client that run beside the reading of their connection, each in a thread more.
+/// Largest number of a client's requests that run while another thread reads their connection.
 const MAX_BESIDE: usize = 128;
 
 /// Longest time for which one large reply keeps the others of its client from being encoded.
 const ENCODING: Duration = Duration::from_secs(10);
 
-/// Octets that one client takes, by kind.
+/// Octets used by one client, by kind.
 #[derive(Default)]
 pub(crate) struct Share {
     messages: AtomicUsize,
     values: AtomicUsize,
     replies: AtomicUsize,
     buffers: AtomicUsize,
-    /// Requests that run beside the reading of their connection.
+    /// Number of requests that run while another thread reads their connection.
     beside: AtomicUsize,
-    /// Sizes of replies that are known to be large.
+    /// Sizes of known large replies.
     pub(super) large: LargeReplies,
     encoding: Mutex<Turns>,
     encoded: Condvar,
 }
 
-/// Most octets that one client may take.
+/// Limits of the octets of one client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     all: usize,
@@ -82,8 +82,8 @@ impl Limits {
     }
 }
 
-/// Adds octets before `fits` looks at the sums; takes them away again if they do not fit. Of two threads at least one
-/// sees what the other has added.
+/// Adds octets before `fits` reads the sums, and subtracts them again if they do not fit. Of two threads at least one
+/// sees the other's addition.
 fn take(kind: &AtomicUsize, octets: usize, fits: impl FnOnce(usize) -> bool) -> bool {
     let before = kind.fetch_add(octets, Ordering::SeqCst);
     let fits = fits(before);
@@ -94,12 +94,12 @@ fn take(kind: &AtomicUsize, octets: usize, fits: impl FnOnce(usize) -> bool) -> 
 }
 
 impl Share {
-    /// Octets of large messages.
+    /// Returns the octets of large messages.
     pub(crate) fn messages(&self) -> usize {
         self.messages.load(Ordering::Relaxed)
     }
 
-    /// Octets of large replies under way, and of those that are expected.
+    /// Returns the octets of large replies that are being written or expected.
     pub(super) fn replies(&self) -> usize {
         self.replies.load(Ordering::Relaxed)
     }
@@ -111,7 +111,7 @@ impl Share {
             .sum()
     }
 
-    /// Takes octets for values. False: they do not fit.
+    /// Takes octets for values; returns false if they exceed the limits.
     pub(super) fn take_values(&self, octets: usize, limits: Limits) -> bool {
         let others = limits.part(OTHERS);
         take(&self.values, octets, |_| {
@@ -124,7 +124,7 @@ impl Share {
         self.values.fetch_sub(octets, Ordering::SeqCst);
     }
 
-    /// Takes octets for a reply that is there. The only reply of a client always fits.
+    /// Takes octets for an existing reply. The only reply of a client always fits.
     pub(super) fn take_reply(&self, octets: usize, limits: Limits) -> bool {
         take(&self.replies, octets, |before| {
             before == 0
@@ -132,7 +132,7 @@ impl Share {
         })
     }
 
-    /// Takes octets for a reply that is expected, if the values of messages that are there fit as well.
+    /// Takes octets for an expected reply, if the values of received messages fit as well.
     pub(super) fn expect_reply(&self, octets: usize, limits: Limits) -> bool {
         take(&self.replies, octets, |before| {
             let all = self.all().saturating_add(self.messages());
@@ -140,7 +140,7 @@ impl Share {
         })
     }
 
-    /// Changes what one reply takes. False: more does not fit, and nothing has changed.
+    /// Changes the octets of one reply; returns false, unchanged, if more would exceed the limits.
     pub(super) fn resize_reply(&self, from: usize, to: usize, limits: Limits) -> bool {
         if to <= from {
             self.return_reply(from - to);
@@ -152,7 +152,7 @@ impl Share {
         })
     }
 
-    /// Counts octets of a reply that is being encoded, whether they fit or not.
+    /// Counts octets of a reply that is being encoded, regardless of the limits.
     fn add_reply(&self, octets: usize) {
         self.replies.fetch_add(octets, Ordering::SeqCst);
     }
@@ -161,7 +161,7 @@ impl Share {
         self.replies.fetch_sub(octets, Ordering::SeqCst);
     }
 
-    /// Whether one more request may run beside the reading of its connection.
+    /// Reports whether one more request may run while another thread reads its connection.
     pub(super) fn may_run_beside(&self) -> bool {
         self.beside.load(Ordering::Relaxed) < MAX_BESIDE
     }
@@ -206,7 +206,7 @@ impl Share {
 #[derive(Default)]
 struct Turns {
     taken: bool,
-    /// Number of the last one.
+    /// Number of the last turn.
     last: u64,
 }
 
@@ -221,7 +221,7 @@ impl fmt::Debug for Share {
     }
 }
 
-/// Memory that the messages of one connection take of its client's share.
+/// Memory of the client's share that the messages of one connection take.
 #[derive(Debug, Default)]
 pub(crate) struct Claim {
     client: Option<Arc<Client>>,
@@ -237,9 +237,9 @@ impl Claim {
         self.octets == 0
     }
 
-    /// Takes `octets` in all, if all messages of the client then stay within the limits; otherwise
-    /// nothing changes. What was taken before is never refused, so that a message that was begun
-    /// can end; nor is a message that is alone, which the connection's own limits bound.
+    /// Takes `octets` in total, if all messages of the client stay within the limits; otherwise
+    /// nothing changes. Octets taken before are never refused, so that a begun message can
+    /// complete; nor is the only message, which the connection's own limits bound.
     pub(crate) fn grow(&mut self, octets: usize, limits: Limits) -> bool {
         let Some(client) = &self.client else {
             return true;
@@ -262,7 +262,7 @@ impl Claim {
         grown
     }
 
-    /// Gives back all that was taken: so many octets.
+    /// Releases all octets, and returns their number.
     pub(crate) fn release(&mut self) -> usize {
         if let Some(client) = &self.client {
             client.share.messages.fetch_sub(self.octets, Ordering::SeqCst);
@@ -277,8 +277,8 @@ impl Drop for Claim {
     }
 }
 
-/// The turn to encode a large reply: an encoder cannot be refused memory, so that one reply of each client grows at a
-/// time, and the next only once it is known whether this one fits.
+/// Turn to encode a large reply: an encoder cannot be refused memory, so one reply of each client grows at a time, and
+/// the next one only once it is known whether this one fits.
 #[derive(Debug)]
 pub(super) struct Encoding {
     client: Arc<Client>,
@@ -287,13 +287,15 @@ pub(super) struct Encoding {
 }
 
 impl Encoding {
-    /// Waits for the turn, but not for ever: one that encodes may wait for this one.
+    /// Waits for the turn, with a time limit, because the reply being encoded may wait for this
+    /// one.
     pub(super) fn begin(client: Arc<Client>) -> Encoding {
         let turn = client.share.encodes();
         Encoding { client, turn, octets: 0 }
     }
 
-    /// The buffer is about to have so many octets. At the end it counts as a reply, and no more here.
+    /// Counts the buffer before it grows to `octets`. When the reply is complete, it counts as a
+    /// reply, and no longer here.
     pub(super) fn counts(&mut self, octets: usize) {
         self.client.share.add_reply(octets);
         self.client.share.return_reply(self.octets);
@@ -308,7 +310,7 @@ impl Drop for Encoding {
     }
 }
 
-/// Memory that the values of one request take of its client's share.
+/// Memory of the client's share that the values of one request take.
 #[derive(Debug)]
 pub(crate) struct Values {
     client: Arc<Client>,
@@ -320,7 +322,7 @@ impl Values {
         Values { client, octets: 0 }
     }
 
-    /// Takes more. False: it does not fit, and nothing has changed.
+    /// Takes more octets; returns false, unchanged, if they exceed the limits.
     pub(super) fn grow(&mut self, octets: usize, options: &Options) -> bool {
         let grown = self.client.share.take_values(octets, Limits::of(options));
         if grown {
@@ -337,13 +339,13 @@ impl Drop for Values {
     }
 }
 
-/// Buffer memory that a connection keeps between messages.
+/// Buffer that a connection keeps between messages.
 #[derive(Debug)]
 pub(super) struct Buffer {
     client: Option<Arc<Client>>,
-    /// Octets of the client's share.
+    /// Octets of the client's share that the buffer takes.
     octets: usize,
-    /// Capacity up to which nothing is to be done.
+    /// Capacity up to which a buffer may be kept without further accounting.
     covered: usize,
 }
 
@@ -352,28 +354,29 @@ impl Buffer {
         Buffer { client: client.cloned(), octets: 0, covered: SMALL }
     }
 
-    /// Memory of a lane, which is no client's.
+    /// Exempts memory of a lane, which belongs to no client.
     pub(super) fn planned(&mut self, capacity: usize) {
         self.covered = self.covered.max(capacity);
     }
 
-    /// Whether a buffer of this capacity may be kept as it is.
+    /// Reports whether a buffer of this capacity may be kept unchanged.
     #[inline]
     pub(super) fn covers(&self, capacity: usize) -> bool {
         capacity <= self.covered
     }
 
-    /// Capacity up to which nothing is to be done.
+    /// Returns the capacity up to which a buffer may be kept without further accounting.
     pub(super) fn capacity(&self) -> usize {
         self.covered
     }
 
-    /// Octets of the client's share that it takes.
+    /// Returns the octets of the client's share that the buffer takes.
     pub(super) fn octets(&self) -> usize {
         self.octets
     }
 
-    /// Counts a buffer of another capacity. False: it is to be given back, and nothing is counted.
+    /// Counts a buffer of another capacity; returns false, with nothing counted, if the buffer has
+    /// to be freed.
     #[cold]
     pub(super) fn keep(&mut self, capacity: usize, options: &Options) -> bool {
         self.release();

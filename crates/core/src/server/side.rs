@@ -1,4 +1,4 @@
-//! The server half of an ORB: what it listens at, and who serves what comes.
+//! Server half of an ORB: its endpoints, threads and connections.
 
 use std::sync::OnceLock;
 
@@ -16,12 +16,12 @@ use crate::sync::MutexGuard;
 #[derive(Default)]
 pub(crate) struct ServerSide {
     pub(crate) listeners: Listeners,
-    /// Addresses of the ORB; opened when the first object needs one.
+    /// Addresses of the ORB; set when the first object needs one.
     pub(crate) published: OnceLock<Vec<PublishedAddress>>,
     opening: Mutex<()>,
     pub(crate) pools: Pools,
     pub(crate) registry: Registry,
-    /// Threads that take over connections that have threads of their own.
+    /// Threads that take over connections with their own threads.
     pub(crate) followers: Followers<Connection>,
     pub(crate) takeover: Takeover,
     /// Dispatching modules of the run-time scheduler; started before the first connection is accepted.
@@ -29,28 +29,28 @@ pub(crate) struct ServerSide {
 }
 
 impl ServerSide {
-    /// Returns the dispatching modules, where there are any.
+    /// Returns the dispatching modules, if there are any.
     #[inline]
     pub(crate) fn modules(&self) -> Option<&DispatchingModules> {
         self.modules.get()?.as_ref()
     }
 
-    /// Starts the dispatching modules, if that has not happened yet.
+    /// Starts the dispatching modules, if not started yet.
     pub(crate) fn start_modules(&self, shared: &Shared) -> Result<(), SetupError> {
         if self.modules.get().is_none() {
             let started = DispatchingModules::start(shared).map_err(SetupError::Threads)?;
-            // If somebody was quicker, these end unused.
+            // If another thread was faster, these end unused.
             let _ = self.modules.set(started);
         }
         Ok(())
     }
 
-    /// Takes the turn to open endpoints; as long as the guard lives, no other thread opens any.
+    /// Locks the opening of endpoints until the guard is dropped.
     pub(crate) fn opening(&self) -> MutexGuard<'_, ()> {
         self.opening.lock()
     }
 
-    /// Returns which of our addresses one is.
+    /// Classifies an address: whether this ORB, or a lane of it, listens there.
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
         let own = |at: &PublishedAddress| address.leads_to(&at.address);
         let published = self.published.get();
@@ -60,7 +60,7 @@ impl ServerSide {
         self.pools.own_address(address)
     }
 
-    /// Takes nothing more: neither connections nor requests.
+    /// Stops accepting connections and requests.
     pub(crate) fn close(&self) {
         self.listeners.close();
         self.pools.close();

@@ -1,7 +1,7 @@
-//! Requests of one connection, side by side.
+//! Concurrent requests of one connection.
 //!
-//! The thread that reads a connection runs its requests. Where a client sends more while one of them runs (several
-//! threads that share the connection, asynchronous calls), another thread reads on, and runs what comes:
+//! The thread that reads a connection runs its requests. If a client sends more while one of them runs (from several
+//! threads that share the connection, or by asynchronous calls), another thread reads and runs the further ones:
 //!
 //! | the client | what happens | what it costs |
 //! |---|---|---|
@@ -10,8 +10,8 @@
 //! | has sent more, and they take longer | the connection is handed on before each is run | waking a thread |
 //! | sends more while one runs | `takeover.rs` has another thread read on, and from then on as above | waking a thread |
 //!
-//! At most `MaxRequestsPerConnection` run so; then the connection is not read until one has ended. Oneway requests begin
-//! in the order in which they came: the connection is handed on only while one runs, not before.
+//! At most `MaxRequestsPerConnection` requests run concurrently; then the connection is not read until one has ended.
+//! Oneway requests begin in the order of arrival: the connection is handed on only while one runs, not before.
 
 use std::sync::Arc;
 
@@ -27,8 +27,8 @@ use crate::Options;
 use crate::clock;
 
 impl Connection {
-    /// Runs a request as [`run`](Self::run) does, where more has arrived or may at any time, or another thread has read
-    /// it.
+    /// Runs a request as [`run`](Self::run) does, if more input has arrived or may arrive at any time, or if another
+    /// thread has read the request.
     #[cold]
     pub(super) fn run_among_others(&mut self, orb: &impl Host, context: &ServingContext) -> Next {
         let frame = self.inbox.frame();
@@ -48,7 +48,7 @@ impl Connection {
         let others = self.inbox.mid_message() || status.under_way() > 0;
         status.comes(others);
         if self.inbox.is_cancelled(id) {
-            // Whoever runs it looks at nothing but the request itself.
+            // The request is not run, so that the rest of the connection is not used.
             return self.dispatch_announced(orb, context);
         }
         let handed_on = waits && status.is_shared() && self.hand_on(orb, context, id);
@@ -69,7 +69,7 @@ impl Connection {
         if let Some(rest) = rest {
             let mut single = std::mem::replace(&mut self.inbox, rest);
             single.discard();
-            // No client's: it stays with the thread.
+            // The inbox belongs to no client, and is kept by the thread.
             let kept = Some(single).filter(|single| single.memory() <= SMALL);
             context.single.replace(kept);
         }
@@ -91,8 +91,8 @@ impl Connection {
         orb.dispatch(inbox, &inbox.frame(), caller, sink)
     }
 
-    /// Whether the client waits for the answer to the request that is announced, so that another one of its may begin
-    /// before.
+    /// Reports whether the client waits for the answer to the announced request, so that another of its requests may
+    /// begin before.
     fn waits(&mut self, orb: &impl Host, context: &ServingContext) -> bool {
         let (mut caller, inbox, _) = self.parts(context);
         let frame = inbox.frame();
@@ -110,7 +110,7 @@ impl Connection {
         answers
     }
 
-    /// Leaves the request that is announced alone in the inbox; gives what follows it.
+    /// Leaves only the announced request in the inbox; returns the messages after it.
     fn split_off(&mut self, context: &ServingContext, options: &Options) -> Inbox {
         let spare = context.single.take();
         let mut single = spare.unwrap_or_else(|| Inbox::new(&options.limits));
@@ -118,8 +118,9 @@ impl Connection {
         std::mem::replace(&mut self.inbox, single)
     }
 
-    /// Gives the connection to another thread to read before the request that is announced is run.
-    /// False: there is no thread for that, or it would not be worth while, or as many run as may.
+    /// Hands the connection to another thread for reading before the announced request is run.
+    /// Returns false if no thread is free, if the request is too short, or if the limit of
+    /// concurrent requests is reached.
     fn hand_on(&mut self, orb: &impl Host, context: &ServingContext, request: u32) -> bool {
         let status = Arc::clone(&self.lines.status);
         if self.session.in_order || status.is_short() || !status.may_go_beside(orb.options()) {

@@ -24,42 +24,42 @@ use crate::origin::Origin;
 use crate::probe::{self, Stage};
 use crate::raise;
 
-/// Takes the replies of one connection, or of one local call.
+/// Writer of the replies of one connection, or of one collocated call.
 ///
-/// Owned by the connection; a servant meets it only through its upcall.
+/// Owned by the connection; a servant uses it only through its upcall.
 pub struct Sink {
     target: Target,
-    /// The reply is written here; kept for its capacity.
+    /// Buffer for replies, kept for its capacity.
     out: Vec<u8>,
-    /// The current request was answered, or will be.
+    /// Whether the current request was answered, or will be later.
     answered: bool,
-    /// Whether its answer takes another way.
+    /// Whether the answer takes another path.
     deferred: bool,
-    /// Connection that the request came over, where its answer is kept back from it.
+    /// Connection of the request, if its answer is held back.
     behind: Option<Arc<dyn Link>>,
-    /// State of the connection; its client is that for which these replies are counted.
+    /// State of the connection, whose client the replies count against.
     status: Option<Arc<Status>>,
     /// Octets of that client's share that `out` takes.
     kept: Buffer,
-    /// Room for the reply to the current request, where it is known to be large.
+    /// Reservation for the reply to the current request, if it is known to be large.
     expected: Option<Expected>,
-    /// Octets of the largest reply that needs no look: it is small, and fits in a datagram.
+    /// Size up to which a reply needs no checks: it is small, and fits into a datagram.
     usual: usize,
-    /// A write failed: the connection is of no more use.
+    /// Whether a write has failed, so that the connection is no longer usable.
     broken: bool,
 }
 
 enum Target {
     Link(Arc<dyn Link>),
-    /// Link for a request that is answered later: others write to it, too.
+    /// Link for a request that is answered later, which other threads write to as well.
     Shared(Arc<dyn Link>, Arc<Turn>),
-    /// The one reply of a local call.
+    /// Buffer for the reply of a collocated call.
     Memory(Option<Vec<u8>>),
-    /// Mailbox for the reply of a local call, when it is there.
+    /// Mailbox for the later reply of a collocated call.
     Mailbox(Arc<Mailbox>),
 }
 
-/// Connection from which a request came that is served aside. Empty for those of this process.
+/// Connection of a request that is served elsewhere. Empty for collocated calls.
 #[derive(Clone, Default)]
 pub(crate) struct CameOver {
     link: Option<Arc<dyn Link>>,
@@ -71,7 +71,7 @@ impl Sink {
         Sink::to(Target::Link(link), Vec::with_capacity(512))
     }
 
-    /// Returns a sink over a link, with memory for replies.
+    /// Returns a sink for a link, with memory for replies.
     pub(super) fn to_link_with(link: Arc<dyn Link>, out: Vec<u8>) -> Sink {
         let capacity = out.capacity();
         let mut sink = Sink::to(Target::Link(link), out);
@@ -79,22 +79,22 @@ impl Sink {
         sink
     }
 
-    /// Returns a sink to a link over which no reply goes.
+    /// Returns a sink for a link over which no reply is sent.
     pub(super) fn without_memory(link: Arc<dyn Link>) -> Sink {
         Sink::to(Target::Link(link), Vec::new())
     }
 
-    /// The memory for replies.
+    /// Removes and returns the memory for replies.
     pub(super) fn take_memory(&mut self) -> Vec<u8> {
         mem::take(&mut self.out)
     }
 
-    /// Returns a sink to a link that another thread may write to.
+    /// Returns a sink for a link that other threads may write to.
     pub(super) fn to_shared(link: Arc<dyn Link>, turn: Arc<Turn>) -> Sink {
         Sink::to(Target::Shared(link, turn), Vec::new())
     }
 
-    /// Returns the connection that the request came over, if it came over one.
+    /// Returns the connection of the request, if it has one.
     pub(crate) fn link(&self) -> Option<&dyn Link> {
         match &self.target {
             Target::Link(link) | Target::Shared(link, _) => Some(&**link),
@@ -102,12 +102,12 @@ impl Sink {
         }
     }
 
-    /// Returns the same for interceptors and access rules.
+    /// Returns the connection for interceptors and access rules.
     pub(crate) fn origin(&self) -> Origin<'_> {
         Origin { link: self.link(), visited: self.status.as_ref().map(|status| &status.visited) }
     }
 
-    /// Returns where the request came from, for who serves it aside.
+    /// Returns the connection of the request, for code that serves it elsewhere.
     pub(crate) fn came_over(&self) -> CameOver {
         let link = match &self.target {
             Target::Link(link) | Target::Shared(link, _) => Some(link),
@@ -120,8 +120,8 @@ impl Sink {
         Sink::to(Target::Memory(None), buffer)
     }
 
-    /// Returns a sink to memory, for a request that came over a connection: code that asks who sent
-    /// it is told so.
+    /// Returns a sink to memory, for a request received over a connection, so that code which asks
+    /// for its sender gets it.
     pub(crate) fn kept_back(from: CameOver) -> Sink {
         let mut sink = Sink::to_memory(Vec::new());
         sink.behind = from.link;
@@ -145,14 +145,14 @@ impl Sink {
         }
     }
 
-    /// Counts large replies among those of the client of a connection.
+    /// Makes large replies count against the client of a connection.
     pub(super) fn of(self, status: &Arc<Status>) -> Sink {
         let mut kept = Buffer::of(status.client.as_ref());
         kept.planned(self.kept.capacity());
         Sink { status: Some(Arc::clone(status)), kept, ..self }
     }
 
-    /// Returns the client for whom replies are counted: that of a connection.
+    /// Returns the client against whom replies count: that of the connection.
     fn client(&self) -> Option<&Arc<Client>> {
         match &self.target {
             Target::Link(_) | Target::Shared(..) => self.status.as_ref()?.client.as_ref(),
@@ -160,17 +160,17 @@ impl Sink {
         }
     }
 
-    /// Finds room for the reply to the request that comes next.
+    /// Sets the reservation for the reply to the next request.
     pub(super) fn expect(&mut self, expected: Option<Expected>) {
         self.expected = expected;
     }
 
-    /// The room that was found, for another sink.
+    /// Removes and returns the reservation, for another sink.
     pub(super) fn take_expected(&mut self) -> Option<Expected> {
         self.expected.take()
     }
 
-    /// The reply of a local call.
+    /// Returns the reply of a collocated call.
     pub(crate) fn into_memory(self) -> Kept {
         match self.target {
             Target::Memory(Some(reply)) => Kept::Reply(reply),
@@ -179,14 +179,14 @@ impl Sink {
         }
     }
 
-    /// A new request begins.
+    /// Begins a new request.
     pub(crate) fn begin(&mut self) {
         self.answered = false;
         self.deferred = false;
     }
 
-    /// The way for an answer that does not come now; to be asked once, in the thread that serves the request with the
-    /// number `id`. `None` when the request is served in a thread that has nothing to do with its connection.
+    /// Returns the path of a later answer; to be called once, in the thread that serves the request `id`. `None` if the
+    /// request is served in a thread without relation to its connection.
     pub(crate) fn defer(&mut self, id: u32, wire: Wire) -> Option<Line> {
         let line = match &self.target {
             Target::Link(link) => Line::Link(serving_context::keep(link, id, wire)?),
@@ -202,17 +202,17 @@ impl Sink {
         Some(line)
     }
 
-    /// Whether requests come here over a connection that this thread serves.
+    /// Reports whether requests arrive over a connection that this thread serves.
     pub(crate) fn is_wire(&self) -> bool {
         matches!(self.target, Target::Link(_))
     }
 
-    /// Whether the answer to the current request takes another way.
+    /// Reports whether the answer to the current request takes another path.
     pub(crate) fn is_deferred(&self) -> bool {
         self.deferred
     }
 
-    /// The current request needs no answer any more.
+    /// Records that the current request needs no answer any more.
     pub(crate) fn set_answered(&mut self) {
         self.answered = true;
     }
@@ -225,10 +225,10 @@ impl Sink {
         self.broken
     }
 
-    /// Writes octets that are a whole message already.
+    /// Writes the octets of a complete message.
     pub(crate) fn send_octets(&mut self, message: &[u8]) {
         if let Target::Link(link) | Target::Shared(link, _) = &self.target {
-            // It is there already: it counts, whatever else does.
+            // The message exists already, and counts regardless of the limits.
             let large = message.len() > SMALL;
             let _owed = large.then(|| Owed::acknowledge(self.client(), message.len()));
             let turn = self.target.turn();
@@ -237,14 +237,14 @@ impl Sink {
         }
     }
 
-    /// Tells the client that the connection ends, and that nothing it sent since was run; the only place that does.
+    /// Notifies the client that the connection ends, and that nothing it sent since was run. Only this function does.
     pub(super) fn part(&mut self, wire: Wire) {
         if let Some(close) = wire.close(ByteOrder::NATIVE) {
             self.send_octets(&close);
         }
     }
 
-    /// Sends a reply that was written somewhere else.
+    /// Sends a reply that was encoded elsewhere.
     pub(crate) fn send_whole(&mut self, message: Vec<u8>) {
         self.answered = true;
         match &mut self.target {
@@ -268,8 +268,8 @@ impl Sink {
         Encoder::new(mem::take(&mut self.out), order, dialect).gather_above(gather_above)
     }
 
-    /// Sends the reply that an encoder has written, and takes its buffer; `request`: what it answers, where large replies
-    /// of the operation are worth knowing.
+    /// Sends the reply in an encoder, and takes the encoder's buffer. `request` is set if the size of a large reply is
+    /// to be recorded for its operation.
     pub(crate) fn send(
         &mut self,
         options: &Options,
@@ -281,7 +281,7 @@ impl Sink {
         if let Target::Link(link) = &self.target
             && reply.position() <= self.usual
         {
-            // What nearly every reply is.
+            // The case of nearly all replies.
             let turn = self.target.turn();
             let _ours = turn.as_ref().map(|turn| turn.to_write());
             let (sent, buffer) = send_written(&**link, reply, wire, options.fragment_size);
@@ -292,7 +292,7 @@ impl Sink {
         self.send_any(options, wire, reply.take(), request);
     }
 
-    /// Sends a reply that is large, in pieces, or not over a link.
+    /// Sends a reply that is large, in pieces, or not for a link.
     #[inline(never)]
     fn send_any(
         &mut self,
@@ -319,7 +319,7 @@ impl Sink {
         }
     }
 
-    /// Answers a request, which was run, that its reply is larger than a datagram.
+    /// Answers a request, which was run, with an exception because its reply exceeds a datagram.
     #[cold]
     fn send_oversized(&mut self, options: &Options, wire: Wire, reply: Encoded<'_>) {
         let id = id_of(&reply, wire);
@@ -337,7 +337,7 @@ impl Sink {
         reply: Encoded<'_>,
         request: Option<&Request<'_>>,
     ) {
-        // What is kept of the buffer is counted already.
+        // The kept part of the buffer is counted already.
         let octets = (reply.memory().saturating_sub(self.kept.octets())).max(reply.len());
         let mut encoding = serving_context::encoded();
         if let Some(encoding) = &mut encoding {
@@ -392,7 +392,7 @@ impl Sink {
         }
     }
 
-    /// Keeps a buffer that has grown, or gives it back.
+    /// Keeps a buffer that has grown, or frees it.
     #[cold]
     fn keep(&mut self, options: &Options, buffer: Vec<u8>) {
         if self.kept.keep(buffer.capacity(), options) {
@@ -414,7 +414,7 @@ impl Sink {
     }
 }
 
-/// Returns the number of the request that a finished reply answers.
+/// Returns the id of the request that a finished reply answers.
 fn id_of(reply: &Encoded<'_>, wire: Wire) -> u32 {
     let mut slices = [IoSlice::new(&[]); Encoded::MAX_SLICES];
     let start: &[u8] = reply.io_slices(&mut slices).first().map_or(&[], |slice| slice);
@@ -425,7 +425,7 @@ fn id_of(reply: &Encoded<'_>, wire: Wire) -> u32 {
 }
 
 impl Target {
-    /// Returns the most octets of a reply, where there is a limit.
+    /// Returns the largest size of a reply in octets, if there is a limit.
     fn most(&self) -> Option<usize> {
         match self {
             Target::Link(link) | Target::Shared(link, _) => link.facts().mtu,
@@ -433,7 +433,7 @@ impl Target {
         }
     }
 
-    /// Returns the turn to write; `None` while no other thread could.
+    /// Returns the write lock; `None` while no other thread can write.
     #[inline]
     fn turn(&self) -> Option<Arc<Turn>> {
         match self {

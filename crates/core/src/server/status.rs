@@ -1,9 +1,9 @@
 //! State shared by the threads that serve a connection and the registry.
 //!
-//! One thread reads a connection and runs its requests. While a request runs, the connection can be taken over by
-//! another thread, which reads on: `phase` says so to both. It holds the request that runs; who runs it takes it back
-//! before the answer is written, who takes over puts a mark there. Either succeeds, never both. What had arrived behind
-//! the request lies in `behind` meanwhile.
+//! One thread reads a connection and runs its requests. While a request runs, another thread can take the connection
+//! over and read further: `phase` decides between both. It holds the request that runs. The thread that runs the
+//! request takes the connection back before it writes the answer; a thread that takes over puts a mark into `phase`.
+//! Exactly one of them succeeds. The messages that had arrived after the request are in `behind` meanwhile.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -23,70 +23,71 @@ use crate::lock::Mutex;
 use crate::policy::LargePayloads;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// State of a connection, whichever thread serves it.
+/// State of a connection, independent of the thread that serves it.
 pub(crate) struct Status {
-    /// Milliseconds after the registry began, plus one; 0 while it is busy.
+    /// Time since which it is idle, in milliseconds since the registry's origin, plus one; 0 while
+    /// it is busy.
     pub(super) idle_since: AtomicU64,
-    /// Time of the last KiB of an incomplete message; 0 while none is awaited.
+    /// Time of the last KiB of an incomplete message; 0 while none is incomplete.
     pub(super) stalls_since: AtomicU64,
-    /// A message came over it.
+    /// Whether a message was received over it.
     pub(super) used: AtomicBool,
     /// Flag: the connection has to end, in order.
     pub(super) told: AtomicBool,
     /// Flag: the connection carries requests both ways, so closing it costs more than a connection.
     pub(crate) keep: AtomicBool,
-    /// Requests that came over it and are to be answered later.
+    /// Number of requests received over it that are to be answered later.
     pub(super) unanswered: AtomicUsize,
     pub(crate) client: Option<Arc<Client>>,
-    /// Access rules that concern its peer; set with the first request where there are some.
+    /// Access rules that concern its peer; set with the first request, if there are rules.
     pub(super) visited: Visited,
-    /// Budget of its client; set with the first request where there are budgets.
+    /// Budget of its client; set with the first request, if there are budgets.
     pub(super) account: OnceLock<Arc<Account>>,
-    /// Threads that serve it, and requests to be answered later.
+    /// Number of threads that serve it, plus requests to be answered later.
     servers: AtomicUsize,
-    /// Reader of the connection: see [`Phase`].
+    /// Phase of its reader: see [`Phase`].
     phase: AtomicU64,
     /// Phase at the last look.
     looked: AtomicU64,
-    /// Lower half of the phase when somebody looked last: how many requests had begun by then.
+    /// Lower half of the phase at the last look, which counts the requests begun by then.
     counted: AtomicU32,
-    /// Phase for which input wakes the thread that has connections taken over.
+    /// Phase for which input wakes the watching thread.
     watched: AtomicU64,
-    /// Messages behind the request that runs.
+    /// Messages after the request that runs.
     pub(super) behind: Mutex<Option<Inbox>>,
-    /// Session as the last request left it, for the thread that takes over.
+    /// Session after the last request, for the thread that takes over.
     pub(super) session: Mutex<Session>,
     /// Write lock; `None` while a single thread uses the connection.
     turn: OnceLock<Arc<Turn>>,
-    /// The calls that go the other way, on a bidirectional connection.
+    /// Calls of this side, on a bidirectional connection.
     calls: OnceLock<Arc<dyn Calls>>,
-    /// Reader of messages, if their protocol is another than GIOP.
+    /// State for reading messages, if their protocol is not GIOP.
     reading: OnceLock<Reading>,
-    /// Policy about large payloads of the endpoint that it came to; unset: the ORB's.
+    /// Policy about large payloads of the endpoint that accepted it; unset for the ORB's.
     payloads: OnceLock<LargePayloads>,
-    /// Set where another thread may take it over.
+    /// Data for a takeover; set if another thread may take it over.
     origin: OnceLock<Origin>,
-    /// Requests that run, or are about to, in threads that do not read it any more.
+    /// Number of requests that run, or are about to, in threads that no longer read it.
     under_way: AtomicUsize,
-    /// Several requests were there at a time.
+    /// Whether several requests were outstanding at a time.
     shared: AtomicBool,
-    /// Number of requests in a row that came alone.
+    /// Number of successive requests that came alone.
     alone: AtomicU32,
-    /// About how long its requests take, in nanoseconds; nothing is known: `u32::MAX`.
+    /// Approximate duration of its requests in nanoseconds; `u32::MAX` if unknown.
     duration: AtomicU32,
 }
 
-/// Home of a connection, for a thread that takes it over.
+/// Data of a connection for a takeover.
 pub(super) struct Origin {
-    /// The threadpool whose port it came to.
+    /// Threadpool whose port accepted the connection.
     pub(super) pool: Option<u32>,
     pub(super) home: WeakHome,
-    /// Lane whose own watching thread has the connection taken over; `None`: that of the ORB does.
+    /// Lane whose own watching thread handles takeovers; `None` for the ORB's.
     pub(super) watched: Option<Weak<Lane>>,
 }
 
-/// The states of `phase`, in its lowest bits. Above are a count of requests and, in the upper half, the id of the one
-/// that runs.
+/// States of `phase`, in its lowest bits. Above them are a count of requests and, in the upper half, the id of the
+/// request that runs.
 struct Phase;
 
 impl Phase {
@@ -96,19 +97,18 @@ impl Phase {
     const NEXT: u32 = 4;
 }
 
-/// Requests in a row that must come alone before the connection counts as that of a client that waits for each
-/// answer.
+/// Number of successive requests that must come alone before the client counts as one that waits for each answer.
 const ALONE: u32 = 32;
 
-/// Requests from one look to the next that make a stream of them.
+/// Number of requests between two looks that counts as a stream.
 const STREAM: u32 = 8;
 
-/// Requests shorter than this, in nanoseconds, are served one after another by the thread that reads them: handing the
-/// connection on would take longer.
+/// Duration in nanoseconds below which requests are served one after another by the thread that reads them, because
+/// handing the connection on would take longer.
 const SHORT: u32 = 50_000;
 
 impl Status {
-    /// Returns the account of its client: its own peer, or that of the connection it was made for.
+    /// Returns the account of its client.
     #[inline]
     pub(super) fn account(&self, ledger: &Ledger, link: &Arc<dyn Link>) -> Option<&Arc<Account>> {
         Some(self.account.get_or_init(|| ledger.client(link.identity())))
@@ -144,7 +144,7 @@ impl Status {
         }
     }
 
-    /// Sets the protocol of the messages, before the first one. Without this call it is GIOP.
+    /// Sets the protocol of the messages, before the first one. The default is GIOP.
     pub(super) fn speak(&self, wire: Wire) {
         if let Some(reading) = Reading::of(wire) {
             let _ = self.reading.set(reading);
@@ -156,25 +156,25 @@ impl Status {
         let _ = self.payloads.set(payloads);
     }
 
-    /// Returns the policy about large payloads of what comes here, unless the object has one.
+    /// Returns the policy about large payloads for objects without one.
     pub(super) fn payloads(&self, options: &Options) -> LargePayloads {
         *self.payloads.get().unwrap_or(&options.large_payloads)
     }
 
-    /// Returns the protocol of the messages, where GIOP's are of `version`.
+    /// Returns the wire format of the messages, with this version of GIOP.
     pub(super) fn wire(&self, version: Version) -> Wire {
         let reading = self.reading.get();
         Wire::of(reading.map(Reading::messaging), version)
     }
 
-    /// Returns an empty inbox for what follows.
+    /// Returns an empty inbox for further messages.
     pub(super) fn inbox(&self, limits: &Limits) -> Inbox {
         Inbox::new(limits).continuing(self.reading.get())
     }
 
-    /// Octets came after a silence.
+    /// Records input after a silence.
     pub(crate) fn wakes(&self) {
-        // Not after the look at whether the thread that has connections taken over sleeps.
+        // Ordered before the check whether the watching thread sleeps.
         self.idle_since.swap(0, Ordering::SeqCst);
         self.used.store(true, Ordering::Relaxed);
     }
@@ -190,8 +190,8 @@ impl Status {
             && self.unanswered.load(Ordering::Relaxed) == 0
     }
 
-    /// Returns the rank of the connection among those that make room for newcomers, least first: it was idle at least
-    /// since `latest`. `None` for one in use.
+    /// Returns the rank of the connection among those that may be closed for new ones, lowest first, if it has been
+    /// idle since `latest` at least. `None` for a connection in use.
     pub(super) fn use_since(&self, latest: u64) -> Option<(u8, u64)> {
         let since = |at: &AtomicU64| {
             let since = at.load(Ordering::Relaxed);
@@ -209,14 +209,14 @@ impl Status {
         self.servers.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// A request is to be answered later: its connection is as good as served, and not idle.
+    /// Counts a request to be answered later: the connection counts as served, and not as idle.
     pub(crate) fn share_unanswered(&self) {
         self.share();
         self.unanswered.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A thread is done with it; whether that was the last one, which closes it and then
-    /// [removes](super::Registry::remove) it.
+    /// Ends a thread's share; returns whether it was the last, which has to close the connection
+    /// and then [remove](super::Registry::remove) it.
     pub(crate) fn leave(&self) -> bool {
         self.servers.fetch_sub(1, Ordering::SeqCst) == 1
     }
@@ -232,23 +232,23 @@ impl Status {
         self.turn.get()
     }
 
-    /// Returns the turns to write, which several threads take from now on.
+    /// Returns the write lock, which all writers use from now on.
     pub(crate) fn turns(&self) -> &Arc<Turn> {
         self.turn.get_or_init(Arc::default)
     }
 
-    /// The calls that go the other way.
+    /// Returns the calls of this side.
     pub(crate) fn calls(&self) -> Option<&Arc<dyn Calls>> {
         self.calls.get()
     }
 
-    /// Notes that the connection carries calls of this side, too, whose writers have the same
-    /// turns.
+    /// Records that the connection also carries calls of this side, whose writers use the same
+    /// write lock.
     pub(crate) fn use_both_ways(&self, calls: Arc<dyn Calls>) {
         let _ = self.calls.set(calls);
     }
 
-    /// The turns are those of calls that this side made already.
+    /// Sets the write lock of calls that this side has made already.
     pub(super) fn set_turns(&self, turn: Arc<Turn>) {
         let _ = self.turn.set(turn);
     }
@@ -261,7 +261,8 @@ impl Status {
         self.origin.get()
     }
 
-    /// A request runs in the thread that reads; what [`ends`](Self::ends) it.
+    /// Records that a request runs in the reading thread; returns the phase for
+    /// [`ends`](Self::ends).
     #[inline]
     pub(super) fn begins(&self, request: u32) -> u64 {
         let count = (self.phase.load(Ordering::Relaxed) as u32).wrapping_add(Phase::NEXT);
@@ -271,7 +272,7 @@ impl Status {
         word
     }
 
-    /// The thread takes the connection back; false: another one has taken it over.
+    /// Takes the connection back; returns false if another thread has taken it over.
     #[inline]
     pub(super) fn ends(&self, word: u64) -> bool {
         let free = word & !Phase::STATES;
@@ -279,49 +280,49 @@ impl Status {
         self.phase.compare_exchange(word, free, set, get).is_ok()
     }
 
-    /// Whether the request still runs in the thread that reads.
+    /// Reports whether the request still runs in the reading thread.
     pub(super) fn reads(&self, word: u64) -> bool {
         self.phase.load(Ordering::Acquire) == word
     }
 
-    /// The request that runs in the thread that reads.
+    /// Returns the phase of a request that runs in the reading thread.
     fn running(&self) -> Option<u64> {
         let word = self.phase.load(Ordering::Acquire);
         (word & Phase::STATES == Phase::RUNNING).then_some(word)
     }
 
-    /// The request that runs, and whether it ran when this was asked last.
+    /// Returns the phase of the running request, and whether it is that of the last call.
     pub(super) fn look(&self) -> Option<(u64, bool)> {
         self.origin.get()?;
         let word = self.running()?;
         Some((word, self.looked.swap(word, Ordering::Relaxed) == word))
     }
 
-    /// Reports whether many requests have begun since this was asked last.
+    /// Reports whether many requests have begun since the last call.
     pub(super) fn streams(&self) -> bool {
         let now = self.phase.load(Ordering::Relaxed) as u32;
         let before = self.counted.swap(now, Ordering::Relaxed);
         now.wrapping_sub(before) >= STREAM * Phase::NEXT
     }
 
-    /// Reports whether the request is not watched yet, and notes that it is.
+    /// Records that the request is watched; returns whether it was not yet.
     pub(super) fn is_watched_first(&self, word: u64) -> bool {
         self.watched.swap(word, Ordering::Relaxed) != word
     }
 
-    /// Returns the lane whose own watching thread has the connection taken over.
+    /// Returns the lane whose own watching thread handles takeovers.
     pub(super) fn watched_lane(&self) -> Option<Arc<Lane>> {
         self.origin.get()?.watched.as_ref()?.upgrade()
     }
 
-    /// Reports whether the watching thread of that lane (`None`: of the ORB) has the connection taken over.
+    /// Reports whether the watching thread of this lane (`None` for the ORB's) handles takeovers.
     pub(super) fn is_watched_by(&self, lane: Option<&Arc<Lane>>) -> bool {
         let watched = self.origin.get().and_then(|origin| origin.watched.as_ref());
         watched.map(Weak::as_ptr) == lane.map(Arc::as_ptr)
     }
 
-    /// Takes the connection from the thread that runs a request; false if the connection has ended. The caller shares
-    /// the connection already.
+    /// Takes the connection from the thread that runs a request; returns false if the request has ended. The caller has
+    /// a share of the connection already.
     pub(super) fn take_over(&self, word: u64) -> bool {
         let turn = self.turns();
         turn.begin(request_of(word));
@@ -337,7 +338,7 @@ impl Status {
         took
     }
 
-    /// Marks the connection as not read: its thread runs a request.
+    /// Records that the thread runs a request and no longer reads the connection.
     pub(super) fn goes_beside(&self, request: u32) {
         self.turns().begin(request);
         self.counts_beside();
@@ -350,14 +351,14 @@ impl Status {
         }
     }
 
-    /// Whether one more of its requests may go on beside: the threads for that are bounded for each client.
+    /// Reports whether one more request may run while another thread reads; such threads are limited for each client.
     pub(super) fn may_go_beside(&self, options: &Options) -> bool {
         let client = self.client.as_ref();
         self.under_way() + 1 < options.max_requests_per_connection
             && client.is_none_or(|client| client.share.may_run_beside())
     }
 
-    /// A request that went on beside has ended.
+    /// Records the end of a request that ran while another thread read the connection.
     pub(super) fn goes_no_more(&self, request: u32) {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
         if let Some(client) = &self.client {
@@ -366,23 +367,23 @@ impl Status {
         self.turns().finish(request);
     }
 
-    /// Requests that run, or are about to, in threads that do not read it any more.
+    /// Returns the number of requests that run, or are about to, in threads that no longer read it.
     pub(super) fn under_way(&self) -> usize {
         self.under_way.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of requests under way, with those that wait for a thread or for an answer from elsewhere.
+    /// Returns the number of such requests, plus those that wait for a later answer.
     pub(super) fn kept(&self) -> usize {
         self.under_way() + self.unanswered.load(Ordering::Relaxed)
     }
 
-    /// Whether several requests were there at a time, not long ago.
+    /// Reports whether several requests were outstanding at a time recently.
     #[inline]
     pub(super) fn is_shared(&self) -> bool {
         self.shared.load(Ordering::Relaxed)
     }
 
-    /// A request has come; `others`: others were there.
+    /// Records a request; `others` if others are outstanding.
     pub(super) fn comes(&self, others: bool) {
         if others {
             self.shared.store(true, Ordering::Relaxed);
@@ -392,12 +393,12 @@ impl Status {
         }
     }
 
-    /// Whether its requests are over before another thread would have taken the connection.
+    /// Reports whether its requests end before another thread could take the connection over.
     pub(super) fn is_short(&self) -> bool {
         self.duration.load(Ordering::Relaxed) < SHORT
     }
 
-    /// A request took so many nanoseconds.
+    /// Records the duration of a request in nanoseconds.
     pub(super) fn took(&self, nanoseconds: u64) {
         // A model has no clock.
         if cfg!(all(test, feature = "model")) {
@@ -413,7 +414,7 @@ impl Status {
     }
 }
 
-/// The id of the request that a phase is about.
+/// Returns the request id of a phase.
 fn request_of(word: u64) -> u32 {
     (word >> 32) as u32
 }

@@ -1,10 +1,10 @@
-//! Takeover of connections whose threads are in long requests.
+//! Takeover of connections whose threads run long requests.
 //!
-//! A thread that runs a request does not see what comes over its connection meanwhile, and looking before each request
-//! would cost each a system call. So one thread looks now and then which connections are still in the request that they
-//! were in before. From then on it waits at the connections of those: what comes over one wakes this thread, and the
-//! connection is taken over at once. It is known from then on for one that carries several requests at a time
-//! (`side_by_side.rs`). While nothing comes to any connection, the thread sleeps.
+//! A thread that runs a request does not notice further input of its connection, and a check before each request would
+//! cost a system call. Therefore one thread periodically looks for connections that are still in the same request as at
+//! the last look, and watches those: input wakes this thread, and the connection is taken over at once. From then on
+//! the connection counts as one that carries several requests at a time (`side_by_side.rs`). While all connections are
+//! idle, the thread sleeps.
 //!
 //! | a further request comes | and is read by another thread |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | so, and all clients called back to back until then | after [`RARELY`] and [`OFTEN`] at most |
 //! | later | at once |
 //!
-//! Where threads have priorities of the system, each lane has a watching thread of its own, as urgent as the lane: those of
-//! other lanes that use up the processor do not keep it from its connections.
+//! If threads have native priorities, each lane has a watching thread of its own, as urgent as the lane: other lanes
+//! that use up the processor do not delay its takeovers.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -34,38 +34,38 @@ use crate::clock;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::thread;
 
-/// Pause between two looks while connections are busy and none is known for several requests at a time.
+/// Pause between two looks while connections are busy, and none is known to carry several requests at a time.
 const SELDOM: Duration = Duration::from_millis(10);
 
-/// Longest pause between two looks while all busy connections carry one short request after the other.
+/// Longest pause between two looks while all busy connections carry a stream of short requests.
 const RARELY: Duration = Duration::from_millis(100);
 
-/// Pause between two looks while a request runs that may be a long one.
+/// Pause between two looks while a request runs that may be long.
 const OFTEN: Duration = Duration::from_millis(5);
 
-/// Least pause after a look, as a multiple of the time that it took: looking costs a hundredth of a processor at most.
+/// Smallest pause after a look, as a multiple of the look's duration: looks take at most a hundredth of a processor.
 const REST: u32 = 100;
 
 /// Longest sleep of the watching thread of a lane that is about to end.
 const LAST: Duration = Duration::from_millis(500);
 
-/// Name of watching threads, for tools.
+/// Name of watching threads.
 const NAME: &str = "oxorb-takeover";
 
-/// Watching thread of an ORB or of a lane, once there is one.
+/// Watching thread of an ORB or of a lane, once started.
 #[derive(Default)]
 pub(crate) struct Takeover {
-    /// Reports what comes over the connections that are in long requests.
+    /// Reports input of the connections that run long requests.
     reactor: OnceLock<Box<dyn Reactor>>,
     begun: AtomicBool,
     sleeps: AtomicBool,
 }
 
 impl Takeover {
-    /// Starts the thread, unless it is there, or requests of one connection are served one after another. Without it
-    /// connections are handed on only where requests lie behind each other.
+    /// Starts the thread, unless it runs already, or requests of one connection run one after another. Without it
+    /// connections are handed on only if requests are buffered behind each other.
     pub(super) fn start(&self, orb: &impl Host, lane: Option<Arc<Lane>>) {
-        // A model looks when it wants.
+        // In a model the test makes the looks.
         if cfg!(all(test, feature = "model"))
             || orb.options().max_requests_per_connection <= 1
             || self.begun.load(Ordering::Relaxed)
@@ -97,21 +97,21 @@ impl Takeover {
         builder.spawn(watch).map(drop)
     }
 
-    /// Wakes the thread where it sleeps: something came over a connection after a silence.
+    /// Wakes the thread if it sleeps: a connection has input after a silence.
     pub(super) fn wakes(&self) {
         if self.sleeps.load(Ordering::SeqCst) {
             self.wake();
         }
     }
 
-    /// Makes the thread look at once, and so see when the ORB ends.
+    /// Makes the thread look at once, and so detect the end of the ORB.
     pub(crate) fn wake(&self) {
         if let Some(reactor) = self.reactor.get() {
             reactor.wake();
         }
     }
 
-    /// Looks, and has connections taken over, until the ORB or the lane ends.
+    /// Looks periodically, and hands connections on, until the ORB or the lane ends.
     fn watch(&self, orb: &impl Host, lane: Option<&Arc<Lane>>) {
         let Some(reactor) = self.reactor.get() else {
             return;
@@ -141,7 +141,7 @@ impl Takeover {
                     }
                 }
             };
-            // Whichever connection it was is found by looking.
+            // The next look finds the connection with input.
             if reactor.wait_one(pause).is_err() {
                 thread::sleep(SELDOM);
             }
@@ -149,13 +149,13 @@ impl Takeover {
         }
     }
 
-    /// Lets input of a connection wake the thread, once.
+    /// Arms a connection, so that its next input wakes the thread.
     fn arm(&self, connection: &LongRunning) {
         let LongRunning { id, link, .. } = connection;
         if let Some(reactor) = self.reactor.get() {
             let token = Token(*id);
             let rearmed = reactor.rearm(link, token, Armed::Once);
-            // A link that cannot be watched is looked at with each look.
+            // A link that cannot be watched is checked at each look.
             let _ = rearmed.or_else(|_| reactor.add(link, token, Armed::Once));
         }
     }
@@ -164,17 +164,17 @@ impl Takeover {
 /// Time of the next look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Soon: requests run that may be long ones.
+    /// Soon: requests run that may be long.
     Often,
-    /// A little later: some connections are busy.
+    /// Later: some connections are busy.
     Seldom,
-    /// Later still: all busy connections have carried many requests since the look before.
+    /// Later still: all busy connections have carried many requests since the last look.
     Stream,
-    /// Once something comes over a connection.
+    /// Once a connection has input.
     Silence,
 }
 
-/// Looks once, at the connections of a lane that has a watching thread of its own or at all others. Returns the time of the
+/// Looks once, at the connections of a lane with its own watching thread, or at all others. Returns the time of the
 /// next look.
 pub(crate) fn look(orb: &impl Host, lane: Option<&Arc<Lane>>, found: &mut Look) -> Next {
     orb.registry().long_running(lane, found);

@@ -1,20 +1,17 @@
-//! Takeover threads: who reads a connection while its thread waits inside an upcall.
+//! Takeover threads: readers of connections whose threads wait inside an upcall.
 //!
-//! The thread that reads a connection also runs its requests. When a servant
-//! calls out and the answer depends on a further request over the very
-//! connection that its client multiplexes (JacORB, TAO and other Java ORBs send
-//! all calls of a process over one), nobody would read that request: each side
-//! would wait for the other. So a thread that waits for a reply inside an upcall
-//! keeps an eye on its connection, too. As soon as something arrives there, a
-//! takeover thread reads it from then on; the first thread answers its
-//! request and is done with the connection.
+//! The thread that reads a connection also runs its requests. If a servant makes a call whose answer depends on a
+//! further request over the same connection, because the client multiplexes it (JacORB, TAO and other Java ORBs send
+//! all calls of a process over one connection), no thread would read that request, and each side would wait for the
+//! other. Therefore a thread that waits for a reply inside an upcall also watches its connection. As soon as input
+//! arrives there, a takeover thread reads the connection from then on; the first thread answers its request and leaves
+//! the connection.
 //!
-//! A takeover thread of a lane gives the connection back to the lane once no request runs beside and no call is
-//! outstanding: until then all threads of the lane may wait for what comes over it.
+//! A takeover thread of a lane returns the connection to the lane once no request runs concurrently and no call is
+//! outstanding: until then all threads of the lane may wait for input of the connection.
 //!
-//! A connection whose client waits for its answers, as OxORB's and omniORB's do,
-//! never needs one. A call that is not made inside an upcall pays one
-//! look at a thread-local for all this.
+//! A connection whose client waits for each answer, as OxORB's and omniORB's do, never needs a takeover thread. A call
+//! outside of an upcall costs one access to a thread-local variable.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,14 +29,14 @@ use crate::conn::Beside;
 use crate::lock::Mutex;
 use crate::sync::attributed;
 
-/// Most requests of a process at one time for which a takeover thread reads: so deep may callbacks nest, over all
-/// connections, before requests wait for their time-out.
+/// Largest number of takeover threads in a process, and so the depth of nested callbacks over all connections before
+/// further requests wait for their time-out.
 const MAX_TAKEOVER_THREADS: usize = 256;
 
-/// Takeover threads that are needed at the moment.
+/// Number of takeover threads in use.
 static TAKEOVER_THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Actions of threads that serve a connection, before they block.
+/// Actions of serving threads before they block.
 pub(super) static BESIDE: Beside = Beside {
     step_aside: || {
         serving_context::with(|context| {
@@ -69,7 +66,7 @@ impl ServingContext {
                 return false;
             };
             let behind = served.lines.status.behind.lock();
-            // Something had arrived behind the request that runs.
+            // Messages had arrived after the request that runs.
             behind.is_none().then(|| Arc::clone(&served.link))
         };
         let arrived = match (own.as_ref().and_then(|own| own.poll_fd()), reply.poll_fd()) {
@@ -86,16 +83,16 @@ impl ServingContext {
         true
     }
 
-    /// Counts the takeover thread of the request no more, which has ended: who reads the connection since is its thread
-    /// like any other.
+    /// Stops counting the takeover thread of a request that has ended: the new reader is the connection's regular
+    /// thread.
     pub(super) fn needs_no_takeover_thread(&self) {
         if self.stood_aside.take() {
             give_room();
         }
     }
 
-    /// Starts a takeover thread, unless another thread has taken over already. When the system gives no thread, things
-    /// stay as they are.
+    /// Starts a takeover thread, unless another thread has taken over already. If the system provides no thread,
+    /// nothing changes.
     pub(super) fn hand_over(&self) {
         let served = self.served.borrow();
         let Some(served) = served.as_ref() else {
@@ -156,7 +153,8 @@ impl ServingContext {
     }
 }
 
-/// Starts a thread that serves `connection`, and then ends with `last`. When the system gives none, gives it back.
+/// Starts a thread that serves `connection` and then calls `last`. Returns the connection if the system provides no
+/// thread.
 pub(crate) fn start(
     builder: attributed::Builder,
     orb: &impl Host,
@@ -164,7 +162,7 @@ pub(crate) fn start(
     connection: Connection,
     last: fn(),
 ) -> Result<(), Option<Box<Connection>>> {
-    // Kept here until it is known that there is a thread.
+    // Kept here until the thread exists.
     let handed = Arc::new(Mutex::new(Some(connection)));
     let (taken, orb) = (Arc::clone(&handed), orb.clone());
     let started = builder.spawn(move || {
@@ -178,7 +176,7 @@ pub(crate) fn start(
     started.map(drop).map_err(back)
 }
 
-/// Counts one more takeover thread; false: there are as many as may be.
+/// Counts one more takeover thread; returns false if their number is at its limit.
 pub(super) fn take_room() -> bool {
     let room = TAKEOVER_THREADS.fetch_add(1, Ordering::Relaxed) < MAX_TAKEOVER_THREADS;
     if !room {

@@ -1,11 +1,11 @@
-//! The clock of the world that a thread belongs to; the system's for threads of none.
+//! Clock of the world that a thread belongs to; the system's clock for other threads.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::world::here;
 
-/// Moment at which all worlds begin.
+/// Returns the time at which all worlds begin.
 fn beginning() -> Instant {
     static BEGINNING: OnceLock<Instant> = OnceLock::new();
     *BEGINNING.get_or_init(Instant::now)
@@ -33,7 +33,7 @@ pub(crate) fn time_of_day() -> SystemTime {
 }
 
 pub(crate) fn monotonic_nanoseconds() -> u64 {
-    // Never 0, as that of a machine that has started.
+    // Never 0, as on a machine that has booted.
     here().map_or(0, |here| here.now()) + 1
 }
 

@@ -1,5 +1,4 @@
-//! The network of a world: places where servers listen, and links that are as late, slow, stalled or cut as the
-//! weather makes them.
+//! Network of a world: addresses at which servers listen, and links that the weather makes late, slow, stalled or cut.
 //!
 //! A link is a stream in each direction: octets arrive in order and once, or the connection is lost.
 
@@ -19,35 +18,35 @@ use super::sync::{Condvar, Mutex, MutexGuard};
 use super::world::here;
 use crate::protocol::{Placed, Protocol, Protocols};
 
-/// Behaviour of the network from now on. What is under way already stays as it is.
+/// Behaviour of the network from now on. Octets in transit are not affected.
 #[derive(Clone)]
 pub(crate) struct Weather {
-    /// Time that octets are under way.
+    /// Transit time of octets.
     pub(crate) latency: Duration,
-    /// Most time beyond that, at random for each write.
+    /// Largest additional transit time, random for each write.
     pub(crate) jitter: Duration,
-    /// Octets that arrive at one moment; the next ones arrive `pace` later.
+    /// Octets that arrive at a time; the next ones arrive `pace` later.
     pub(crate) piece: usize,
     pub(crate) pace: Duration,
-    /// Octets under way or unread at which a write waits.
+    /// Octets in transit or unread at which a write waits.
     pub(crate) window: usize,
-    /// Fate of connection attempts.
+    /// Result of connection attempts.
     pub(crate) connect: Connect,
-    /// Fate of new connections, the next one's first; those beyond the list have the last.
+    /// Troubles of the next connections, in order; further connections have the last.
     pub(crate) fates: VecDeque<Fate>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Connect {
-    /// Made after a round trip, where somebody listens.
+    /// Connected after a round trip, if a server listens.
     Made,
-    /// Refused after a round trip, so many times; made then.
+    /// Refused after a round trip for this number of times, then connected.
     Refused(u32),
-    /// The server does not answer.
+    /// Silence of the server.
     Silent,
 }
 
-/// Troubles of a connection, each way.
+/// Troubles of a connection, in each direction.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Fate {
     pub(crate) to_server: Trouble,
@@ -58,9 +57,9 @@ pub(crate) struct Fate {
 pub(crate) enum Trouble {
     #[default]
     None,
-    /// The connection is reset after so many octets.
+    /// Reset of the connection after this number of octets.
     Cut(u64),
-    /// The connection falls silent after so many octets.
+    /// Silence of the connection after this number of octets.
     Stall(u64),
 }
 
@@ -98,25 +97,25 @@ struct State {
 /// Direction of a connection.
 #[derive(Default)]
 struct Pipe {
-    /// Octets under way or unread, by the moment of their arrival.
+    /// Octets in transit or unread, by the time of their arrival.
     under_way: VecDeque<(u64, VecDeque<u8>)>,
-    /// Arrival of the last of them.
+    /// Arrival time of the last octets.
     last: u64,
     written: u64,
     trouble: Trouble,
-    /// Moment at which the reader learns that nothing more comes.
+    /// Time at which the reader detects the end.
     end: Option<u64>,
-    /// Moment at which both sides learn that the connection is lost.
+    /// Time at which both sides detect the reset.
     reset: Option<u64>,
     /// Whether no further octet is read.
     deaf: bool,
-    /// The writer has closed.
+    /// Whether the writer has closed.
     closed: bool,
-    /// Ends that are dropped.
+    /// Number of dropped ends.
     dropped: u8,
 }
 
-/// A moment that does not come.
+/// Time beyond all others.
 const NEVER: u64 = u64::MAX;
 
 impl Pipe {
@@ -128,14 +127,14 @@ impl Pipe {
         self.reset.is_some_and(|at| at <= now)
     }
 
-    /// Returns whether a read would not wait.
+    /// Reports whether a read would return at once.
     fn is_ready(&self, now: u64) -> bool {
         let arrived = self.under_way.front().is_some_and(|(at, _)| *at <= now);
         let ended = self.under_way.is_empty() && self.end.is_some_and(|at| at <= now);
         self.deaf || arrived || ended || self.is_lost(now)
     }
 
-    /// Returns the next moment at which that changes.
+    /// Returns the next time at which [`is_ready`](Self::is_ready) changes.
     fn next(&self, now: u64) -> Option<u64> {
         let first = self.under_way.front().map(|(at, _)| *at);
         let moments = [first, self.end, self.reset].into_iter().flatten();
@@ -164,12 +163,13 @@ pub(crate) fn wire() -> Arc<Wire> {
     Arc::clone(here().expect("a thread of a simulation").world.wire())
 }
 
-/// Tells all that wait that something may have changed.
+/// Wakes all waiting threads after a change.
 pub(crate) fn touch() {
     wire().touch();
 }
 
-/// Looks until there is something, or for so long; asleep between two looks until something changes or arrives.
+/// Polls until `look` returns a value or the limit expires; sleeps between two polls until something changes or
+/// arrives.
 pub(crate) fn wait_for<T>(limit: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     let wire = wire();
     let until = after(limit);
@@ -185,7 +185,7 @@ pub(crate) fn wait_for<T>(limit: Duration, look: impl Fn() -> Option<T>) -> Opti
     }
 }
 
-/// Returns the moment at which so much time is over, if it comes.
+/// Returns the time at which `limit` expires, if it ever does.
 fn after(limit: Duration) -> Option<u64> {
     here().expect("a thread of a simulation").after(limit)
 }
@@ -209,7 +209,7 @@ impl Wire {
         self.changed.notify_all();
     }
 
-    /// Returns the number of directions of connections that one side at least still holds.
+    /// Returns the number of directions of connections with an end that is not dropped.
     pub(crate) fn pipes(&self) -> usize {
         self.state().pipes.len()
     }
@@ -218,7 +218,7 @@ impl Wire {
         self.change(self.state());
     }
 
-    /// Waits for a change since `seen`, an arrival, or the moment.
+    /// Waits for a change since `seen`, for an arrival, or until `until`.
     fn wait(&self, seen: u64, until: Option<u64>) {
         let state = self.state();
         if state.changes == seen {
@@ -270,7 +270,7 @@ impl Network {
         change(&mut self.0.state().weather);
     }
 
-    /// Resets all present connections, as when a cable is cut and both sides learn of it.
+    /// Resets all present connections, as if a cable was cut and both sides detected it.
     pub(crate) fn reset_all(&self) {
         let now = now();
         let mut state = self.0.state();
@@ -289,12 +289,12 @@ impl Network {
         self.0.change(state);
     }
 
-    /// Returns the number of attempts to connect so far.
+    /// Returns the number of connection attempts so far.
     pub(crate) fn attempts(&self) -> u64 {
         self.0.state().attempts
     }
 
-    /// Returns the number of directions of connections that one side at least still holds.
+    /// Returns the number of directions of connections with an end that is not dropped.
     pub(crate) fn pipes(&self) -> usize {
         self.0.pipes()
     }
@@ -333,7 +333,7 @@ impl State {
         self.weather.latency.as_nanos() as u64 + more
     }
 
-    /// Sends octets, as many as there is room for; returns how many.
+    /// Sends octets up to the window, and returns their number.
     fn send(&mut self, outgoing: u64, incoming: u64, octets: &[u8]) -> usize {
         let now = now();
         let delay = self.delay();
@@ -442,7 +442,7 @@ impl Transport for Network {
     }
 }
 
-/// A connection that is being made, and the moment at which it is, or is refused.
+/// A connection attempt, and the time of its result.
 struct Attempt {
     network: Network,
     place: String,
@@ -505,7 +505,7 @@ impl Drop for Listening {
     }
 }
 
-/// End of a connection.
+/// End of a simulated connection.
 pub(crate) struct SimulatedLink {
     wire: Arc<Wire>,
     incoming: u64,
@@ -520,7 +520,7 @@ struct Limits {
 }
 
 impl SimulatedLink {
-    /// Reads, until the moment if there is one.
+    /// Reads, up to the time `until` if there is one.
     fn read_until(
         &self,
         buffer: &mut Vec<u8>,
@@ -587,7 +587,7 @@ impl Link for SimulatedLink {
                 return Err(failed(io::ErrorKind::ConnectionReset, written));
             }
             if pipe.deaf {
-                // The system takes it, and learns that nobody reads.
+                // The system accepts the octets, and detects later that they are not read.
                 pipe.reset.get_or_insert(now + 2 * delay);
                 return Ok(());
             }
@@ -685,7 +685,7 @@ impl Drop for SimulatedLink {
         }
         self.close();
         let mut state = self.wire.state();
-        // A direction goes with its second end.
+        // A direction is removed with its second end.
         for number in [self.incoming, self.outgoing] {
             let pipe = state.pipe(number);
             pipe.dropped += 1;

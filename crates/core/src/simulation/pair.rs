@@ -1,4 +1,4 @@
-//! A client and a server, each an ORB, in one world.
+//! Client and server, an ORB each, in one world.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,19 +22,19 @@ pub(super) static NOTE: Op = Op::oneway("note");
 const KEY: &[u8] = b"worker";
 const TYPE: &str = "IDL:test/Worker:1.0";
 
-/// Work that a servant is asked for.
+/// Work that a call requests of the servant.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Work {
-    /// Number of the request; its answer is one more.
+    /// Number of the request; its answer is the next number.
     pub(super) number: i64,
-    /// Time that the servant takes.
+    /// Time that the servant needs.
     pub(super) takes: Duration,
-    /// Octets that travel with the request, and with its answer.
+    /// Octets sent with the request, and with its answer.
     pub(super) there: usize,
     pub(super) back: usize,
-    /// Whether the servant gives its thread back and answers from another one.
+    /// Whether the servant releases its thread and answers from another one.
     pub(super) later: bool,
-    /// Whether the servant ends when its client waits no more, and looks each 100 ms.
+    /// Whether the servant ends once its request is cancelled, which it checks every 100 ms.
     pub(super) stops: bool,
 }
 
@@ -100,29 +100,29 @@ fn read_answer(d: &mut Decoder<'_>) -> CdrResult<i64> {
     Ok(answer)
 }
 
-/// The servant. Remembers which requests it ran, and when each began.
+/// Servant that records the requests it ran, and when each began.
 #[derive(Default)]
 pub(super) struct Worker {
     ran: Mutex<BTreeMap<i64, Vec<Duration>>>,
     forward: Mutex<Option<Ref>>,
-    /// Requests that stopped because nobody waited, and when.
+    /// Requests that ended because they were cancelled, and when.
     stopped: Mutex<BTreeMap<i64, Duration>>,
-    /// Threads that answer later.
+    /// Number of threads that answered later.
     later: AtomicU64,
 }
 
 impl Worker {
-    /// Returns how often a request ran.
+    /// Returns the number of times that a request ran.
     pub(super) fn ran(&self, number: i64) -> usize {
         self.ran.lock().get(&number).map_or(0, Vec::len)
     }
 
-    /// Returns the moment at which a request began to run, the first time.
+    /// Returns the time at which a request first began to run.
     pub(super) fn began(&self, number: i64) -> Duration {
         self.ran.lock()[&number][0]
     }
 
-    /// Returns the moment at which a request was seen to be cancelled.
+    /// Returns the time at which the cancellation of a request was detected.
     pub(super) fn stopped(&self, number: i64) -> Option<Duration> {
         let stopped = self.stopped.lock();
         stopped.get(&number).copied()
@@ -197,7 +197,7 @@ impl Server {
         Server::start_with(net, name, options, Arc::default())
     }
 
-    /// Starts a server with a servant that another one had before.
+    /// Starts a server with a given servant, such as that of an earlier server.
     pub(super) fn start_with(
         net: &Network,
         name: &str,
@@ -217,18 +217,19 @@ impl Server {
         let text = self.object.ior().to_string();
         let object = client.string_to_object(&text).expect("a reference");
         let object = object.reference().clone();
-        // Parsed once, by whoever calls first, while others wait outside of the world.
+        // Parsed in advance: otherwise the first caller parses it, while others wait on a lock
+        // outside of the world.
         object.route().expect("a reference that can be used");
         object
     }
 }
 
-/// Client and server.
+/// A client and a server.
 pub(super) struct Pair {
     pub(super) net: Network,
     pub(super) server: Server,
     pub(super) client: Orb,
-    /// The server's object, for calls of the client.
+    /// Reference to the server's object, for calls of the client.
     pub(super) object: Ref,
 }
 
@@ -245,11 +246,11 @@ impl Pair {
         Pair { net, server, client, object }
     }
 
-    /// Shuts both ORBs down. The world sees to it that no link and no thread is left of them.
+    /// Shuts both ORBs down. The world checks that no link and no thread is left.
     pub(super) fn end(self) {
         self.client.shutdown(true).expect("not within a request");
         self.server.orb.shutdown(true).expect("not within a request");
-        // Servants that ran on beyond the end are done by then.
+        // Servants that continued after the shutdown have ended by then.
         thread::sleep(secs(1000));
         assert!(self.server.orb.registry().has_ended(), "connections are left");
     }
@@ -268,7 +269,7 @@ pub(super) fn note(object: &Ref, number: i64) -> Result<(), SystemException> {
     object.send(&NOTE, |e| Work::number(number).write(e))
 }
 
-/// Runs `act`, and returns its result and the time that it took.
+/// Runs `act`, and returns its result and duration.
 pub(super) fn timed<T>(act: impl FnOnce() -> T) -> (T, Duration) {
     let before = elapsed();
     let result = act();
@@ -292,7 +293,7 @@ pub(super) const fn secs(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Asserts that what a caller was told is true of a request that ran so often.
+/// Asserts that a caller's result is consistent with the number of times that the request ran.
 #[track_caller]
 pub(super) fn assert_true(told: Result<i64, SystemException>, number: i64, ran: usize) {
     let possible = match told {
@@ -306,8 +307,8 @@ pub(super) fn assert_true(told: Result<i64, SystemException>, number: i64, ran: 
     assert!(possible, "request {number} ran {ran} times, and its caller was told {told:?}");
 }
 
-/// Asserts that a time is about as long as another: to some steps of threads and round trips of the network, and the 64th
-/// to which reads are bounded.
+/// Asserts that a time is about as long as expected, with a tolerance for some steps of threads, round trips of the
+/// network, and the 64th to which reads are bounded.
 #[track_caller]
 pub(super) fn assert_about(time: Duration, expected: Duration) {
     assert!(

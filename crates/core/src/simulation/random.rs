@@ -1,4 +1,4 @@
-//! Numbers that follow from a seed.
+//! Pseudorandom numbers from a seed.
 
 /// SplitMix64.
 pub(crate) struct Random(u64);
@@ -21,7 +21,7 @@ impl Random {
         self.next() % end
     }
 
-    /// Reports true once in `of` times.
+    /// Returns true once in `of` times on average.
     pub(crate) fn once_in(&mut self, of: u64) -> bool {
         self.below(of) == 0
     }

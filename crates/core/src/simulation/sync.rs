@@ -1,5 +1,5 @@
-//! Locks and condition variables of a world, with the interface of [`oxorb_sys::sync`]. Threads of no world take the
-//! locks as those of `std`.
+//! Locks and condition variables of a world, with the interface of [`oxorb_sys::sync`]. Threads outside of a world use
+//! the locks like those of `std`.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -9,7 +9,7 @@ use oxorb_sys::sync;
 
 use super::world::{Here, here};
 
-/// Threads that wait for something.
+/// Threads that wait for a lock or a condition.
 #[derive(Default)]
 struct Waiting(sync::Mutex<Vec<u64>>);
 
@@ -39,7 +39,7 @@ impl Waiting {
         }
     }
 
-    /// Tries until a lock is free.
+    /// Retries until a lock is free.
     fn until_free<G>(&self, try_lock: impl Fn() -> Option<G>) -> G {
         let here = here();
         if let Some(here) = &here {
@@ -88,7 +88,7 @@ impl<T: fmt::Debug> fmt::Debug for Mutex<T> {
     }
 }
 
-/// A lock that is held.
+/// Guard of a held lock.
 pub struct MutexGuard<'a, T> {
     inner: Option<sync::MutexGuard<'a, T>>,
     mutex: &'a Mutex<T>,
@@ -115,11 +115,11 @@ impl<T> Drop for MutexGuard<'_, T> {
     }
 }
 
-/// A condition that threads wait for.
+/// Condition variable of a world.
 #[derive(Default)]
 pub struct Condvar(Waiting);
 
-/// Whether a wait ended because its time was over.
+/// Whether a wait ended by its time limit.
 #[derive(Clone, Copy)]
 pub(crate) struct WaitTimeoutResult(bool);
 

@@ -44,7 +44,7 @@ pub(crate) fn spawn<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static
     named("thread", work).expect("a thread of a simulation")
 }
 
-/// Starts a thread with a name.
+/// Starts a named thread.
 pub(crate) fn named<T: Send + 'static>(
     name: impl Into<String>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! A world: its clock, its threads, and the choice of the one that runs.
+//! World: its clock, its threads, and the choice of the thread that runs.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,25 +11,25 @@ use oxorb_sys::sync::{Condvar, Mutex, MutexGuard};
 use super::network::Wire;
 use super::{Random, caught, words};
 
-/// Time that one step of a thread takes, so that a thread that only looks again makes time pass.
+/// Duration of one step of a thread in ns, so that time passes for a thread that polls.
 const STEP: u64 = 1_000;
 
-/// Time that a look at the clock takes, for the same reason.
+/// Duration of a clock reading in ns, for the same reason.
 const LOOK: u64 = 20;
 
-/// Most steps of one world: a run of more has a thread that never stops looking.
+/// Largest number of steps in one world: a longer run has a thread that polls without end.
 const MOST_STEPS: u64 = 20_000_000;
 
-/// A thread within a step gives way once in so many.
+/// Frequency with which a thread yields within a step: once in this number of times.
 const GIVES_WAY: u64 = 4;
 
-/// Longest time that a run may take on the clock of this machine: a thread may wait for something outside the world.
+/// Longest run on the clock of this machine: a thread may wait for something outside the world.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Most threads that a failure names.
+/// Largest number of threads that a failure names.
 const MOST_NAMED: usize = 40;
 
-/// Longest stay of threads after the test itself has ended: a year.
+/// Longest simulated time for which threads may run after the end of the test: a year, in ns.
 const LAST_THREADS: u64 = 365 * 86_400 * 1_000_000_000;
 
 pub(super) struct World {
@@ -39,7 +39,7 @@ pub(super) struct World {
 }
 
 struct State {
-    /// Nanoseconds since the world began.
+    /// Time since the world began, in ns.
     now: u64,
     random: Random,
     threads: BTreeMap<u64, Known>,
@@ -49,21 +49,21 @@ struct State {
     steps: u64,
     /// Digest of all choices.
     digest: u64,
-    /// Moment from which on no thread may be left.
+    /// Time from which on no thread may be left.
     last: Option<u64>,
-    /// The first failure, or that all is well.
+    /// First failure, or success.
     result: Option<Result<(), String>>,
 }
 
 struct Known {
     name: String,
     what: What,
-    /// Wakes the thread that is to run.
+    /// Wakes the thread when it is chosen.
     turn: Arc<Condvar>,
-    /// An `unpark` that nobody has waited for yet.
+    /// Whether an `unpark` is pending.
     token: bool,
     parked: bool,
-    /// Threads that wait for the end of this one.
+    /// Threads that join this one.
     joining: Vec<u64>,
 }
 
@@ -73,21 +73,22 @@ enum What {
     Waits { until: Option<u64>, late: bool },
 }
 
-/// A thread of a world.
+/// Thread of a world.
 #[derive(Clone)]
 pub(super) struct Here {
     pub(super) world: Arc<World>,
     pub(super) id: u64,
 }
 
-/// The thread's place in its world; registered first, so dropped after all other thread-locals.
+/// Registration of the thread in its world; created first, and so dropped after all other
+/// thread-local variables.
 struct Place(Here);
 
 thread_local! {
     static PLACE: RefCell<Option<Place>> = const { RefCell::new(None) };
 }
 
-/// Returns the current thread's place; `None` for a thread of no world.
+/// Returns the current thread's registration; `None` for a thread outside of a world.
 pub(super) fn here() -> Option<Here> {
     let place = PLACE.try_with(|place| place.borrow().as_ref().map(|Place(here)| here.clone()));
     place.ok().flatten()
@@ -100,7 +101,7 @@ impl Drop for Place {
 }
 
 impl World {
-    /// Runs `test` and whatever it starts, to the end.
+    /// Runs `test` and the threads that it starts, to the end.
     pub(super) fn run(seed: u64, test: impl FnOnce() + Send + 'static) -> Result<(), String> {
         let world = Arc::new(World {
             state: Mutex::new(State {
@@ -157,7 +158,7 @@ impl World {
         &self.wire
     }
 
-    /// Starts a thread, which runs when it is chosen.
+    /// Registers a thread, which runs when it is chosen.
     pub(super) fn start(
         self: &Arc<Self>,
         name: String,
@@ -187,7 +188,7 @@ impl World {
         id
     }
 
-    /// Ends the run: no thread of it runs any more.
+    /// Ends the run with a failure; no thread of it runs any more.
     fn fail(&self, state: &mut State, why: &str) {
         let mut told = format!(
             "{why}\nafter {} steps, at {:?}:",
@@ -212,7 +213,7 @@ impl World {
 }
 
 impl State {
-    /// Chooses the thread that runs next; false when none can.
+    /// Chooses the thread that runs next; returns false if all wait without a time limit.
     fn next(&mut self) -> bool {
         self.steps += 1;
         self.now += STEP;
@@ -250,7 +251,7 @@ impl State {
 }
 
 impl Here {
-    /// Gives the turn to another thread, or to this one again.
+    /// Chooses the next thread, possibly this one again, and waits until this one is chosen.
     fn pass(&self, mut state: MutexGuard<'_, State>) {
         if state.result.is_none() {
             let over = state.last.is_some_and(|last| state.now > last);
@@ -272,7 +273,7 @@ impl Here {
         }
     }
 
-    /// Lets another thread run, some of the time.
+    /// Lets another thread run with some probability.
     pub(super) fn step(&self) {
         let mut state = self.world.state();
         if state.random.once_in(GIVES_WAY) {
@@ -285,7 +286,7 @@ impl Here {
         self.pass(self.world.state());
     }
 
-    /// Waits to be woken; false when that did not happen until the moment.
+    /// Waits to be woken; returns false if `until` passes before.
     pub(super) fn wait(&self, until: Option<u64>) -> bool {
         let mut state = self.world.state();
         let me = state.threads.get_mut(&self.id).expect("it runs");
@@ -296,14 +297,14 @@ impl Here {
         std::mem::replace(&mut me.what, What::Ready) == What::Ready
     }
 
-    /// Wakes a thread that waits.
+    /// Wakes a waiting thread.
     pub(super) fn wake(&self, id: u64) {
         if let Some(known) = self.world.state().threads.get_mut(&id) {
             known.what = What::Ready;
         }
     }
 
-    /// Waits for an `unpark` of this thread; until the moment, if there is one.
+    /// Waits for an `unpark` of this thread, or until `until`.
     pub(super) fn park(&self, until: Option<u64>) {
         let mut state = self.world.state();
         let me = state.threads.get_mut(&self.id).expect("it runs");
@@ -320,7 +321,7 @@ impl Here {
         me.token = false;
     }
 
-    /// Ends the wait of a thread that has parked, or its next one.
+    /// Ends the wait of a parked thread, or its next wait.
     pub(super) fn unpark(&self) {
         let mut state = self.world.state();
         if let Some(known) = state.threads.get_mut(&self.id) {
@@ -374,7 +375,7 @@ impl Here {
         state.now
     }
 
-    /// Returns the moment so long from now; `None` where no clock counts as far.
+    /// Returns the time after `time` from now; `None` if it exceeds the clock's range.
     pub(super) fn after(&self, time: Duration) -> Option<u64> {
         let now = self.world.state().now;
         now.checked_add(u64::try_from(time.as_nanos()).ok()?)

@@ -1,4 +1,4 @@
-//! Threads of lanes of a model or a simulation, where processor, stack size and reservation mean nothing.
+//! Threads of lanes in a model or a simulation, where processor, stack size and reservation have no effect.
 
 use std::io;
 

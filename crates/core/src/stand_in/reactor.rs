@@ -1,4 +1,5 @@
-//! A reactor of a model or a simulation: it looks at its links, and between two looks others run.
+//! Reactor of a model or a simulation: it polls its links, and lets other threads run between two
+//! polls.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,7 +13,7 @@ use oxorb_transport::Link;
 use crate::server::{Armed, Reactor, Watch};
 use crate::sync::{touch, wait_for};
 
-/// Links and other reactors by their tokens.
+/// Links and other reactors, by their tokens.
 #[derive(Default, Clone)]
 pub(crate) struct StandInReactor(Arc<Mutex<State>>);
 
@@ -29,7 +30,7 @@ enum Source {
 }
 
 impl StandInReactor {
-    /// Returns the token of a source that is armed and ready. Looks without the lock, as other threads run meanwhile.
+    /// Returns the token of an armed source that is ready. Polls without the lock, because other threads run meanwhile.
     fn first_ready(&self) -> Option<u64> {
         let armed: Vec<_> = {
             let state = self.0.lock();
@@ -48,7 +49,7 @@ impl StandInReactor {
         woken || self.first_ready().is_some()
     }
 
-    /// Returns a report, or that somebody woke this.
+    /// Returns a report; `Some(None)` if the reactor was woken.
     fn look(&self) -> Option<Option<Token>> {
         loop {
             if std::mem::take(&mut self.0.lock().woken) {

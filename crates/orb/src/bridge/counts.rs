@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Statistics {
     /// Two-way requests that were answered with results or a user exception.
     pub answered: u64,
-    /// Oneway requests that were sent on.
+    /// Oneway requests that were passed on.
     pub oneways: u64,
-    /// Requests that ended with a system exception, of the target's or the bridge's own.
+    /// Requests that ended with a system exception, raised by the target or by the bridge.
     pub failed: u64,
-    /// Octets of the arguments of all of them. (Those of rewritten requests are not counted.)
+    /// Octets of the arguments of all requests, except rewritten ones.
     pub octets: u64,
-    /// Requests or answers that were read and written anew: for their references, or because their octets could not stand in the
-    /// other message as they are.
+    /// Requests or replies that were decoded and encoded again, because of their references or because their octets
+    /// could not be copied into the other message.
     pub rewritten: u64,
-    /// Objects that stand for references that went through.
+    /// Objects created for references that passed through.
     pub references: u64,
 }
 
-/// Counts while they change.
+/// Counters behind [`Statistics`].
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) answered: AtomicU64,

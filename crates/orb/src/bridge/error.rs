@@ -1,20 +1,20 @@
-//! Why a bridge does not stand.
+//! Errors in the creation of a bridge or of its objects.
 
 use std::fmt;
 
 use crate::{PoaError, ResolveError, SetupError};
 
-/// A bridge, or an object of it, could not be made.
+/// Failure to create a bridge or an object of it.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The ORB that sends in the other byte order.
+    /// Creation of the ORB that sends in the other byte order.
     #[error("the bridge's ORB for foreign byte orders: {0}")]
     Setup(#[source] Box<SetupError>),
-    /// The bridge's object adapters, or an object in them.
+    /// Creation of the bridge's object adapters, or of an object in them.
     #[error("an object of the bridge: {0}")]
     Poa(#[from] PoaError),
-    /// The reference of a target.
+    /// Resolution of a target's reference.
     #[error("the target {0}: {1}")]
     Target(String, #[source] Box<ResolveError>),
 }

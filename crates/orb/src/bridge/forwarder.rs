@@ -19,17 +19,17 @@ use crate::bridge::typed::Typed;
 static TWOWAY: Op = Op::twoway("");
 static ONEWAY: Op = Op::oneway("");
 
-/// Longest time that the target may take to say which interfaces it has.
+/// Time limit for a target's answer to `_is_a`.
 const IS_A: Duration = Duration::from_secs(10);
 
-/// Passes requests on to one target.
+/// Servant that passes requests on to one target.
 pub(crate) struct Forwarder {
     bridge: Weak<Inner>,
     type_id: String,
     /// References for requests in this machine's byte order, and in the other.
     native: Ref,
     foreign: Ref,
-    /// Serves operations with references.
+    /// Serves operations that carry references.
     typed: Arc<dyn Servant>,
 }
 
@@ -52,7 +52,7 @@ impl Forwarder {
         }
     }
 
-    /// Returns who decides at which priority the target runs requests.
+    /// Returns the priority model of the target's reference.
     pub(crate) fn priority_model(&self) -> Option<PriorityModel> {
         Some(self.native.priority_model()?.model)
     }
@@ -64,7 +64,7 @@ impl Forwarder {
             Err(rejected) => return upcall.reject(rejected),
         };
         add(&bridge.counts.octets, values.octets().len() as u64);
-        // For as long as the target runs it, so that the caller's priority goes on.
+        // Held while the target runs the request, so that the caller's priority is propagated.
         let _raised = match upcall.priority() {
             Ok(priority) => priority.and_then(|it| bridge.orb.raise_thread(it).ok()),
             Err(malformed) => return upcall.fail(malformed),
@@ -97,14 +97,14 @@ impl Forwarder {
         }
     }
 
-    /// Passes a request on whose operation is known, its values read and written anew.
+    /// Passes a request of a known operation on, with its values decoded and encoded again.
     fn rewrite(&self, bridge: &Inner, upcall: Upcall<'_>) -> Outcome {
         add(&bridge.counts.rewritten, 1);
         self.typed.dispatch(upcall)
     }
 }
 
-/// A request that was not passed on, and why.
+/// A request that was not passed on, and the exception to answer it with.
 type NotPassed<'r> = (Upcall<'r>, SystemException);
 
 fn call<'r>(
@@ -192,11 +192,11 @@ thread_local! {
     static DEPTH: Cell<u8> = const { Cell::new(0) };
 }
 
-/// Requests that a thread may pass on within one another: a target that leads, or forwards, to the bridge itself would call on
-/// until the stack ends.
+/// Largest number of nested requests that one thread passes on. Without it, a target that leads or forwards to the
+/// bridge itself would recurse until the stack overflows.
 const DEEPEST: u8 = 16;
 
-/// Guard of a request that is being passed on.
+/// Guard of a request that the thread is passing on.
 struct Within;
 
 impl Within {
@@ -218,10 +218,11 @@ impl Drop for Within {
 const LOOP: SystemException =
     SystemException::transient(minor::transient::FORWARD_LOOP, CompletionStatus::No);
 
-/// Values cannot stand in the other message as they are, which is known before anything is sent.
+/// Error for values whose octets cannot be copied into the other message; detected before anything
+/// is sent.
 const NOT_ALIKE: SystemException =
     SystemException::marshal(minor::marshal::NOT_ALIKE, CompletionStatus::No);
 
-/// The bridge ends.
+/// Error for requests while the bridge ends.
 pub(crate) const GONE: SystemException =
     SystemException::transient(minor::transient::CONNECTION_CLOSED, CompletionStatus::No);

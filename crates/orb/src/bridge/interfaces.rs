@@ -1,32 +1,32 @@
-//! Operations that a bridge knows.
+//! Operations whose types a bridge knows.
 
 use std::collections::HashMap;
 
 use oxorb_cdr::{Shape, TcKind, TypeRef};
 use oxorb_dynamic::Signature;
 
-/// Interfaces that a bridge knows: the types of their operations, and in which of them references
-/// pass.
+/// Interfaces that a bridge knows: the types of their operations, and which operations carry
+/// references.
 ///
-/// Requests of operations without references go on without being read, where the octets can stand in the other message as
-/// they are. References are found in structs, unions, sequences and arrays; not in an `any` or a valuetype, nor in members of
-/// exceptions.
+/// Requests of operations without references are passed on undecoded if their octets can be copied into the other
+/// message. References are found in structs, unions, sequences and arrays; not in an `any`, in a valuetype, or in
+/// members of exceptions.
 #[derive(Debug, Default)]
 pub struct Interfaces(HashMap<String, HashMap<String, Known>>);
 
-/// Interfaces that a target is asked for, at most.
+/// Largest number of interfaces that a target is queried for.
 const ASKED: usize = 256;
 
-/// An operation.
+/// A known operation.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) signature: Signature,
-    /// References pass in it.
+    /// Whether arguments or results carry references.
     pub(crate) references: bool,
 }
 
 impl Interfaces {
-    /// Adds an interface by its repository id, with all its operations, inherited ones included.
+    /// Adds an interface by its repository id, with all its operations, including inherited ones.
     pub fn add(&mut self, repository_id: &str, operations: impl IntoIterator<Item = Signature>) {
         let known = operations.into_iter().map(|signature| {
             let references = carries_references(&signature);
@@ -36,7 +36,7 @@ impl Interfaces {
         self.0.insert(repository_id.to_owned(), known.collect());
     }
 
-    /// Returns the interface with the most operations of those that `is_a` says: the most derived one.
+    /// Returns the most derived interface that `is_a` accepts: the one with the most operations.
     pub(crate) fn most_derived(&self, mut is_a: impl FnMut(&str) -> bool) -> Option<&str> {
         let mut known: Vec<_> = self.0.iter().collect();
         known.sort_by_key(|(id, operations)| (std::cmp::Reverse(operations.len()), id.as_str()));
@@ -58,7 +58,7 @@ fn carries_references(signature: &Signature) -> bool {
     params.chain([&signature.returns]).any(|ty| carries(ty.as_ref(), &mut Vec::new()))
 }
 
-/// `within`: the types around this one, which may hold sequences of themselves.
+/// `within`: the enclosing types, which may hold sequences of themselves.
 fn carries<'t>(ty: TypeRef<'t>, within: &mut Vec<&'t str>) -> bool {
     match ty.shape() {
         Shape::Named(kind) => matches!(kind, TcKind::Objref | TcKind::Component | TcKind::Home),

@@ -14,7 +14,7 @@ use crate::bridge::forwarder::Forwarder;
 use crate::bridge::poas::Poas;
 use crate::bridge::{Inner, MOST_REFERENCES};
 
-/// Objects that stand for references which went through, and what they stand for.
+/// Objects of the bridge that replace passed references, and the originals.
 pub(crate) struct Passing {
     poas: Poas,
     known: Mutex<Known>,
@@ -22,9 +22,9 @@ pub(crate) struct Passing {
 
 #[derive(Default)]
 struct Known {
-    /// Reference of the bridge that stands for a reference, by the latter.
+    /// The bridge's reference for each original reference.
     here: HashMap<Ior, Ior>,
-    /// The reference for which an object of the bridge stands.
+    /// The original reference for each reference of the bridge.
     there: HashMap<Ior, Ior>,
 }
 
@@ -35,10 +35,10 @@ impl Passing {
 }
 
 impl Inner {
-    /// Changes the references in a value.
+    /// Replaces the references in a value by those of the other side of the bridge.
     ///
     /// # Errors
-    /// IMP_LIMIT: [`MOST_REFERENCES`]; what hindered an object of the bridge.
+    /// IMP_LIMIT after [`MOST_REFERENCES`]; TRANSIENT if an object of the bridge cannot be created.
     pub(crate) fn rewrite(
         self: &Arc<Self>,
         value: &mut Dynamic,
@@ -68,7 +68,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Returns what a reference is on the other side of the bridge.
+    /// Returns the counterpart of a reference on the other side of the bridge.
     fn other_side(
         self: &Arc<Self>,
         ior: &Ior,
@@ -92,7 +92,7 @@ impl Inner {
         Ok(here)
     }
 
-    /// Remembers what an object of the bridge stands for.
+    /// Records the original reference of an object of the bridge.
     pub(crate) fn stands_for(&self, object: &ObjectRef, target: &Ior) {
         let mut known = self.passing.known.lock();
         let here = as_sent(object.reference());

@@ -1,9 +1,9 @@
-//! Object adapters of objects that stand for others.
+//! Object adapters of the bridge's objects.
 
 use crate::{Poa, PoaError, Policies, PriorityModel, PriorityModelPolicy, RtPolicies};
 
-/// A POA, and one for targets that run requests at the priorities of their callers: whoever calls a reference says its
-/// priority only where the reference asks for it.
+/// A POA, and a child POA for targets with the client-propagated priority model: a client sends its priority only if
+/// the reference declares that model.
 pub(crate) struct Poas {
     plain: Poa,
     callers: Poa,
@@ -19,7 +19,7 @@ impl Poas {
         Ok(Poas { plain, callers })
     }
 
-    /// Returns the one for an object that stands for a target with this model.
+    /// Returns the POA for a target with this priority model.
     pub(crate) fn with(&self, model: Option<PriorityModel>) -> &Poa {
         match model {
             Some(PriorityModel::ClientPropagated) => &self.callers,

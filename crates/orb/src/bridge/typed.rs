@@ -1,4 +1,4 @@
-//! Requests that are read and written anew, with references changed.
+//! Requests that are decoded and encoded again, with their references replaced.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -11,7 +11,7 @@ use crate::bridge::counts::add;
 use crate::bridge::forwarder::GONE;
 use crate::bridge::interfaces::Interfaces;
 
-/// Calls one target with references changed.
+/// Dynamic servant that calls one target and replaces references.
 pub(crate) struct Typed {
     pub(crate) bridge: Weak<Inner>,
     pub(crate) interfaces: Arc<Interfaces>,

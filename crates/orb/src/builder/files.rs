@@ -1,4 +1,4 @@
-//! Settings that files hold: personalities, configurations, schedules. With the feature `files`.
+//! Settings from files: personalities, configurations, schedules. With the feature `files`.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use oxorb_core::{FILE_SETTINGS, SetupError};
 
 use super::Builder;
 
-/// Readers of the [`FILE_SETTINGS`], in their order.
+/// Readers in the order of the [`FILE_SETTINGS`].
 const READERS: [Read; FILE_SETTINGS.len()] = [
     |name| Configuration::personality(name),
     |path| Configuration::read(Path::new(path)),
@@ -17,28 +17,29 @@ const READERS: [Read; FILE_SETTINGS.len()] = [
 type Read = fn(&str) -> Result<Configuration, ConfigError>;
 
 impl Builder {
-    /// A combination of settings and threadpools that was thought through, by its name or, if there is a `.` or `/` in
-    /// it, your own file: [`PERSONALITIES`](crate::config::PERSONALITIES). Also `-ORBPersonality` and
+    /// Applies a ready-made combination of settings and threadpools, by its name or, if the text contains `.` or `/`,
+    /// from your own file: [`PERSONALITIES`](crate::config::PERSONALITIES). Also `-ORBPersonality` and
     /// `OXORB_PERSONALITY`. With the feature `files`, which is a default.
     ///
-    /// Call it first: later settings win.
+    /// Call it first: later settings override it.
     #[must_use]
     pub fn personality(mut self, name: &str) -> Self {
         self.take(Configuration::personality(name));
         self
     }
 
-    /// Settings and threadpools from a TOML file: [`config`](crate::config). Also `-ORBConfigFile` and `OXORB_CONFIGFILE`. With the
-    /// feature `files`, which is a default.
+    /// Applies settings and threadpools from a TOML file: [`config`](crate::config). Also `-ORBConfigFile` and
+    /// `OXORB_CONFIGFILE`. With the feature `files`, which is a default.
     ///
-    /// Call it first: later settings win.
+    /// Call it first: later settings override it.
     #[must_use]
     pub fn config_file(mut self, path: impl AsRef<Path>) -> Self {
         self.take(Configuration::read(path.as_ref()));
         self
     }
 
-    /// Takes what a file holds, by the place of its setting among the [`FILE_SETTINGS`].
+    /// Applies the content of a file; `setting` is the index in [`FILE_SETTINGS`] of the setting
+    /// that names the file.
     pub(super) fn take_file(&mut self, setting: usize, value: &str) {
         self.take(READERS[setting](value));
     }

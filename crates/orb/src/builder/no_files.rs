@@ -1,11 +1,12 @@
-//! Settings that files hold, in a program without the feature `files`.
+//! Settings from files, in a program without the feature `files`.
 
 use oxorb_core::{FILE_SETTINGS, SettingError, SetupError};
 
 use super::Builder;
 
 impl Builder {
-    /// Refuses a file, by the place of its setting among the [`FILE_SETTINGS`].
+    /// Rejects a file; `setting` is the index in [`FILE_SETTINGS`] of the setting that names the
+    /// file.
     pub(super) fn take_file(&mut self, setting: usize, value: &str) {
         self.note(Err(SetupError::Setting(SettingError {
             setting: format!("-ORB{} {value}", FILE_SETTINGS[setting]),

@@ -1,4 +1,4 @@
-//! `[access]`: who may call what.
+//! `[access]`: rules that allow or deny calls.
 
 use oxorb_core::{AccessRule, AccessRules};
 use toml::Spanned;
@@ -10,10 +10,10 @@ use crate::config::file::Source;
 const KNOWN: [&str; 2] = ["default", "rule"];
 const KNOWN_OF_RULE: [&str; 6] = ["allow", "deny", "interface", "object", "operation", "protected"];
 
-/// Most rules: each request is held against them.
+/// Largest number of rules: each request is compared with them.
 const MOST: usize = 1024;
 
-/// `at`: where the table begins.
+/// Reads the table `[access]`, which begins at octet `at`.
 pub(crate) fn read(
     source: &Source<'_>,
     table: &DeTable<'_>,
@@ -49,7 +49,7 @@ pub(crate) fn read(
 
 fn rule(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<AccessRule, ConfigError> {
     let table = source.table(value)?;
-    // Spans of tables in arrays begin anywhere in the file.
+    // The span of a table in an array is no reliable position: the first key's is.
     let at = table.keys().map(|key| key.span().start).min();
     let at = at.unwrap_or(value.span().start);
     let mut rule = AccessRule { place: place(source, at), ..AccessRule::default() };
@@ -90,7 +90,7 @@ fn verdict(source: &Source<'_>, value: &Spanned<DeValue<'_>>) -> Result<bool, Co
     }
 }
 
-/// Reads a text, or a list of some, that is not empty; with the place of each.
+/// Reads a text or a non-empty list of texts, with the position of each.
 fn texts(
     source: &Source<'_>,
     value: &Spanned<DeValue<'_>>,

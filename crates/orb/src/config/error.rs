@@ -1,17 +1,17 @@
-//! Errors of a configuration, and their places.
+//! Errors of a configuration, with their positions.
 
 use std::fmt;
 
-/// A configuration that cannot be used.
+/// Error in a configuration.
 ///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is readable.
+/// `Debug` prints the same text as `Display`, so that a `main` which returns the error is readable.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The file, or the personality.
+    /// File or personality.
     pub origin: String,
-    /// The line, from 1; `None`: the whole.
+    /// Line, from 1; `None` for the whole file.
     pub line: Option<usize>,
-    /// Description of the mistake and of what would be right.
+    /// Description of the mistake and of its correction.
     pub problem: String,
 }
 

@@ -10,20 +10,20 @@ use toml::de::{DeTable, DeValue};
 use crate::config::{ConfigError, PERSONALITIES};
 use crate::config::{access, schedule, threadpool};
 
-/// Most files that are put over each other, each the personality of the one before.
+/// Longest chain of files, each the personality of the one before.
 const MAX_FILES: usize = 16;
 
-/// Content of a file, read and checked for its form.
+/// Content of a file, parsed and checked for its form.
 #[derive(Clone, Debug, Default)]
 pub struct Configuration {
-    /// Settings, those of the personality before those of the file.
+    /// Settings; those of the personality precede those of the file.
     settings: Vec<Setting>,
     threadpools: Vec<(String, Threadpool)>,
     schedule: Option<Arc<RunTimeScheduler>>,
     access: Option<Arc<AccessRules>>,
 }
 
-/// Value of `[orb]`, as an argument would give it.
+/// Setting of `[orb]`, with its value as the text of an argument.
 #[derive(Clone, Debug)]
 struct Setting {
     place: (String, usize),
@@ -34,9 +34,8 @@ struct Setting {
 impl Configuration {
     /// Reads a file.
     ///
-    /// # Errors
-    /// When it cannot be read, is not as the [crate] says, or is its own personality, by itself or through other
-    /// files.
+    /// The file cannot be read, does not have the form that the [crate] describes, or is its own personality, directly
+    /// or through other files.
     pub fn read(path: &Path) -> Result<Configuration, ConfigError> {
         Configuration::read_over(path, &mut Vec::new())
     }
@@ -45,7 +44,7 @@ impl Configuration {
     fn read_over(path: &Path, files: &mut Vec<PathBuf>) -> Result<Configuration, ConfigError> {
         let origin = path.display().to_string();
         let failed = |problem| ConfigError { origin: origin.clone(), line: None, problem };
-        // One file may have several names.
+        // A file may have several names.
         let file = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let again = files.iter().position(|known| *known == file);
         if again.is_some() || files.len() == MAX_FILES {
@@ -56,10 +55,12 @@ impl Configuration {
         Configuration::parse_over(&text, &origin, files)
     }
 
-    /// A personality by its name, or, if there is a `.` or `/` in it, the file of one's own.
+    /// Returns a personality by its name or, if the name contains `.` or `/`, reads the file of
+    /// that name.
     ///
     /// # Errors
-    /// For an unknown name, with those that there are; for a file, those of [`read`](Self::read).
+    /// An unknown name (the error lists the known ones); for a file, the errors of
+    /// [`read`](Self::read).
     pub fn personality(name: &str) -> Result<Configuration, ConfigError> {
         Configuration::personality_over(name, &mut Vec::new())
     }
@@ -84,10 +85,11 @@ impl Configuration {
         })
     }
 
-    /// The table of an analysed schedule, as `oxorb sched emit --language json` writes it: what `[schedule]` names.
+    /// Reads the table of an analysed schedule, as `oxorb sched emit --language json` writes it and `[schedule]` names
+    /// it.
     ///
     /// # Errors
-    /// When it cannot be read, or is no such table.
+    /// The file cannot be read, or is no such table.
     pub fn schedule(path: &Path) -> Result<Configuration, ConfigError> {
         Ok(Configuration {
             schedule: Some(Arc::new(schedule::load(path)?)),
@@ -95,7 +97,7 @@ impl Configuration {
         })
     }
 
-    /// Reads the text of a file; `origin` is what errors call it.
+    /// Parses the text of a file; `origin` is the file's name in errors.
     ///
     /// ```
     /// use oxorb::config::Configuration;
@@ -111,13 +113,13 @@ impl Configuration {
     /// ```
     ///
     /// # Errors
-    /// With the line, for what is not TOML or not known here; for its personality, those of
+    /// Text that is not TOML, or unknown keys, with the line; for its personality, the errors of
     /// [`personality`](Self::personality).
     pub fn parse(text: &str, origin: &str) -> Result<Configuration, ConfigError> {
         Configuration::parse_over(text, origin, &mut Vec::new())
     }
 
-    /// Reads the text of the last of `files`, each of which is the personality of the one before.
+    /// Parses the text of the last of `files`, each of which is the personality of the one before.
     fn parse_over(
         text: &str,
         origin: &str,
@@ -187,10 +189,10 @@ impl Configuration {
         Ok(())
     }
 
-    /// Sets in `options` what the file says; what it does not say stays.
+    /// Applies the configuration to `options`; other options keep their values.
     ///
     /// # Errors
-    /// With file and line, for an unknown name or a value it cannot have.
+    /// An unknown name or an invalid value, with file and line.
     pub fn apply(&self, options: &mut Options) -> Result<(), ConfigError> {
         for setting in &self.settings {
             let Setting { place: (origin, line), name, value } = setting;
@@ -209,12 +211,13 @@ impl Configuration {
         Ok(())
     }
 
-    /// The threadpools by their names, to be created with the ORB in this order.
+    /// Returns the threadpools with their names, in the order in which the ORB creates them.
     pub fn threadpools(&self) -> &[(String, Threadpool)] {
         &self.threadpools
     }
 
-    /// Puts `over` over this: its settings win, its threadpools replace those of the same name.
+    /// Applies `over` on top of this configuration: its settings override, its threadpools replace
+    /// those of the same name.
     pub fn extend(&mut self, over: Configuration) {
         self.settings.extend(over.settings);
         self.schedule = over.schedule.or(self.schedule.take());
@@ -226,7 +229,7 @@ impl Configuration {
     }
 }
 
-/// Describes files that are put over each other without end, or over too many.
+/// Describes a circular or too long chain of personalities.
 fn endless(files: &[PathBuf], circle: bool) -> String {
     let names: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
     let names = names.join(", ");
@@ -240,7 +243,7 @@ fn endless(files: &[PathBuf], circle: bool) -> String {
     }
 }
 
-/// The text that is read, for places.
+/// Text being parsed, for the lines of errors.
 pub(crate) struct Source<'s> {
     text: &'s str,
     pub(crate) origin: &'s str,
@@ -300,7 +303,7 @@ impl Source<'_> {
         read.filter(|number| *number <= most).ok_or_else(wrong)
     }
 
-    /// Returns the value as a `-ORB` argument would have it.
+    /// Returns the value as the text of a `-ORB` argument.
     fn argument(&self, value: &Spanned<DeValue<'_>>) -> Result<String, ConfigError> {
         match value.get_ref() {
             DeValue::String(text) => Ok(text.to_string()),

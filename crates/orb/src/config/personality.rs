@@ -1,17 +1,17 @@
-//! The combinations that come with OxORB.
+//! Personalities included in OxORB.
 
-/// A named configuration. The text is a file as an application could write it.
+/// A named configuration, as the text of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Personality {
     /// Name for `-ORBPersonality`.
     pub name: &'static str,
     /// Purpose.
     pub purpose: &'static str,
-    /// The whole of it, in TOML.
+    /// Complete configuration, in TOML.
     pub text: &'static str,
 }
 
-/// All of them.
+/// All personalities included in OxORB.
 ///
 /// ```
 /// use oxorb::config::{Configuration, PERSONALITIES};

@@ -1,4 +1,5 @@
-//! `[schedule]`: the table that the ORB enforces, as `oxorb sched emit --language json` writes it.
+//! `[schedule]`: the table of the schedule that the ORB enforces, as
+//! `oxorb sched emit --language json` writes it.
 
 use std::path::Path;
 
@@ -17,10 +18,10 @@ const KNOWN: [&str; 3] = ["table", "measure", "modules"];
 const KNOWN_OF_MODULES: [&str; 7] =
     ["capacity", "storage", "missed", "threads", "cpu", "admission", "reserve"];
 
-/// More is a mistake.
+/// Largest accepted number.
 const MOST: u64 = 1_000_000;
 
-/// `folder`: what the table's path is relative to.
+/// Reads the table `[schedule]`; the path of the schedule is relative to `folder`.
 pub(crate) fn read(
     source: &Source<'_>,
     table: &DeTable<'_>,
@@ -84,7 +85,7 @@ fn read_modules(source: &Source<'_>, table: &DeTable<'_>) -> Result<Modules, Con
     Ok(modules)
 }
 
-/// Reads the table itself.
+/// Reads the schedule's table from its file.
 pub(crate) fn load(path: &Path) -> Result<RunTimeScheduler, ConfigError> {
     let origin = || path.display().to_string();
     let wrong =
@@ -101,11 +102,11 @@ pub(crate) fn load(path: &Path) -> Result<RunTimeScheduler, ConfigError> {
 
 #[derive(Deserialize)]
 struct File {
-    /// The dispatching model that was analysed; older tables do not say it.
+    /// Dispatching model of the analysis; absent in tables of older versions.
     model: Option<String>,
     operations: Vec<Operation>,
     queues: Vec<Level>,
-    /// `oxorb sched calibrate` asks for it.
+    /// Set by `oxorb sched calibrate`.
     #[serde(default)]
     measure: bool,
 }

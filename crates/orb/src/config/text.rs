@@ -2,10 +2,10 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// The longest file that is read, in octets: `/dev/zero` is longer.
+/// Largest file that is read, in octets; it bounds endless files such as `/dev/zero`.
 const LARGEST: u64 = 16 << 20;
 
-/// Reads a text file, or says why not.
+/// Reads a text file, or describes the failure.
 pub(crate) fn read(path: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("cannot be read: {error}");
     let mut text = String::new();
@@ -15,7 +15,7 @@ pub(crate) fn read(path: &Path) -> Result<String, String> {
         true => Err(format!(
             "is larger than {LARGEST} octets, the most that is read; name a file of settings"
         )),
-        // An editor may have put a byte order mark before it.
+        // The text may begin with a byte order mark.
         false => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
     }
 }

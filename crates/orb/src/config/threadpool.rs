@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 use crate::config::ConfigError;
 use crate::config::file::Source;
 
-/// More threads in one lane are a mistake.
+/// Largest accepted number of threads in one lane.
 const MAX_THREADS: u64 = 10_000;
 
 const KNOWN: [&str; 12] = [
@@ -47,7 +47,7 @@ const KNOWN_OF_LANE: [&str; 11] = [
 const KNOWN_OF_RATE: [&str; 5] = ["name", "hz", "period", "threads", "cpu"];
 const CONCURRENCIES: &str = "\"reactive\", \"leader-followers\", \"worker-pool\", \"thread-per-request\" or \"thread-per-connection\" is wanted";
 
-/// `at`: where it is, for what concerns the whole.
+/// Reads the table of one threadpool; `at` is the position for errors about the whole table.
 pub(crate) fn read(
     source: &Source<'_>,
     table: &DeTable<'_>,
@@ -66,7 +66,7 @@ pub(crate) fn read(
     let concurrency = table.get("concurrency");
     let concurrency = concurrency.map(|value| Ok((value, source.text(value)?)));
     let concurrency = concurrency.transpose()?;
-    // One thread, or those of connections: no number says more.
+    // The number of threads is implied: one, or one per connection.
     let counts = |(_, text): &(_, &str)| *text != "reactive" && *text != "thread-per-connection";
     let threads = match concurrency.as_ref().is_none_or(counts) {
         true => threads,
@@ -243,7 +243,7 @@ fn read_lane(
     Ok(read)
 }
 
-/// Reads the endpoint that lanes share, and what decides between them.
+/// Reads the endpoint that the lanes share and the criterion that selects a lane.
 fn read_front(
     source: &Source<'_>,
     value: &Spanned<DeValue<'_>>,
@@ -262,7 +262,7 @@ fn read_front(
     Ok((source.text(endpoint)?.to_owned(), steering))
 }
 
-/// A class, or a table of the times of a reservation, in microseconds.
+/// Reads a scheduling class, or a table with the times of a reservation in microseconds.
 fn read_scheduling(
     source: &Source<'_>,
     value: &Spanned<DeValue<'_>>,

@@ -1,4 +1,4 @@
-//! GIOPlite and GIOPlite/RT over streams. Their profiles have tags of OxORB's own.
+//! GIOPlite and GIOPlite/RT over streams, in profiles with OxORB's own tags.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Servers in processes of their own, which can be killed.
+//! Servers in separate processes, which tests can kill.
 
 use std::env;
 use std::process::Command;
@@ -9,24 +9,24 @@ use oxorb_testkit::process::{Process, rerun, test_name};
 
 use super::{LONG, Pinger};
 
-/// Set in the process that [`serve`]s.
+/// Set in the process that runs [`serve`].
 const SERVING: &str = "OXORB_TEST_SERVING";
 
 /// A server process with a persistent [`Pinger`], and a transient one. Killed when dropped.
 pub(crate) struct Child {
     pub(crate) process: Process,
     ior: String,
-    /// The reference of a transient object there.
+    /// Reference to a transient object of the server.
     pub(crate) transient: String,
 }
 
 impl Child {
-    /// Starts one.
+    /// Starts a server.
     pub(crate) fn start(endpoints: &str, concurrency: Concurrency) -> Child {
         Child::run(rerun(test_name(serve)), endpoints, concurrency)
     }
 
-    /// The same with at most so many descriptors.
+    /// Starts a server with a limit on its file descriptors.
     pub(crate) fn start_with_descriptors(
         most: u32,
         endpoints: &str,
@@ -52,13 +52,13 @@ impl Child {
         Child { process, ior, transient }
     }
 
-    /// Its object, as `client` resolves it.
+    /// Returns the persistent object, as `client` resolves it.
     pub(crate) fn object(&self, client: &Orb) -> ObjectRef {
         client.string_to_object(&self.ior).unwrap()
     }
 }
 
-/// What the process does; nothing in any other.
+/// Serves in the server process; returns at once in any other.
 #[test]
 #[ignore = "a server for other tests"]
 fn serve() {

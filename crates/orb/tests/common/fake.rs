@@ -1,4 +1,4 @@
-//! A server of which a test writes every answer.
+//! A server whose replies are written by the test.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -21,27 +21,28 @@ use super::peer::Peer;
 use super::transport::{self, Place, free_place, has_ports, profile_at, protocol, wire};
 use super::{LONG, PINGER};
 
-/// A place where somebody listens, over the protocol chosen.
+/// A listening endpoint over the chosen protocol.
 pub(crate) struct FakeServer {
     acceptor: Arc<dyn Acceptor>,
-    /// Clients that a thread lets in, over TLS: they wait for an answer before they are connected.
+    /// Accepted clients, over TLS: a thread accepts them, because a handshake needs answers before
+    /// the client is connected.
     let_in: Option<Mutex<Receiver<Box<dyn Link>>>>,
 }
 
-/// One connection of a client to it.
+/// Connection from a client.
 pub(crate) struct FakeConnection {
     pub(crate) peer: Peer,
     inbox: Inbox,
 }
 
-/// A message of the client, as a test looks at it.
+/// A message of the client, decoded for comparison.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Received {
     /// Request id, operation, and how the target was named: 0 key, 1 profile, 2 reference.
     Request(u32, String, u16),
-    /// Id of the request that nobody waits for any more.
+    /// Id of the request that the client no longer waits for.
     Cancel(u32),
-    /// Id of a question where the object is.
+    /// Id of a LocateRequest.
     Locate(u32),
     /// The client closed the connection.
     End,
@@ -64,7 +65,7 @@ impl FakeServer {
                     match acceptor.accept() {
                         Ok(link) => drop(sender.send(link)),
                         Err(error) if error.kind() == ErrorKind::NotConnected => return,
-                        // A client that was not let in.
+                        // A client that failed its handshake.
                         Err(_) => {}
                     }
                 }
@@ -78,7 +79,7 @@ impl FakeServer {
         protocol().transport().own_address(self.acceptor.endpoint())
     }
 
-    /// A reference to an object here, as `client` resolves it.
+    /// Returns a reference to an object of this server, as `client` resolves it.
     pub(crate) fn object(&self, client: &Orb) -> ObjectRef {
         let ior = ior_at(&self.address()).to_string();
         client.string_to_object(&ior).unwrap()
@@ -103,7 +104,7 @@ impl Drop for FakeServer {
 }
 
 impl FakeConnection {
-    /// The client's next message; waits for it.
+    /// Waits for the client's next message and returns it.
     pub(crate) fn receive(&mut self) -> Received {
         loop {
             if self.inbox.poll().unwrap().is_some() {
@@ -125,7 +126,7 @@ impl FakeConnection {
         self.peer.await_input();
     }
 
-    /// The id of the client's next request, which must be one.
+    /// Receives a request, and returns its id. Panics on any other message.
     pub(crate) fn request(&mut self) -> u32 {
         match self.receive() {
             Received::Request(id, ..) => id,
@@ -133,7 +134,7 @@ impl FakeConnection {
         }
     }
 
-    /// The id of the client's next LocateRequest.
+    /// Receives a LocateRequest, and returns its id. Panics on any other message.
     pub(crate) fn locate(&mut self) -> u32 {
         match self.receive() {
             Received::Locate(id) => id,
@@ -141,7 +142,7 @@ impl FakeConnection {
         }
     }
 
-    /// Answers it.
+    /// Answers a LocateRequest.
     pub(crate) fn locate_reply<'a>(
         &mut self,
         id: u32,
@@ -159,7 +160,7 @@ impl FakeConnection {
         self.try_send(octets).unwrap();
     }
 
-    /// Fails when the client has left.
+    /// Sends octets; fails if the client has closed the connection.
     pub(crate) fn try_send(&mut self, octets: &[u8]) -> std::io::Result<()> {
         self.peer.write_all(octets)
     }
@@ -174,7 +175,7 @@ impl FakeConnection {
         self.send(&reply(id, status, body));
     }
 
-    /// Answers a `ping` with a number.
+    /// Answers a `ping` with `number`.
     pub(crate) fn answer(&mut self, id: u32, number: i64) {
         self.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
             e.longlong(number);
@@ -182,7 +183,7 @@ impl FakeConnection {
         });
     }
 
-    /// Takes a `ping` and answers it.
+    /// Receives a `ping` and answers it.
     pub(crate) fn answer_next(&mut self, number: i64) {
         let id = self.request();
         self.answer(id, number);
@@ -194,7 +195,7 @@ impl FakeConnection {
     }
 }
 
-/// A whole reply message.
+/// Returns a complete Reply message.
 pub(crate) fn reply<'a>(
     id: u32,
     status: ReplyStatus,
@@ -223,7 +224,7 @@ fn look(frame: &Frame<'_>) -> Received {
     }
 }
 
-/// Runs `caller` against a server that `script` plays.
+/// Runs `caller` against a server that executes `script`.
 pub(crate) fn played<R: Send>(
     script: impl FnOnce(&FakeServer) + Send,
     caller: impl FnOnce(&FakeServer) -> R,
@@ -237,18 +238,18 @@ pub(crate) fn played<R: Send>(
     })
 }
 
-/// An IOR of an object at `address`.
+/// Returns an IOR of an object at `address`.
 pub(crate) fn ior_at(address: &Address) -> Ior {
-    // Servers that nothing names are not told of calls that are given up.
+    // The component lets the client send CancelRequest: it sends none to an unidentified ORB.
     ior_with(address, vec![TaggedComponent::orb_type(orb_type::OXORB)])
 }
 
-/// An IOR of an object at `address`, with these components.
+/// Returns an IOR of an object at `address`, with these components.
 pub(crate) fn ior_with(address: &Address, components: Vec<TaggedComponent>) -> Ior {
     Ior { type_id: PINGER.to_owned(), profiles: vec![profile_at(address, b"fake", components)] }
 }
 
-/// An IOR with one profile for each address.
+/// Returns an IOR with one profile for each address.
 pub(crate) fn ior_of(addresses: &[Address]) -> Ior {
     Ior {
         type_id: PINGER.to_owned(),
@@ -256,7 +257,7 @@ pub(crate) fn ior_of(addresses: &[Address]) -> Ior {
     }
 }
 
-/// Takes no connection, and does not refuse any either: its queue is full.
+/// An endpoint that neither accepts nor refuses connections: its queue is full.
 pub(crate) struct BlackHole {
     address: Address,
     _full: Full,
@@ -269,7 +270,8 @@ enum Full {
 }
 
 impl BlackHole {
-    /// Memory has none: who cannot be queued there is refused.
+    /// Fills the queue of a new endpoint. Not for the memory transport, which has no queue and
+    /// refuses.
     pub(crate) fn new() -> BlackHole {
         if has_ports() {
             return BlackHole::tcp();
@@ -285,7 +287,8 @@ impl BlackHole {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let mut queued = Vec::new();
-        // The queue of a `TcpListener` holds 128 connections, or as many as the system allows.
+        // The queue of a `TcpListener` holds 128 connections, or fewer if the system's limit is
+        // lower.
         while let Ok(stream) = TcpStream::connect_timeout(&address, Duration::from_millis(200)) {
             queued.push(stream);
             assert!(queued.len() < 10_000, "the queue has no end");
@@ -310,8 +313,8 @@ impl Drop for BlackHole {
     }
 }
 
-/// What two calls get of an object whose first endpoint swallows packets. The ORB would wait longer for that one alone
-/// than all of it may take.
+/// Runs two calls to an object whose first endpoint swallows packets. The connect timeout of that endpoint alone
+/// exceeds the test's time limit.
 pub(crate) fn past_a_hole<R: Send>(calls: impl FnOnce(&ObjectRef) -> R) -> R {
     let _guard = watchdog(LONG);
     let hole = BlackHole::new();

@@ -1,4 +1,4 @@
-//! A server with lanes of which a test sees every request: which lane, which connection, which service contexts.
+//! A server with lanes that records the lane, connection and service contexts of every request.
 
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,30 +17,30 @@ use super::fake::{FakeConnection, FakeServer};
 use super::peer::Peer;
 use super::transport::{protocol, wire};
 
-/// One listening place for each lane. Answers every request with 7.
+/// A server with one endpoint per lane, which answers every request with 7.
 pub(crate) struct Lanes {
-    /// In the order in which they were asked for.
+    /// Addresses and priorities, in the order given to [`start`](Self::start).
     pub(crate) addresses: Vec<(Address, i16)>,
     /// Connections that were accepted so far.
     pub(crate) accepted: Arc<AtomicUsize>,
     seen: Arc<Mutex<Vec<Seen>>>,
 }
 
-/// A request, or a question where the object is.
+/// A Request or a LocateRequest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Seen {
-    /// Which lane.
+    /// Index of the lane.
     pub(crate) lane: usize,
-    /// Which connection of all.
+    /// Number of the connection, over all lanes.
     pub(crate) connection: usize,
-    /// `locate` for a question.
+    /// Operation; `locate` for a LocateRequest.
     pub(crate) operation: String,
-    /// Ids and octets.
+    /// Ids and data of the service contexts.
     pub(crate) contexts: Vec<(u32, Vec<u8>)>,
 }
 
 impl Lanes {
-    /// -1: of no priority.
+    /// Starts a server; -1 stands for a lane without priority.
     pub(crate) fn start(priorities: &[i16]) -> Lanes {
         let seen = Arc::<Mutex<Vec<Seen>>>::default();
         let accepted = Arc::<AtomicUsize>::default();
@@ -62,7 +62,8 @@ impl Lanes {
         Lanes { addresses, accepted, seen }
     }
 
-    /// A reference to an object here with these policies, as TAO would publish it.
+    /// Returns a reference to an object of this server with these policies, in the form that TAO
+    /// publishes.
     pub(crate) fn object(&self, client: &Orb, policies: &[RtPolicyValue]) -> ObjectRef {
         let (first, _) = &self.addresses[0];
         let mut profile = Profile::new(first.clone(), Version::V1_2, b"lanes");
@@ -79,14 +80,14 @@ impl Lanes {
         client.string_to_object(&ior.to_string()).unwrap()
     }
 
-    /// Has `seen` seen again, before what came since.
+    /// Puts `seen` back in front of the requests received since.
     pub(crate) fn put_back(&self, mut seen: Vec<Seen>) {
         let mut since = self.seen.lock().unwrap();
         seen.append(&mut since);
         *since = seen;
     }
 
-    /// What came since this was asked last.
+    /// Returns the requests received since the last call.
     pub(crate) fn seen(&self) -> Vec<Seen> {
         std::mem::take(&mut *self.seen.lock().unwrap())
     }
@@ -105,7 +106,7 @@ fn serve(mut stream: Peer, lane: usize, connection: usize, seen: &Mutex<Vec<Seen
             let terms = inbox.frame().terms().unwrap_or_default();
             let begun = match inbox.frame().message().unwrap() {
                 Message::Request(request) => {
-                    // What other messagings have a field for stands here as GIOP's context.
+                    // Other messagings have a field where GIOP has this context.
                     let field = terms.priority.map(|priority| {
                         let [high, low] = priority.to_be_bytes();
                         (context_id::RT_CORBA_PRIORITY, vec![0, 0, high, low])

@@ -1,4 +1,4 @@
-//! What the tests of the whole ORB share: a servant written by hand, and calls to it.
+//! Code shared by the tests of whole ORBs: a hand-written servant, and calls to it.
 #![allow(dead_code, unused_imports, unused_macros, reason = "each test file uses its part")]
 
 pub(crate) mod child;
@@ -41,7 +41,7 @@ pub(crate) static WAIT: Op = Op::twoway("wait");
 pub(crate) static HANG: Op = Op::twoway("hang");
 pub(crate) static HANGING: Op = Op::twoway("hanging");
 
-/// For what must happen: no machine, however loaded, takes that long.
+/// Time limit for events that must happen, even on a loaded machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 pub(crate) const PINGER: &str = "IDL:test/Pinger:1.0";
@@ -50,17 +50,17 @@ pub(crate) const PINGER: &str = "IDL:test/Pinger:1.0";
 #[derive(Default)]
 pub(crate) struct Pinger {
     pub(crate) notes: AtomicU32,
-    /// Closed, while somebody holds it, to `wait`.
+    /// Gate that holds `wait` calls while a test has it locked.
     pub(crate) gate: Mutex<()>,
-    /// Calls that have come to the gate, or hang.
+    /// Number of calls that wait at the gate or hang.
     pub(crate) at_gate: AtomicU32,
 }
 
-/// Octets in the answer to `big`: more than any socket buffer holds.
+/// Octets in the reply to `big`: more than any socket buffer holds.
 pub(crate) const BIG_ANSWER: usize = 32 << 20;
 
 impl Pinger {
-    /// Waits until so many calls have come to the gate.
+    /// Waits until `count` calls are at the gate.
     pub(crate) fn until_at_gate(&self, count: u32) {
         until("calls come to the gate", || self.at_gate.load(Ordering::SeqCst) >= count);
     }
@@ -134,7 +134,7 @@ impl Servant for Pinger {
     }
 }
 
-/// A sequence of such sequences, as recursive IDL types are read.
+/// A sequence of sequences of itself, as recursive IDL types are decoded.
 fn nested(d: &mut Decoder<'_>) -> CdrResult<()> {
     d.nested(|d| {
         for _ in 0..d.length(None, 4)? {
@@ -154,12 +154,12 @@ pub(crate) const EVERY_SHARING: [ClientConnections; 4] = [
     ClientConnections::LeaderFollowers,
 ];
 
-/// Those where a connection carries one call at a time: a call that hangs delays no other, and one that is given up
+/// Strategies in which a connection carries one call at a time: a hanging call delays no other, and an abandoned call
 /// costs its connection.
 pub(crate) const UNSHARED: [ClientConnections; 2] =
     [ClientConnections::Private, ClientConnections::Cached];
 
-/// Every way of an ORB to give requests threads.
+/// All concurrency strategies.
 pub(crate) const ARCHITECTURES: [Concurrency; 5] = [
     Concurrency::ThreadPerConnection,
     Concurrency::LeaderFollowers { threads: 3 },
@@ -176,21 +176,21 @@ pub(crate) fn client(connections: ClientConnections) -> Orb {
     transport::builder().client_connections(connections).build().unwrap()
 }
 
-/// A new [`Pinger`] of `server`, as another process would have its reference.
+/// Returns a new [`Pinger`] of `server`, with a reference as another process would have it.
 pub(crate) fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
     let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
     elsewhere(client, &local)
 }
 
-/// The reference as another process would have it.
+/// Returns the reference as another process would have it.
 pub(crate) fn elsewhere(orb: &Orb, reference: &Ref) -> ObjectRef {
     orb.string_to_object(&reference.to_string()).unwrap()
 }
 
-/// Where the object listens, over the protocol chosen.
+/// Returns the object's address over the chosen protocol.
 pub(crate) fn address(object: &ObjectRef) -> Address {
     let profile = transport::profile_of(object.reference());
-    // Of TLS, lanes alone have addresses.
+    // With TLS, only lanes have addresses.
     let lanes = profile.lanes.into_iter().map(|(address, _)| address);
     let mut all = profile.addresses.into_iter().chain(lanes);
     all.next().expect("an address")
@@ -211,7 +211,7 @@ pub(crate) fn ping(object: &ObjectRef, n: i64) -> Result<i64, SystemException> {
     )
 }
 
-/// The same without waiting for the answer.
+/// Starts a `ping` without waiting for the answer.
 pub(crate) fn ping_async(object: &ObjectRef, n: i64) -> oxorb::AsyncReply<i64, SystemException> {
     object.reference().invoke_async(
         &PING,
@@ -227,7 +227,7 @@ pub(crate) fn call(object: &ObjectRef, op: &'static Op) -> Result<(), SystemExce
     object.reference().invoke(op, |_| Ok(()), |_| Ok(()))
 }
 
-/// A request message as a client would send it to `object`.
+/// Returns a Request message as a client would send it to `object`.
 pub(crate) fn request(
     object: &ObjectRef,
     op: &Op,
@@ -251,7 +251,7 @@ pub(crate) fn request(
     e.finish().to_vec()
 }
 
-/// Over soon, and long enough to connect in on a loaded machine.
+/// Short time limit, long enough to connect on a loaded machine.
 pub(crate) const SHORT: Duration = Duration::from_millis(500);
 
 #[track_caller]
@@ -263,8 +263,8 @@ pub(crate) fn assert_raised(
     assert_eq!((exception.kind, exception.completed), (kind, status), "{exception}");
 }
 
-/// Repeats a call until its time is over after its request was sent, and returns that TIMEOUT.
-/// On a loaded machine the time may be over before: then the call has not run.
+/// Repeats a call until its time limit expires after the request was sent, and returns that
+/// TIMEOUT. On a loaded machine the limit may expire before: then the call has not run.
 #[track_caller]
 pub(crate) fn timed_out<T: Debug>(
     mut call: impl FnMut() -> Result<T, SystemException>,
@@ -278,7 +278,7 @@ pub(crate) fn timed_out<T: Debug>(
     }
 }
 
-/// Waits until the server works on a `hang`.
+/// Waits until the server executes a `hang`.
 pub(crate) fn until_hanging(object: &ObjectRef) {
     let hanging = || -> Result<u32, SystemException> {
         object.reference().invoke(&HANGING, |_| Ok(()), |d| d.ulong())
@@ -288,23 +288,24 @@ pub(crate) fn until_hanging(object: &ObjectRef) {
     }
 }
 
-/// A client that looks at a connection before each use, however short the pause.
+/// Returns a client that checks a connection before each use, however short the pause.
 pub(crate) fn wary_client(sharing: ClientConnections) -> Orb {
     transport::builder().client_connections(sharing).setting("TrustIdle", "0").build().unwrap()
 }
 
-/// A URL of an object at a place where nobody listens.
+/// Returns a URL of an object at an address without listener.
 pub(crate) fn nowhere(key: &str) -> String {
     transport::url(&[&transport::free_place().address], key)
 }
 
-/// The port of an address of TCP or TLS.
+/// Returns the port of a TCP or TLS address.
 pub(crate) fn port(address: &Address) -> u16 {
     let (_, port) = address.place().rsplit_once(':').expect("host and port");
     port.parse().expect("a port")
 }
 
-/// Whether this says that nobody listens there. The file of a socket that is not there is told apart.
+/// Reports whether an error text says that there is no listener; a missing socket file has its own
+/// text.
 pub(crate) fn nobody_listens(text: &str) -> bool {
     text.contains("refused") || text.contains("No such file")
 }

@@ -1,4 +1,4 @@
-//! The other end of a connection, of which a test writes every octet.
+//! A peer of a connection, whose every octet is written by the test.
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -14,8 +14,8 @@ use oxorb_testkit::hostile::{Form, Stream};
 use super::LONG;
 use super::transport::{protocol, wire};
 
-/// A connection over the transport chosen: a socket of the system's where there is one, a link of
-/// ours otherwise. Reads wait for [`LONG`] at most.
+/// A connection over the chosen transport: a system socket where the transport has one, a [`Link`]
+/// otherwise. Reads wait for [`LONG`] at most.
 pub(crate) enum Peer {
     Tcp(TcpStream),
     Unix(UnixStream),
@@ -23,7 +23,7 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
-    /// Connects to an address of the transport chosen.
+    /// Connects to an address of the chosen transport.
     pub(crate) fn connect(to: &Address) -> Peer {
         let peer = match (to.of(tcp::SCHEME), to.scheme()) {
             (Some(place), _) => Peer::tcp(TcpStream::connect(place).unwrap()),
@@ -39,7 +39,7 @@ impl Peer {
         peer
     }
 
-    /// The end of a connection that somebody else made.
+    /// Wraps a connection that another function made.
     pub(crate) fn tcp(stream: TcpStream) -> Peer {
         stream.set_nodelay(true).unwrap();
         let peer = Peer::Tcp(stream);
@@ -47,7 +47,7 @@ impl Peer {
         peer
     }
 
-    /// The end that an acceptor gave.
+    /// Wraps a link returned by an acceptor.
     pub(crate) fn accepted(link: Box<dyn Link>) -> Peer {
         let peer = Peer::Other(link.into());
         peer.set_read_timeout(Some(LONG)).unwrap();
@@ -70,7 +70,7 @@ impl Peer {
         }
     }
 
-    /// Waits until there is something to read, and leaves it there.
+    /// Waits until input is available, without reading it.
     pub(crate) fn await_input(&self) {
         let begun = Instant::now();
         while !self.has_input() {
@@ -87,7 +87,7 @@ impl Peer {
         }
     }
 
-    /// The same connection once more.
+    /// Returns another handle of the same connection.
     pub(crate) fn again(&self) -> Peer {
         match self {
             Peer::Tcp(stream) => Peer::Tcp(stream.try_clone().unwrap()),
@@ -96,7 +96,7 @@ impl Peer {
         }
     }
 
-    /// This end, as the other one names it.
+    /// Returns this end's address, as the peer sees it.
     pub(crate) fn name(&self) -> String {
         match self {
             Peer::Tcp(stream) => stream.local_addr().unwrap().to_string(),
@@ -105,7 +105,8 @@ impl Peer {
         }
     }
 
-    /// The header of the next message of the protocol chosen, and its octets; reads none behind it.
+    /// Reads the header of the next message of the chosen protocol, and no octet beyond it; returns
+    /// it parsed and raw.
     pub(crate) fn header(&mut self) -> (Header, Vec<u8>) {
         let mut start = vec![0; header_size()];
         self.read_exact(&mut start).unwrap();
@@ -116,7 +117,7 @@ impl Peer {
         (header.unwrap(), start)
     }
 
-    /// The next message of the protocol chosen, whole; reads no octet behind it.
+    /// Reads the next message of the chosen protocol, and no octet beyond it.
     pub(crate) fn message(&mut self) -> Vec<u8> {
         let (header, mut message) = self.header();
         let start = message.len();
@@ -125,7 +126,7 @@ impl Peer {
         message
     }
 
-    /// All that comes until the connection is closed.
+    /// Reads until the connection is closed.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         let mut octets = Vec::new();
         match self.read_to_end(&mut octets) {
@@ -137,12 +138,12 @@ impl Peer {
     }
 }
 
-/// Octets from which a header of the protocol chosen is read.
+/// Returns the octets of a message that are needed to read its header.
 pub(crate) fn header_size() -> usize {
     wire().messaging().map_or(12, |other| other.start())
 }
 
-/// The message with these octets, of the protocol chosen.
+/// Parses a message of the chosen protocol.
 pub(crate) fn frame(octets: &[u8]) -> Frame<'_> {
     let context = CONTEXT.as_ref();
     Frame::parse_in(octets, context).unwrap()
@@ -194,14 +195,14 @@ impl Stream for Peer {
     }
 }
 
-/// A connection to a server over TCP, from an address that is not this host's usual one.
+/// Connects to a server over TCP from an address other than this host's usual one.
 pub(crate) fn from_another_address(to: &Address) -> Peer {
     let to = to.place().parse().expect("an address of TCP");
     let from = "127.0.0.2".parse().expect("an address");
     Peer::tcp(oxorb_testkit::net::connect_from(from, to).unwrap())
 }
 
-/// How raw messages of the protocol chosen begin.
+/// Returns the form of raw messages of the chosen protocol.
 pub(crate) fn form() -> Form {
     match wire().name() {
         "giop-lite" => Form::Lite,
@@ -210,7 +211,7 @@ pub(crate) fn form() -> Form {
     }
 }
 
-/// The kind of message that these octets are, whole.
+/// Returns the type of a complete message.
 pub(crate) fn kind(octets: &[u8]) -> MessageType {
     frame(octets).header.kind
 }

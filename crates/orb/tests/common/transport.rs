@@ -1,4 +1,4 @@
-//! The protocol that tests of whole ORBs run over, chosen by the environment: `iiops` takes certificates besides
+//! The protocol of the tests of whole ORBs, chosen by the environment. `iiops` also needs certificates
 //! (`OXORB_TLSCERTIFICATE` for 127.0.0.1 and localhost, `OXORB_TLSROOTS`).
 
 use std::io::Write as _;
@@ -34,7 +34,7 @@ static CHOSEN: LazyLock<Arc<Protocol>> = LazyLock::new(|| {
     protocol.clone()
 });
 
-/// Every protocol that tests may run over.
+/// All protocols that tests may use.
 static KNOWN: LazyLock<Protocols> = LazyLock::new(|| {
     let orb = builder().build().unwrap();
     let known = orb.options().protocols.clone();
@@ -42,7 +42,7 @@ static KNOWN: LazyLock<Protocols> = LazyLock::new(|| {
     known
 });
 
-/// A builder of ORBs that speak every protocol that tests may run over.
+/// Returns a builder of ORBs that speak all protocols that tests may use.
 pub(crate) fn builder() -> Builder {
     let lite = |name, messaging, tag| over_memory(name, messaging, tag, &MEMORY);
     Orb::builder()
@@ -51,7 +51,7 @@ pub(crate) fn builder() -> Builder {
         .protocol(lite("giop-lite-rt+mem", GIOP_LITE_RT, profile_tag::OXORB_LITE_RT_MEMORY))
 }
 
-/// A messaging over memory.
+/// Returns a protocol of a messaging over memory.
 fn over_memory(
     name: &'static str,
     messaging: &'static dyn Messaging,
@@ -62,22 +62,22 @@ fn over_memory(
     Protocol::new(name, profile, Some(messaging), Arc::new(memory.clone())).unwrap()
 }
 
-/// A builder of servers that listen at any free place, over the protocol chosen.
+/// Returns a builder of servers that listen at any free address over the chosen protocol.
 pub(crate) fn listening() -> Builder {
     builder().listen(&anywhere())
 }
 
-/// The protocol chosen.
+/// Returns the chosen protocol.
 pub(crate) fn protocol() -> &'static Protocol {
     &CHOSEN
 }
 
-/// How its messages are written.
+/// Returns the wire format of the chosen protocol.
 pub(crate) fn wire() -> Wire {
     Wire::of(protocol().messaging(), Version::V1_2)
 }
 
-/// A byte order in which messages may be written: another than this machine's, where they tell theirs.
+/// Returns a byte order for messages: not this machine's, if the protocol's messages declare theirs.
 pub(crate) fn other_order() -> ByteOrder {
     match (wire().needs().same_order, ByteOrder::NATIVE) {
         (true, native) => native,
@@ -86,12 +86,12 @@ pub(crate) fn other_order() -> ByteOrder {
     }
 }
 
-/// An endpoint at any free place.
+/// Returns an endpoint at any free address.
 pub(crate) fn anywhere() -> String {
     format!("{}://{}", protocol().name(), any_place())
 }
 
-/// An endpoint at any free place, with options.
+/// Returns an endpoint at any free address, with options.
 pub(crate) fn anywhere_with(options: &str) -> String {
     let bar = match has_ports() || is_memory() {
         true => '/',
@@ -100,7 +100,7 @@ pub(crate) fn anywhere_with(options: &str) -> String {
     format!("{}{bar}{options}", anywhere())
 }
 
-/// What stands behind `PROTOCOL://` of such an endpoint.
+/// Returns the text after `PROTOCOL://` in such an endpoint.
 fn any_place() -> &'static str {
     match has_ports() {
         true => "127.0.0.1:0",
@@ -108,22 +108,22 @@ fn any_place() -> &'static str {
     }
 }
 
-/// Whether the transport chosen is TCP.
+/// Reports whether the chosen transport is TCP.
 pub(crate) fn is_tcp() -> bool {
     protocol().transport().scheme() == tcp::SCHEME
 }
 
-/// Whether places are those of TCP: hosts and ports.
+/// Reports whether addresses consist of host and port.
 pub(crate) fn has_ports() -> bool {
     is_tcp() || is_tls()
 }
 
-/// Whether the transport chosen is TLS, whose addresses IIOP's profiles tell of.
+/// Reports whether the chosen transport is TLS, whose addresses are published in IIOP profiles.
 pub(crate) fn is_tls() -> bool {
     protocol().name() == "iiops"
 }
 
-/// Tag of the profiles in which the protocol chosen is told of.
+/// Returns the tag of the profiles that publish the chosen protocol.
 pub(crate) fn profile_tag() -> u32 {
     match is_tls() {
         true => profile_tag::INTERNET_IOP,
@@ -131,21 +131,21 @@ pub(crate) fn profile_tag() -> u32 {
     }
 }
 
-/// Whether nobody outside of this process can connect.
+/// Reports whether only this process can connect.
 pub(crate) fn is_memory() -> bool {
     protocol().transport().scheme() == mem::SCHEME
 }
 
-/// A place at which nobody listens.
+/// An address without listener.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
-    /// Endpoint of whoever does.
+    /// Endpoint for a listener.
     pub(crate) endpoint: String,
-    /// Address of its clients.
+    /// Address for clients.
     pub(crate) address: Address,
 }
 
-/// A place at which nobody listens, until the test does.
+/// Returns an address without listener, at which the test may listen.
 pub(crate) fn free_place() -> Place {
     static GIVEN: AtomicU32 = AtomicU32::new(0);
     let number = GIVEN.fetch_add(1, Ordering::Relaxed);
@@ -160,24 +160,24 @@ pub(crate) fn free_place() -> Place {
     Place { endpoint: text, address }
 }
 
-/// The endpoint that the text means.
+/// Parses one endpoint.
 pub(crate) fn endpoint(text: &str) -> Endpoint {
     let mut all = KNOWN.parse(text).unwrap();
     assert_eq!(all.len(), 1, "one endpoint in {text}");
     all.remove(0)
 }
 
-/// A URL of the object with this key at these addresses.
+/// Returns a URL of the object with this key at these addresses.
 pub(crate) fn url(addresses: &[&Address], key: &str) -> String {
     let kind = protocol().profile();
     let all: Vec<_> = addresses.iter().map(|address| kind.print(Version::V1_2, address)).collect();
     let all = all.join(",");
-    // Where another character than a slash separates the key, the address has it.
+    // If the separator before the key is not a slash, the address contains it.
     let slash = if all.ends_with('|') { "" } else { "/" };
     format!("corbaloc:{all}{slash}{key}")
 }
 
-/// A profile of the protocol chosen.
+/// Returns a profile of the chosen protocol.
 pub(crate) fn profile_at(
     address: &Address,
     key: &[u8],
@@ -188,7 +188,7 @@ pub(crate) fn profile_at(
     protocol().profile().write(&profile)
 }
 
-/// The profile by which a reference tells of the protocol chosen.
+/// Returns the profile of a reference that publishes the chosen protocol.
 pub(crate) fn profile_of(object: &oxorb::Ref) -> Profile {
     let kind = protocol().profile();
     let profiles = &object.ior().profiles;
@@ -196,13 +196,14 @@ pub(crate) fn profile_of(object: &oxorb::Ref) -> Profile {
     kind.read(ours.expect("a profile of the protocol chosen")).unwrap()
 }
 
-/// Panics unless calls to a server at [`anywhere`] use the protocol chosen: its profile comes first.
+/// Panics unless the chosen protocol's profile comes first in a reference to a server at
+/// [`anywhere`].
 pub(crate) fn assert_chosen(object: &oxorb::Ref) {
     let first = object.ior().profiles[0].tag;
     assert_eq!(first, profile_tag());
 }
 
-/// What a test asks of a protocol.
+/// Requirement of a test on the protocol.
 pub(crate) struct Only {
     name: &'static str,
     holds: fn(&Protocol) -> bool,
@@ -212,16 +213,16 @@ impl Only {
     /// GIOP over TCP.
     pub(crate) const IIOP: Only =
         Only { name: "IIOP", holds: |protocol| protocol.name() == "iiop" };
-    /// Any messaging over TCP.
+    /// TCP with any messaging.
     pub(crate) const TCP: Only = Only { name: "TCP", holds: |_| is_tcp() };
-    /// Any messaging in the clear.
+    /// Unencrypted protocols.
     pub(crate) const CLEAR: Only = Only { name: "protocols in the clear", holds: |_| !is_tls() };
-    /// Any messaging over sockets, which other processes reach.
+    /// Sockets with any messaging, which other processes can reach.
     pub(crate) const SOCKETS: Only = Only { name: "sockets", holds: |_| !is_memory() };
     /// GIOP over any transport.
     pub(crate) const GIOP: Only =
         Only { name: "GIOP", holds: |protocol| protocol.messaging().is_none() };
-    /// GIOP over sockets, which other processes reach.
+    /// GIOP over sockets, which other processes can reach.
     pub(crate) const GIOP_SOCKETS: Only = Only {
         name: "GIOP over sockets",
         holds: |protocol| protocol.messaging().is_none() && !is_memory(),
@@ -231,8 +232,8 @@ impl Only {
         Only { name: "messages with service contexts", holds: |_| !wire().needs().no_contexts };
 }
 
-/// Whether a test applies to the protocol chosen; if not, says so past the test harness, which hides what tests
-/// that pass print. `.ci/transports` prints these lines.
+/// Reports whether a test applies to the chosen protocol. If not, prints a line past the test harness, which hides the
+/// output of passing tests. `.ci/transports` prints these lines.
 pub(crate) fn applies(test: &str, only: &Only, why: &str) -> bool {
     if (only.holds)(protocol()) {
         return true;
@@ -244,7 +245,7 @@ pub(crate) fn applies(test: &str, only: &Only, why: &str) -> bool {
     false
 }
 
-/// Ends a test here unless the protocol chosen is one that it applies to, and says why.
+/// Returns from a test unless it applies to the chosen protocol, and prints the reason.
 ///
 /// `only_over!(TCP, "keep-alive is TCP's");`
 macro_rules! only_over {

@@ -1,4 +1,4 @@
-//! A servant that tells which thread serves it, and one that waits at a gate; POAs on lanes.
+//! A servant that reports its thread, a servant that waits at a gate, and POAs on lanes.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,13 +24,13 @@ pub(crate) static WHERE: Op = Op::twoway("where");
 pub(crate) static WAIT: Op = Op::twoway("wait");
 pub(crate) static PANIC: Op = Op::twoway("panic");
 
-/// Tells who serves it; waits at its gate while that is closed.
+/// Servant that reports its thread, and waits at its gate while the gate is closed.
 #[derive(Default)]
 pub(crate) struct Worker {
     gate: Mutex<bool>,
     opened: Condvar,
     pub(crate) at_gate: AtomicUsize,
-    /// How important those were that asked where.
+    /// Importance of each `where` request.
     pub(crate) served: Mutex<Vec<Option<i32>>>,
 }
 
@@ -38,9 +38,9 @@ pub(crate) struct Worker {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Where {
     pub(crate) thread: String,
-    /// Its CORBA priority; -1: none.
+    /// CORBA priority of the thread; -1 for none.
     pub(crate) priority: i16,
-    /// What the scheduler knows of it.
+    /// Native priority of the thread, read from the system.
     pub(crate) native: i16,
 }
 
@@ -96,7 +96,7 @@ impl Worker {
         *self.gate.lock().unwrap() = false;
     }
 
-    /// Until so many requests wait at the gate.
+    /// Waits until `count` requests are at the gate.
     pub(crate) fn until_waiting(&self, count: usize) {
         while self.at_gate.load(Ordering::SeqCst) != count {
             thread::sleep(Duration::from_millis(1));
@@ -104,7 +104,7 @@ impl Worker {
     }
 }
 
-/// Checks the lane that a servant reads against the name of its thread.
+/// Compares the lane that a servant reads with the name of its thread.
 fn check_lane(asked: Option<oxorb::CurrentLane>, thread: &str) {
     let numbers = thread.strip_prefix("oxorb-").and_then(|name| name.split_once('.'));
     let named = numbers.map(|(pool, lane)| (pool.parse().unwrap(), lane.parse().unwrap()));
@@ -157,7 +157,7 @@ pub(crate) fn client() -> Orb {
     super::transport::builder().build().unwrap()
 }
 
-/// A POA whose objects a lane of this priority serves.
+/// Returns a POA whose objects are served by the lane of this priority.
 pub(crate) fn lane_poa(server: &Orb, pool: ThreadpoolId, value: i16) -> Poa {
     let realtime = RtPolicies {
         threadpool: Some(pool),
@@ -185,7 +185,7 @@ pub(crate) fn in_the_background(
     thread::spawn(move || call(&object, op))
 }
 
-/// A request with these contexts as any ORB might send it.
+/// Returns a Request with these contexts as any ORB might send it.
 pub(crate) fn request(id: u32, op: &Op, key: &[u8], contexts: &[ServiceContext<'_>]) -> Vec<u8> {
     let mut e = Encoder::new(Vec::new(), other_order(), wire().dialect());
     let header = RequestHeader {
@@ -202,7 +202,7 @@ pub(crate) fn request(id: u32, op: &Op, key: &[u8], contexts: &[ServiceContext<'
     e.finish().to_vec()
 }
 
-/// A LocateRequest as any ORB might send it.
+/// Returns a LocateRequest as any ORB might send it.
 pub(crate) fn locate_request(id: u32, key: &[u8]) -> Vec<u8> {
     let mut e = Encoder::new(Vec::new(), other_order(), wire().dialect());
     wire().locate_request(&mut e, id, TargetAddress::Key(key)).unwrap();
@@ -215,7 +215,7 @@ pub(crate) fn exchange(stream: &mut Peer, key: &[u8], contexts: &[ServiceContext
     stream.message()
 }
 
-/// A request with a priority, and the context that came back.
+/// Calls `where`, and returns its result with the priority context of the reply.
 pub(crate) fn ask(object: &ObjectRef, context: Option<&[u8]>) -> (Where, Option<Vec<u8>>) {
     let mut stream = Peer::connect(&super::address(object));
     let contexts: Vec<_> = context

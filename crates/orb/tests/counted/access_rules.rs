@@ -1,4 +1,4 @@
-//! Rules about who may call what: whichever thread serves a request, and without allocation or lock.
+//! Access rules: applied whichever thread serves a request, without allocation or lock.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -16,7 +16,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// A rule for everybody.
+/// Returns a rule for all callers.
 fn rule(allow: bool, fill: impl FnOnce(&mut AccessRule)) -> AccessRule {
     let mut rule = AccessRule { place: "rules.toml:1".to_owned(), allow, ..AccessRule::default() };
     fill(&mut rule);
@@ -35,7 +35,7 @@ fn text(text: &str) -> Vec<String> {
     vec![text.to_owned()]
 }
 
-/// Gives each request a servant of its own.
+/// Locator that returns a new servant for each request.
 struct Locator;
 
 impl ServantLocator for Locator {
@@ -60,7 +60,7 @@ impl ServantLocator for Locator {
     }
 }
 
-/// Every way of a POA to a servant, at the end of which rules are asked who called.
+/// All ways in which a POA finds a servant; the rules apply after each.
 const WAYS: [&str; 5] = ["active", "named", "default", "located", "main"];
 
 fn reached(server: &Orb, client: &Orb, way: &str) -> ObjectRef {
@@ -117,7 +117,7 @@ fn rules_hold_whichever_way_leads_to_the_servant() {
     client.shutdown(true).unwrap();
 }
 
-/// A [`Pinger`] that notes what its thread has allocated and locked when it comes by.
+/// A [`Pinger`] that records allocations and locks of its thread.
 #[derive(Default)]
 struct Probe {
     inner: Pinger,

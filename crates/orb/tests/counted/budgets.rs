@@ -1,5 +1,5 @@
-//! Budgets: what operations, objects, POAs and clients may use of a server, and what becomes of requests beyond it (paper 0,
-//! 2.2).
+//! Budgets: limits of operations, objects, POAs and clients on their use of a server, and the treatment of requests
+//! beyond them (paper 0, 2.2).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,22 +26,22 @@ static BURN: Op = Op::twoway("burn");
 static SPIN: Op = Op::twoway("spin");
 static LONE: Op = Op::twoway("lone");
 
-/// A servant that works as it is told, and what it saw of its threads.
+/// Servant that uses processor time as configured, and records the state of its threads.
 #[derive(Default)]
 struct Radar {
-    /// For how long `burn` works.
+    /// Milliseconds of processor time that `burn` uses.
     burns: AtomicU64,
-    /// `spin` ends.
+    /// Ends `spin`.
     released: AtomicBool,
     spins: AtomicBool,
     seen: Mutex<Vec<Seen>>,
 }
 
-/// What a request saw of its thread.
+/// State of the thread of one request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Seen {
     class: Class,
-    /// Where `spin` was demoted.
+    /// Whether the thread was demoted in `spin`.
     demoted: bool,
     lane: Option<u32>,
     allocations: u64,
@@ -92,7 +92,7 @@ fn class() -> Class {
     schedule::current().unwrap().class
 }
 
-/// Uses so much processor time.
+/// Uses processor time.
 fn burn(time: Duration) {
     let until = oxorb_sys::clock::thread_cpu() + time;
     while oxorb_sys::clock::thread_cpu() < until {
@@ -100,12 +100,13 @@ fn burn(time: Duration) {
     }
 }
 
-/// A client that waits as long as the test does: a demoted thread has what other processes leave.
+/// Returns a client with the time limit of the test: a demoted thread runs only when the processor
+/// is otherwise idle.
 fn patient_client() -> Orb {
     common::transport::builder().round_trip_timeout(10 * LONG).build().unwrap()
 }
 
-/// A server with budgets, a client, and an object between them.
+/// A server with budgets, a client, and an object.
 struct Bench {
     server: Orb,
     client: Orb,
@@ -141,7 +142,7 @@ impl Bench {
         Bench { object: elsewhere(&client, &object), server, client, radar, overruns }
     }
 
-    /// Calls until one call is refused.
+    /// Calls until one call is refused, and returns that exception.
     #[track_caller]
     fn until_refused(&self, op: &'static Op) -> SystemException {
         for _ in 0..10_000 {
@@ -162,7 +163,7 @@ impl Bench {
     }
 }
 
-/// Who is of a class that may be left again.
+/// Reports whether a thread may return from the class of demoted threads.
 fn may_demote() -> bool {
     let may = schedule::may_leave_idle();
     if !may {
@@ -193,7 +194,7 @@ fn a_burst_passes_and_then_so_many_requests_in_a_second() {
     }
     let most = 3 + began.elapsed().as_millis() as u64 / 200 + 1;
     assert!((3..=most).contains(&served), "{served} of {most}");
-    // Whoever waits is served again.
+    // After a pause the client is served again.
     until("the client may call again", || call(&bench.object, &QUICK).is_ok());
     let used = bench.server.budgets();
     let [client] = &used[..] else { panic!("{used:?}") };
@@ -217,14 +218,14 @@ fn the_answer_names_whose_budget_is_spent_and_which() {
         ("clients time=1ms/100s", minor::transient::CLIENT_TIME),
     ] {
         let bench = Bench::new(rule);
-        // A name for the object, which is called by its key.
+        // The budget of an object is named by its key.
         let key = BudgetOf::object(oxorb::Interface::reference(&bench.object)).unwrap();
         if let Some(rest) = rule.strip_prefix("object radar ") {
             assert!(bench.server.set_budget(key, rest.parse().unwrap()));
         }
         let refused = bench.until_refused(&BURN);
         assert_eq!(refused.minor, named, "{rule}");
-        // Others have none.
+        // Other operations have no budget.
         if rule.starts_with("operation") {
             assert_eq!(call(&bench.object, &QUICK), Ok(()));
         }
@@ -308,7 +309,7 @@ fn with_priorities_of_the_system_the_thread_has_its_own_again() {
     bench.end();
 }
 
-/// Watched while it runs: told, demoted, and restored.
+/// The overrun is reported while the servant runs, which is demoted and later restored.
 #[test]
 fn a_servant_that_overruns_is_told_and_demoted_until_it_ends() {
     let _guard = watchdog(2 * LONG);
@@ -322,7 +323,7 @@ fn a_servant_that_overruns_is_told_and_demoted_until_it_ends() {
         while overruns.lock().unwrap().is_empty() {
             thread::sleep(Duration::from_millis(1));
         }
-        // It sees that it is demoted.
+        // The servant runs on, and records the demotion.
         thread::sleep(Duration::from_millis(50));
         radar.released.store(true, Ordering::SeqCst);
     });
@@ -342,7 +343,7 @@ fn a_servant_that_overruns_is_told_and_demoted_until_it_ends() {
     bench.end();
 }
 
-/// It costs its own budget while it runs, and nobody else anything.
+/// The servant uses up its own budget while it runs, and delays no other request.
 #[test]
 fn a_servant_that_never_returns_spends_its_budget_and_delays_nobody() {
     let _guard = watchdog(2 * LONG);
@@ -352,7 +353,8 @@ fn a_servant_that_never_returns_spends_its_budget_and_delays_nobody() {
     let object = bench.object.clone();
     let spinning = thread::spawn(move || call(&object, &SPIN));
     until("the servant spins", || bench.radar.spins.load(Ordering::SeqCst));
-    // Whether it ends or not: what it uses is charged, and others of its kind are refused.
+    // Processor time is charged while the request runs, and further requests of its budget are
+    // refused.
     until("its budget is spent", || bench.server.budgets().iter().any(|used| used.spent));
     let refused = call(&bench.object, &SPIN).unwrap_err();
     assert_eq!(refused.minor, minor::transient::OPERATION_TIME);
@@ -371,7 +373,7 @@ fn a_servant_that_never_returns_spends_its_budget_and_delays_nobody() {
     bench.end();
 }
 
-/// Told in the thread of the request, where nobody was quick enough to see it run.
+/// An overrun that ends before the watcher's next look is reported by the request's own thread.
 #[test]
 fn an_overrun_that_has_ended_is_told_as_well() {
     let _guard = watchdog(LONG);
@@ -428,7 +430,7 @@ fn a_lane_beyond_its_budget_has_reserved_time_alone() {
     let bench = Bench::new("operation test::Radar::burn time=2ms/20ms beyond=throttle");
     bench.radar.burns.store(4, Ordering::SeqCst);
     let is_reserved = |scheduling| matches!(scheduling, oxorb::ThreadScheduling::Reserved(_));
-    // A machine that stands still between two requests gives the budget back meanwhile.
+    // On a stalled machine the budget may be replenished between two requests.
     until("the lane has reserved time alone", || {
         call(&bench.object, &BURN).unwrap();
         let threads = bench.server.threads();
@@ -438,13 +440,13 @@ fn a_lane_beyond_its_budget_has_reserved_time_alone() {
     });
     let used = bench.server.budgets();
     assert_eq!(used[0].refused, 0, "{used:?}");
-    // Whatever is within its budget ends that.
+    // A request within its budget ends the reservation.
     call(&bench.object, &QUICK).unwrap();
     until("the lane is free", || call(&bench.object, &LONE).is_ok());
     bench.end();
 }
 
-/// As promised in `docs/admission.md`.
+/// Promised in `docs/admission.md`.
 #[test]
 fn a_request_within_its_budgets_allocates_nothing_and_takes_no_lock() {
     common::only_over!(CLEAR, "rustls allocates for each record");
@@ -464,7 +466,7 @@ fn a_request_within_its_budgets_allocates_nothing_and_takes_no_lock() {
     bench.end();
 }
 
-/// Two video streams fit; the third is refused, and whoever was admitted is held to what it asked for.
+/// Two video streams fit; the third is refused. Admitted streams are held to their declared times.
 #[test]
 fn who_is_admitted_has_a_budget_and_who_goes_has_none() {
     let _guard = watchdog(LONG);
@@ -491,7 +493,7 @@ fn who_is_admitted_has_a_budget_and_who_goes_has_none() {
     assert!(late.because.contains("test::Radar::lone"), "{late}");
     assert!(ask("burn", 1, 10).is_err(), "it is there");
     assert_eq!(server.admitted().0.len(), 2);
-    // It takes twenty times what it said.
+    // The servant takes twenty times its declared time.
     call(&object, &BURN).unwrap();
     let refused = call(&object, &BURN).unwrap_err();
     assert_eq!(refused.minor, minor::transient::OPERATION_TIME);
@@ -518,7 +520,7 @@ fn a_budget_given_by_hand_holds_again_after_a_release() {
     server.shutdown(true).unwrap();
 }
 
-/// What is left is shared equally, and more is left when somebody goes.
+/// Remaining capacity is shared equally, and grows when a client leaves.
 #[test]
 fn late_comers_have_equal_shares_as_their_budgets() {
     let server = common::transport::listening()
@@ -562,7 +564,7 @@ fn an_orb_without_budgets_takes_none() {
     }
 }
 
-/// The kernel's word on the calling thread, for the tests above: SCHED_OTHER to begin with.
+/// Reads the class of the calling thread from the kernel: the tests above rely on SCHED_OTHER.
 #[test]
 fn a_thread_begins_in_the_class_that_tests_expect() {
     assert_eq!(schedule::current().unwrap(), Schedule::default());

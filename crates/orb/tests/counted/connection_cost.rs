@@ -1,6 +1,8 @@
-//! Finding a connection costs the same among eight and two hundred (R11). Instructions are counted, not time.
+//! Connection lookup costs the same with eight and with two hundred connections (R11). The test counts instructions,
+//! not time.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: instructions are counted by which a call chooses its connection.
+//! Independent of `OXORB_TEST_TRANSPORT`: the instructions counted are those by which a call
+//! chooses its connection.
 
 use oxorb::policy::{PriorityBand, PriorityBandedConnection, PrivateConnection};
 use oxorb::{
@@ -13,20 +15,21 @@ use oxorb_testkit::process::test_name;
 
 use crate::common::*;
 
-/// Set in the process that is counted: how many connections there are and how often each is used.
+/// Set in the process that is counted: the number of connections, and of uses of each.
 const COUNTED: &str = "OXORB_TEST_CONNECTIONS";
 
 const ALONE: usize = 8;
 const AMONG: usize = 200;
 
-/// Calls whose cost is the difference of two runs.
+/// Number of calls that makes the difference between two runs.
 const FEW: usize = 200;
 const MANY: usize = 500;
 
-/// Tolerance: the ready list of the server's poller, pages.
+/// Tolerance for the ready list of the server's poller, and for pages.
 const SLACK: f64 = 1.2;
 
-/// Calls over each of many connections in turn: the one used next is the one that has idled longest.
+/// Calls over many connections in turn, so that each call uses the connection that has idled
+/// longest.
 #[test]
 fn counted() {
     let Ok(wanted) = std::env::var(COUNTED) else {
@@ -73,7 +76,7 @@ fn counted() {
     end(&client, &server);
 }
 
-/// A band that no other number has.
+/// Returns a band of its own for each number.
 fn band(number: usize) -> PriorityBandedConnection {
     let high = i16::try_from(number).unwrap();
     PriorityBandedConnection::new(&[PriorityBand { low: 0, high }]).unwrap()
@@ -84,7 +87,7 @@ fn end(client: &Orb, server: &Orb) {
     server.shutdown(true).unwrap();
 }
 
-/// Instructions of one call; `None` where they cannot be counted.
+/// Returns the instructions of one call; `None` where they cannot be counted.
 fn cost(sharing: &str, connections: usize) -> Option<f64> {
     let run = |calls| {
         instructions(test_name(counted), COUNTED, &format!("{sharing}:{connections}:{calls}"))

@@ -1,7 +1,8 @@
-//! Finding an object costs the same among one and a hundred POAs (R12). Instructions are counted, not time; a linear search
-//! among objects fails the same gate.
+//! Object lookup costs the same with one and with a hundred POAs (R12). The test counts instructions, not time; a
+//! linear search fails the same gate.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: instructions are counted by which a request finds its object.
+//! Independent of `OXORB_TEST_TRANSPORT`: the instructions counted are those by which a request
+//! finds its object.
 
 use std::sync::Arc;
 
@@ -11,10 +12,10 @@ use oxorb_testkit::process::test_name;
 
 use crate::common::{Pinger, ping};
 
-/// Set in the process that is counted: what it makes and how often it calls.
+/// Set in the process that is counted: the objects to create, and the number of calls.
 const COUNTED: &str = "OXORB_TEST_DEMUX";
 
-/// Calls whose cost is the difference of two runs.
+/// Number of calls that makes the difference between two runs.
 const FEW: usize = 200;
 const MANY: usize = 700;
 
@@ -78,14 +79,15 @@ fn counted() {
     orb.shutdown(true).unwrap();
 }
 
-/// Instructions of the whole process; `None` where there is no valgrind, which fails where `OXORB_REQUIRE_TOOLS` asks for it.
+/// Returns the instructions of the whole process; `None` without valgrind, or a failure if `OXORB_REQUIRE_TOOLS`
+/// requires it.
 fn instructions(shape: Shape, calls: usize) -> Option<u64> {
     let Shape { ids, objects, poas } = shape;
     let wanted = format!("{ids}:{objects}:{poas}:{calls}");
     oxorb_testkit::instructions(test_name(counted), COUNTED, &wanted)
 }
 
-/// Instructions of one call.
+/// Returns the instructions of one call.
 fn cost(ids: &'static str, objects: usize, poas: usize) -> Option<f64> {
     let shape = Shape { ids, objects, poas };
     let few = instructions(shape, FEW)?;
@@ -111,7 +113,7 @@ fn finding_a_poa_costs_the_same_among_any_number() {
     }
 }
 
-/// The gate can fail.
+/// Shows that the gate can fail.
 #[test]
 #[ignore = "minutes under valgrind: .ci/full valgrind"]
 fn a_linear_search_is_seen() {

@@ -1,7 +1,7 @@
-//! Tests that count what a call costs: allocations, locks, system calls, instructions.
+//! Tests that count the cost of a call: allocations, locks, system calls, instructions.
 //!
-//! Not beside the other tests of whole ORBs: while a client of the process is owed large replies, each request is looked at
-//! before it runs, which counts.
+//! Separate from the other tests of whole ORBs: while a client of the process is owed large replies, each request is
+//! checked before it runs, which adds to the counts.
 
 #[path = "../common/mod.rs"]
 mod common;

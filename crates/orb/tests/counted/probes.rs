@@ -1,4 +1,4 @@
-//! Timeprobes (A20): every stage is stamped, in order, and stamps cost no allocation and no lock.
+//! Timeprobes (A20): every stage is recorded, in order, without allocation or lock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,10 +14,11 @@ use crate::common::*;
 
 static OPERATIONS: Operations = Operations::linear(&["ping"]);
 
-/// Calls whose stages fit a ring.
+/// Number of calls whose stages fit into a ring.
 const PINGS: i64 = 100;
 
-/// A [`Pinger`] that finds operations as a skeleton does, and notes what its thread has used.
+/// A [`Pinger`] that finds operations as a skeleton does, and records allocations and locks of its
+/// thread.
 #[derive(Default)]
 struct Probe {
     inner: Pinger,
@@ -41,7 +42,7 @@ impl Servant for Probe {
 #[test]
 fn every_stage_is_stamped_without_allocation_or_lock() {
     only_over!(CLEAR, "rustls allocates for each record");
-    // The switch is that of the process.
+    // The switch is global to the process.
     if !alone(every_stage_is_stamped_without_allocation_or_lock) {
         return;
     }
@@ -69,7 +70,7 @@ fn every_stage_is_stamped_without_allocation_or_lock() {
         let expected: Vec<_> = Stage::ALL.iter().filter(|stage| stage.side() == side).collect();
         let trace = traces.iter().find(|trace| trace.records[0].stage.side() == side);
         let trace = trace.expect("a thread for each side");
-        // The first and the last of the server's may lie beyond the ends.
+        // The stages of the server's first and last call may be incomplete.
         assert!(whole_calls(trace, &expected) >= PINGS as usize - 1, "{trace:?}");
         assert!(trace.records.is_sorted_by_key(|record| record.at));
         assert_eq!(trace.lost, 0);
@@ -80,7 +81,7 @@ fn every_stage_is_stamped_without_allocation_or_lock() {
     server.shutdown(true).unwrap();
 }
 
-/// How often the stages of a whole call follow each other.
+/// Returns the number of complete calls: all expected stages in sequence.
 fn whole_calls(trace: &Trace, expected: &[&Stage]) -> usize {
     let seen: Vec<_> = trace.records.iter().map(|record| &record.stage).collect();
     seen.windows(expected.len()).filter(|call| *call == expected).count()

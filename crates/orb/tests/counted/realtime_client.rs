@@ -1,5 +1,4 @@
-//! RT-CORBA on the client's side: what travels, which lane is called, whose connection is used (A4.11, A18.5; facts 2.2
-//! and 3.2).
+//! RT-CORBA on the client side: contexts sent, lane called, connection used (A4.11, A18.5; facts 2.2 and 3.2).
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -58,7 +57,8 @@ fn lanes_of(seen: &[Seen]) -> Vec<usize> {
     seen.iter().map(|one| one.lane).collect()
 }
 
-/// Octet for octet what TAO sends (facts 2.2): an encapsulation, one octet of padding, the priority.
+/// The priority context is octet for octet TAO's (facts 2.2): an encapsulation, one octet of
+/// padding, the priority.
 #[test]
 fn the_priority_travels_where_the_object_wants_to_know_it() {
     only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -77,7 +77,7 @@ fn the_priority_travels_where_the_object_wants_to_know_it() {
     assert_eq!(seen[1].contexts, []);
     assert_eq!(seen[2].contexts, []);
 
-    // However a call is made.
+    // The same for every kind of call.
     let one_way = |object: &ObjectRef| object.reference().send(&NOTE, |_| Ok(()));
     one_way(&propagated).unwrap();
     one_way(&propagated.with(SyncScope::None)).unwrap();
@@ -93,7 +93,7 @@ fn the_priority_travels_where_the_object_wants_to_know_it() {
     );
 }
 
-/// A thread that was given no priority has the one that its native priority stands for.
+/// A thread without a CORBA priority has the one that its native priority maps to.
 #[test]
 fn without_a_priority_the_native_one_is_taken() {
     only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -107,7 +107,7 @@ fn without_a_priority_the_native_one_is_taken() {
             pinged(&object);
         });
     });
-    // SCHED_OTHER has one native priority, 0, and that is CORBA's lowest.
+    // SCHED_OTHER has one native priority, 0, which maps to CORBA's lowest.
     assert_eq!(server.seen()[0].contexts, [(10, vec![0, 0, 0, 0])]);
     client.shutdown(true).unwrap();
 }
@@ -133,7 +133,7 @@ fn a_call_goes_to_the_lane_of_its_priority() {
     }
 }
 
-/// A caller that was given no priority is served, whatever the lanes and bands are (N2).
+/// A caller without a priority is served with any configuration of lanes and bands (N2).
 #[test]
 fn without_a_priority_the_models_or_the_lowest_lane_is_called() {
     only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -162,7 +162,7 @@ fn without_a_priority_the_models_or_the_lowest_lane_is_called() {
     client.shutdown(true).unwrap();
 }
 
-/// A refusal for a priority names it, and those that would do (N2).
+/// A refusal for a priority names the priority and the acceptable ones (N2).
 #[test]
 fn a_refusal_names_the_priorities_of_both_sides() {
     let _guard = watchdog(LONG);
@@ -217,7 +217,7 @@ fn with_bands_the_lane_lies_in_the_band_of_the_priority() {
     client.shutdown(true).unwrap();
 }
 
-/// Each band has its connection; the first request on it says which band it is for.
+/// Each band has its own connection, whose first request names the band.
 #[test]
 fn each_band_has_a_connection_of_its_own() {
     only_over!(CONTEXTS, "bands are told in a service context");
@@ -243,13 +243,13 @@ fn each_band_has_a_connection_of_its_own() {
     }
 }
 
-/// The protocol of this test, and how its connections are set up.
+/// Returns the protocol of this test with these connection properties.
 fn chosen(properties: TcpProtocolProperties) -> ClientProtocol {
     let tag = common::transport::protocol().profile().tag();
     ClientProtocol::new(&[Protocol::with(tag, properties)]).unwrap()
 }
 
-/// Tag of a protocol that nobody speaks.
+/// Tag of an unassigned protocol.
 const NOBODYS: u32 = 0x4f58_4fff;
 
 #[test]
@@ -268,7 +268,7 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
     for object in [&both, &no_model] {
         refused(object, minor::inv_policy::IRRECONCILABLE);
     }
-    // What servers insist on is the set-up of connections of IIOP.
+    // Only IIOP's connection properties are enforced by the server's policy.
     let iiop = common::transport::protocol().name() == "iiop";
     if iiop {
         refused(&exposed.with(tcp), minor::inv_policy::IRRECONCILABLE);
@@ -285,7 +285,7 @@ fn what_both_sides_insist_on_cannot_be_reconciled() {
     let elsewhere = ClientProtocol::new(&[Protocol::new(NOBODYS)]).unwrap();
     let nowhere = server.object(&client, &[CLIENT]).with(elsewhere);
     refused(&nowhere, minor::inv_policy::NO_PROTOCOL);
-    // A caller whose preference cannot be satisfied may say that another protocol will do (A15.3).
+    // A caller may accept any other protocol if its preferred one is unavailable (A15.3).
     pinged(&nowhere.with(ProtocolFallback::AnyOther));
     refused(&nowhere.with(ProtocolFallback::Refuse), minor::inv_policy::NO_PROTOCOL);
     client.shutdown(true).unwrap();
@@ -318,7 +318,7 @@ fn a_private_connection_is_one_references_and_one_threads() {
     }
 }
 
-/// After explicit binding no call connects, whatever its priority, and none costs an allocation or a lock.
+/// Explicit binding opens all connections: no later call connects, allocates or takes a lock, at any priority.
 #[test]
 fn explicit_binding_opens_all_that_calls_need() {
     only_over!(CONTEXTS, "bands are told in a service context");
@@ -334,7 +334,7 @@ fn explicit_binding_opens_all_that_calls_need() {
         assert_eq!(bound.len(), connections, "{bound:?}");
         let all: Vec<_> = bound.iter().map(|one| one.connection).collect();
         if connections == 2 {
-            // The priority comes with it, as a context or a field.
+            // The connection's band is in the first request, as a context or a field.
             let band = |one: &Seen| one.contexts.iter().find(|(id, _)| *id == 11).cloned();
             let bands: Vec<_> = bound.iter().map(|one| (&*one.operation, band(one))).collect();
             assert_eq!(bands[0], ("_bind_priority_band", Some((11, vec![0, 0, 0, 0, 0, 14]))));
@@ -381,7 +381,7 @@ fn connections_are_made_as_the_protocol_policy_says() {
     client.shutdown(true).unwrap();
 }
 
-/// RIOP: what a policy says travels in one context, to any server; a servant sees it, and passes it on if it wants to.
+/// RIOP: the QoS of a call travels in one context, to any server; a servant can read it and pass it on.
 #[test]
 fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
     only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -430,7 +430,7 @@ fn what_a_call_is_worth_travels_and_the_servant_sees_it() {
     server.shutdown(true).unwrap();
 }
 
-/// Remembers what its calls were worth.
+/// Records the QoS of its calls.
 #[derive(Default)]
 struct Worth(Mutex<Vec<Option<Qos>>>);
 

@@ -1,10 +1,10 @@
-//! What a request costs once everything is warm: no allocation, no lock, and
-//! one write and one read on each side.
+//! Cost of a request in the steady state: no allocation, no lock, and one write and one read on
+//! each side.
 //!
-//! The servant looks at the counters of the thread that serves it; between two
-//! looks lies a whole turn of the server: reply, write, read, dispatch.
+//! The servant reads the counters of its own thread. Between two readings lies one complete turn of
+//! the server: reply, write, read, dispatch.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it goes through all protocols by itself.
+//! Independent of `OXORB_TEST_TRANSPORT`: the tests run over all protocols.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
@@ -33,7 +33,7 @@ static END: Op = Op::twoway("end");
 const WARM_UP: i64 = 200;
 const PINGS: usize = 200;
 
-/// Each makes a promise that holds for all of them.
+/// Pairs of strategies for which the guarantees hold.
 const COMBINATIONS: [(Concurrency, ClientConnections); 5] = [
     (Concurrency::ThreadPerConnection, ClientConnections::Private),
     (Concurrency::ThreadPerConnection, ClientConnections::Cached),
@@ -42,14 +42,14 @@ const COMBINATIONS: [(Concurrency, ClientConnections); 5] = [
     (Concurrency::Reactive, ClientConnections::Private),
 ];
 
-/// What the serving thread had used when it came by.
+/// Counters of the serving thread when a request ran.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Used {
     allocations: u64,
     locks: u64,
 }
 
-/// A [`Pinger`] that notes what its thread has used.
+/// A [`Pinger`] that records allocations and locks of its thread.
 struct Probe {
     inner: Pinger,
     seen: Mutex<Vec<Used>>,
@@ -84,7 +84,7 @@ impl Servant for Probe {
     }
 }
 
-/// A server, a client, and an object between them that is warm.
+/// A server, a client and an object, warmed up.
 struct Bench {
     server: Orb,
     client: Orb,
@@ -99,7 +99,7 @@ impl Bench {
         })
     }
 
-    /// With the object that `activate` makes of the probe.
+    /// Warms up a bench with the object that `activate` returns for the probe.
     fn warm_at(
         combination: (Concurrency, ClientConnections),
         activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
@@ -107,17 +107,17 @@ impl Bench {
         Bench::warm_under(combination, None, activate)
     }
 
-    /// With this schedule on both sides.
+    /// Warms up a bench with this schedule on both sides.
     fn warm_under(
         combination: (Concurrency, ClientConnections),
         scheduler: Option<Arc<RunTimeScheduler>>,
         activate: impl FnOnce(&Orb, &Orb, Arc<Probe>) -> ObjectRef,
     ) -> Bench {
-        // However loaded the machine: the connection counts as busy.
+        // On a loaded machine, too, the connection must count as busy.
         Bench::warm_for(Duration::from_secs(20), combination, scheduler, activate)
     }
 
-    /// With connections that count as busy for so long.
+    /// Warms up a bench whose connections count as busy for this time.
     fn warm_for(
         patient: Duration,
         combination: (Concurrency, ClientConnections),
@@ -128,7 +128,7 @@ impl Bench {
         Bench::warm_over(endpoint, patient, combination, scheduler, activate)
     }
 
-    /// Over another protocol.
+    /// Warms up a bench over another protocol.
     fn warm_over(
         endpoint: &str,
         patient: Duration,
@@ -171,7 +171,8 @@ impl Bench {
         }
     }
 
-    /// What the serving thread used from the first ping seen to the last.
+    /// Returns the allocations and locks of the serving thread from the first recorded ping to the
+    /// last.
     fn server_used(&self) -> Used {
         let seen = self.probe.seen.lock().unwrap();
         let (first, last) = (seen[0], seen[seen.len() - 1]);
@@ -197,7 +198,7 @@ fn a_ping_allocates_nothing_on_either_side() {
     }
 }
 
-/// A time limit that travels, and others: the server reads them, the client writes them.
+/// The client writes, and the server reads, the time limits that travel.
 #[test]
 fn a_ping_under_policies_allocates_nothing_and_takes_no_lock() {
     let _guard = watchdog(LONG);
@@ -260,8 +261,8 @@ fn an_object_found_by_name_or_id_takes_no_lock() {
     }
 }
 
-/// Every lock of core and POA is counted per thread (`oxorb_core::lock`); the
-/// crates below have none on this path.
+/// Every lock of core and POA is counted per thread (`oxorb_core::lock`); the crates below take
+/// none on this path.
 #[test]
 fn a_scheduled_ping_allocates_nothing_and_takes_no_lock() {
     let _guard = watchdog(LONG);
@@ -310,7 +311,7 @@ const OTHERS: [&str; 9] = [
     "diop://127.0.0.1:0",
 ];
 
-/// A bench whose calls go over another protocol.
+/// Returns a warm bench over another protocol.
 fn warm_other(endpoint: &str, combination: (Concurrency, ClientConnections)) -> Bench {
     let patient = Duration::from_secs(20);
     Bench::warm_over(endpoint, patient, combination, None, |server, client, probe| {
@@ -329,7 +330,7 @@ fn a_ping_over_other_protocols_allocates_nothing_and_takes_no_lock() {
             let taken = (lock::taken().unwrap() - before) as usize;
             let allowed = match combination.1 {
                 ClientConnections::Private => 0,
-                // Take an idle connection, put it back.
+                // One to take an idle connection, one to put it back.
                 _ => 2 * PINGS,
             };
             assert_eq!((client.count, taken), (0, allowed), "client, {endpoint}, {combination:?}");
@@ -344,8 +345,8 @@ fn a_ping_over_other_protocols_allocates_nothing_and_takes_no_lock() {
     }
 }
 
-/// One write and one read on each side, over sockets and in every messaging; GIOP over TCP is counted for each combination
-/// below.
+/// Tests for one write and one read on each side, over sockets and with every messaging. GIOP over TCP is counted for
+/// each combination below.
 macro_rules! two_system_calls {
     ($($test:ident: $endpoint:literal, $combination:expr;)+) => {$(
         #[test]
@@ -370,7 +371,7 @@ two_system_calls! {
     two_system_calls_a_ping_over_giop_lite_rt_unix_of_a_lane: "giop-lite-rt+unix://", COMBINATIONS[3];
 }
 
-/// Over memory threads wait for each other and wake each other, and make no other system call.
+/// Tests that threads make no system calls over memory except to wait for and wake each other.
 macro_rules! only_waits {
     ($($test:ident: $endpoint:literal;)+) => {$(
         #[test]
@@ -387,7 +388,8 @@ macro_rules! only_waits {
             for side in ["client", "server"] {
                 let own = &trace.section(side).own;
                 assert_eq!(own.of("futex"), own.total(), "{side}: {own:?}");
-                // To wake the other, to wait for it, and for the lock that it holds when it wakes this one.
+                // One to wake the peer, one to wait for it, and two for the lock that the peer holds while it wakes
+                // this thread.
                 assert!(own.total() <= 4 * (PINGS + 1), "{side}: {own:?}");
             }
         }
@@ -410,7 +412,7 @@ fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
         let client = (lock::taken().unwrap() - before) as usize;
         let allowed = match combination.1 {
             ClientConnections::Private => 0,
-            // Take an idle connection, put it back.
+            // One to take an idle connection, one to put it back.
             ClientConnections::Cached => 2 * PINGS,
             shared => unreachable!("{shared:?} promises nothing of the kind"),
         };
@@ -420,8 +422,8 @@ fn a_ping_takes_no_lock_but_the_one_of_cached_connections() {
     }
 }
 
-/// Locks that a caller takes whose call goes over a connection that all share: of who writes, for its place among the
-/// calls outstanding, and to look for its answer; and where it reads itself, to give out what it has read.
+/// Locks per call over a shared connection: for the right to write, to register the call, and to check for its answer;
+/// with `LeaderFollowers` also to distribute the answers that the caller has read.
 const SHARED: [(ClientConnections, usize); 2] =
     [(ClientConnections::Multiplexed, 3), (ClientConnections::LeaderFollowers, 4)];
 
@@ -434,7 +436,8 @@ fn a_ping_over_a_shared_connection_allocates_nothing_and_takes_few_locks() {
         let ((), client) = allocations(|| bench.pings());
         let taken = (lock::taken().unwrap() - before) as usize;
         assert_eq!(client.count, 0, "{connections:?}");
-        // An answer that was there before the thread slept leaves it a token: it looks once in vain.
+        // An answer that arrives before the thread sleeps leaves a wake token, which costs one
+        // futile check.
         let most = PINGS * locks + PINGS / 10;
         assert!(
             (PINGS * locks..=most).contains(&taken),
@@ -453,26 +456,26 @@ fn the_lock_count_sees_a_lock() {
     assert_eq!(lock::taken().unwrap(), before + 1);
 }
 
-/// A pool that serves a probe, and what its POA says of priorities.
+/// Configuration of a threadpool, with the priority model of its POA.
 #[derive(Clone, Copy, Debug)]
 enum Pool {
-    /// A lane that the server's object is on.
+    /// A server-declared priority, on one lane.
     Declared,
-    /// Two lanes, of which the client's priority chooses.
+    /// Two lanes, chosen by the client's priority.
     Propagated,
-    /// With threads that come when they are needed.
+    /// Dynamic threads.
     Dynamic,
-    /// With threads of lower lanes.
+    /// Borrowing of threads from lower lanes.
     Borrowing,
-    /// With requests that wait.
+    /// Request buffering.
     Buffering,
-    /// All of these, none of which is needed here.
+    /// All features together, none of them in use.
     Everything,
-    /// With memory made before anybody connects.
+    /// Preallocated message buffers.
     Buffers,
-    /// A lane for each rate.
+    /// Rate groups.
     Rates,
-    /// No lanes: threads take the priority of each request.
+    /// Threads without lanes, which take the priority of each request.
     Plain,
 }
 
@@ -488,7 +491,7 @@ const POOLS: [Pool; 9] = [
     Pool::Plain,
 ];
 
-/// The real-time configuration: connections of the client's own, and a pool.
+/// Returns a warm bench with private connections and a threadpool.
 fn warm_pool(pool: Pool) -> Bench {
     let combination = (Concurrency::ThreadPerConnection, ClientConnections::Private);
     Bench::warm_at(combination, |server, client, probe| {
@@ -596,7 +599,7 @@ fn two_calls_each(test: &str, combination: (Concurrency, ClientConnections)) {
     two_calls(test, combination, || Bench::warm(combination));
 }
 
-/// A connection that idles beside the one that is measured: nobody stays with either.
+/// Returns a bench and a second, idle connection: no thread stays with either.
 fn beside_another(combination: (Concurrency, ClientConnections)) -> (Bench, Orb) {
     let stay = Duration::from_millis(1);
     let bench = Bench::warm_for(stay, combination, None, |server, client, probe| {
@@ -610,7 +613,7 @@ fn beside_another(combination: (Concurrency, ClientConnections)) -> (Bench, Orb)
     (bench, other)
 }
 
-/// One thread that waits alone does not have to arm what it has served, nor to read until nothing is there.
+/// A thread that waits alone need not rearm the connection it has served, nor read until nothing is left.
 #[test]
 fn three_system_calls_a_ping_reactive_beside_another_connection() {
     let test = test_name(three_system_calls_a_ping_reactive_beside_another_connection);
@@ -630,11 +633,11 @@ fn three_system_calls_a_ping_reactive_beside_another_connection() {
     );
 }
 
-/// One worker that takes requests from a queue.
+/// A pool of one worker.
 const POOL: Concurrency = Concurrency::WorkerPool { threads: 1, queue: 16 };
 
-/// Where one thread reads and others serve: the system calls of a ping, client and server together. One write on each side
-/// in any case; of others at most so many, and in all.
+/// Counts the system calls of a ping, client and server together, where one thread reads and others serve: one write on
+/// each side, bounded numbers of the calls in `others`, and a bounded total.
 fn bounded_calls(test: &str, concurrency: Concurrency, others: &[(&str, usize)], in_all: usize) {
     let trace = syscalls::traced(test, || {
         let _guard = watchdog(LONG);
@@ -644,7 +647,7 @@ fn bounded_calls(test: &str, concurrency: Concurrency, others: &[(&str, usize)],
     });
     let Some(trace) = trace else { return };
     let all = &trace.section("pings").all;
-    // What other threads are about when a section begins or ends is in it or not.
+    // Calls of other threads at the edges of a section may be counted or not.
     assert!(all.of("sendto").abs_diff(2 * PINGS) <= 2, "{all:?}");
     for (call, most) in others {
         assert!(all.of(call) <= most * PINGS, "{call}: {all:?}");
@@ -652,16 +655,16 @@ fn bounded_calls(test: &str, concurrency: Concurrency, others: &[(&str, usize)],
     assert!(all.total() <= in_all * PINGS, "{all:?}");
 }
 
-/// The reader waits at the reactor and wakes the worker, if that sleeps by then. (The third `recvfrom` finds nothing: the
-/// reader waited for the one before, and no longer may. The third `futex`: whoever finds the
-/// queue locked, and then only.)
+/// The reader waits at the reactor and wakes the worker if it sleeps. (The third `recvfrom` finds nothing: the reader
+/// had waited for the previous request and may wait no longer. The third `futex` occurs only when a thread finds the
+/// queue locked.)
 #[test]
 fn a_worker_pool_takes_few_system_calls() {
     let others = [("epoll_pwait", 1), ("recvfrom", 3), ("futex", 3)];
     bounded_calls(test_name(a_worker_pool_takes_few_system_calls), POOL, &others, 8);
 }
 
-/// The price of a thread: some 18 system calls, as the C library and Rust start and end one.
+/// A thread costs some 18 system calls, which the C library and Rust make at its start and end.
 #[test]
 fn a_thread_for_each_request_takes_a_bounded_number_of_system_calls() {
     let test = test_name(a_thread_for_each_request_takes_a_bounded_number_of_system_calls);
@@ -669,8 +672,8 @@ fn a_thread_for_each_request_takes_a_bounded_number_of_system_calls() {
     bounded_calls(test, concurrency, &[("clone3", 1), ("futex", 6)], 32);
 }
 
-/// To write, to have its request forgotten, to leave the connection, and to take the next request; and one more for each
-/// time that it slept before.
+/// Takes one lock each to write, to deregister the request, to leave the connection, and to take the next request; one
+/// more after a sleep.
 #[test]
 fn a_worker_of_a_pool_allocates_nothing_and_takes_few_locks() {
     let _guard = watchdog(LONG);
@@ -682,8 +685,7 @@ fn a_worker_of_a_pool_allocates_nothing_and_takes_few_locks() {
     bench.end();
 }
 
-/// Counts the system calls of `combination` in a process of its own, in which
-/// only the named test runs.
+/// Counts the system calls of `combination` in a separate process, which runs only the named test.
 fn two_calls(test: &str, combination: impl Debug, warm: impl FnOnce() -> Bench) {
     let trace = syscalls::traced(test, || {
         let _guard = watchdog(LONG);

@@ -1,4 +1,4 @@
-//! Threads that look after connections allocate nothing.
+//! Threads that watch connections allocate nothing.
 
 use std::sync::Arc;
 use std::thread;
@@ -14,10 +14,10 @@ use crate::common::{LONG, call, elsewhere, server, transport};
 
 static LINGER: Op = Op::twoway("linger");
 
-/// Long enough for several looks at a request that runs.
+/// Long enough for several looks at a running request.
 const LINGERS: Duration = Duration::from_millis(40);
 
-/// The client looks four times within it, and after each that is longer than a request.
+/// The client checks idle connections four times within this time; it is longer than any request.
 const IDLE: Duration = Duration::from_millis(800);
 
 struct Lingerer;
@@ -35,7 +35,7 @@ impl Servant for Lingerer {
 
 #[test]
 fn looks_at_long_requests_and_idle_connections_allocate_nothing() {
-    // Allocations of all threads count.
+    // The count includes the allocations of all threads.
     if !alone(looks_at_long_requests_and_idle_connections_allocate_nothing) {
         return;
     }

@@ -1,5 +1,5 @@
-//! Concurrency architectures: which threads serve, what is answered when there are no more, who picks them, and how they
-//! wait (A5, A5.3 to A5.6, A5.12, A16.2, A16.5).
+//! Concurrency architectures: serving threads, exhaustion of threads, thread filters, and reactors (A5, A5.3 to A5.6,
+//! A5.12, A16.2, A16.5).
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -29,13 +29,13 @@ fn server_of(concurrency: &str) -> Orb {
     builder.setting("Concurrency", concurrency).build().unwrap()
 }
 
-/// All calls of its threads go over one connection.
+/// Returns an ORB whose threads multiplex their calls over one connection.
 fn multiplexing() -> Orb {
     let builder = common::transport::builder().client_connections(ClientConnections::Multiplexed);
     builder.build().unwrap()
 }
 
-/// Returns an ORB whose callers read their shared connection in turn.
+/// Returns an ORB whose callers take turns at reading their shared connection.
 fn sharing() -> Orb {
     let builder =
         common::transport::builder().client_connections(ClientConnections::LeaderFollowers);
@@ -48,7 +48,7 @@ fn worker_at(server: &Orb, client: &Orb) -> (Arc<Worker>, ObjectRef) {
     (worker, object)
 }
 
-/// A POA of a pool, and an object there.
+/// Returns an object of a POA on a threadpool, and its servant.
 fn pooled(server: &Orb, client: &Orb, pool: ThreadpoolId) -> (Arc<Worker>, ObjectRef) {
     let realtime = RtPolicies { threadpool: Some(pool), ..RtPolicies::default() };
     let worker = Arc::new(Worker::default());
@@ -70,7 +70,7 @@ fn assert_transient(result: Result<(), SystemException>, minor: u32) {
     assert_eq!(exception.minor, minor);
 }
 
-/// Calls that are made at the same time, and how each ends: first the one that waits longest.
+/// Starts `count` calls of `wait` in threads, and waits until all are at the gate.
 fn stuck(object: &ObjectRef, worker: &Worker, count: usize) -> Vec<Call> {
     let calls = (0..count).map(|_| in_the_background(object, &WAIT)).collect();
     worker.until_waiting(count);
@@ -105,7 +105,8 @@ fn a_reactive_server_serves_one_request_at_a_time() {
     }
 }
 
-/// Calls until a thread takes it: one of an earlier request ends after its answer was sent.
+/// Repeats a call until a thread is free for it: a thread ends after the reply of its request is
+/// sent.
 fn patiently(object: &ObjectRef, op: &'static oxorb::__gen::Op) -> Result<(), SystemException> {
     loop {
         match call(object, op) {
@@ -115,7 +116,7 @@ fn patiently(object: &ObjectRef, op: &'static oxorb::__gen::Op) -> Result<(), Sy
     }
 }
 
-/// Returns what [`whereabouts`] does, as soon as there is a thread for the request.
+/// Returns the result of [`whereabouts`] once a thread is free for the request.
 fn whereabouts_patiently(object: &ObjectRef) -> Where {
     loop {
         match ask_whereabouts(object) {
@@ -125,7 +126,7 @@ fn whereabouts_patiently(object: &ObjectRef) -> Where {
     }
 }
 
-/// Has so many requests wait at the gate.
+/// Starts calls until `count` of them wait at the gate.
 fn stuck_patiently(object: &ObjectRef, worker: &Worker, count: usize) -> Vec<Call> {
     let start = |_| {
         let object = object.clone();
@@ -151,7 +152,7 @@ fn with_a_thread_for_each_request_those_of_one_connection_run_side_by_side_up_to
             assert_eq!(refused(), before + 1);
             worker.open();
             all_end(running);
-            // Each took its thread along.
+            // Each request occupied its own thread.
             patiently(&object, &WHERE).unwrap();
         }
         end(&[&client, &server]);
@@ -186,7 +187,8 @@ fn a_worker_pool_runs_so_many_queues_so_many_and_refuses_the_rest() {
     }
 }
 
-/// All are in the servant at once, or it would wait for ever: the first comes alone, the others while it runs.
+/// All requests must be in the servant at the same time, or they wait without end: the first arrives alone, the others
+/// while it runs.
 #[test]
 fn requests_of_one_connection_run_side_by_side_in_every_architecture_of_several_threads() {
     let _guard = watchdog(LONG);
@@ -196,7 +198,8 @@ fn requests_of_one_connection_run_side_by_side_in_every_architecture_of_several_
         for client in [multiplexing(), sharing()] {
             let server = server_of(concurrency);
             let (worker, object) = worker_at(&server, &client);
-            // Again and again: alone, together, and with a connection that is known for it.
+            // Repeatedly: alone, together, and over a connection with a history of concurrent
+            // requests.
             for _ in 0..3 {
                 worker.close();
                 let _ = whereabouts(&object);
@@ -248,7 +251,8 @@ fn all_inside(object: &ObjectRef, worker: &Worker) {
     all_end(others);
 }
 
-/// A single request runs, the lane holds as many as it has room for, and the others are refused: all over one connection.
+/// A single request runs, the lane buffers as many as its limit allows, and the others are refused, all over one
+/// connection.
 #[test]
 fn a_lane_buffers_several_requests_of_one_connection() {
     let _guard = watchdog(LONG);
@@ -277,7 +281,7 @@ fn a_lane_buffers_several_requests_of_one_connection() {
     end(&[&client, &server]);
 }
 
-/// Requests up to the limit run; the others wait in the socket and run in their turn.
+/// Requests up to the limit run; the others wait in the socket for their turn.
 #[test]
 fn a_connection_has_so_many_requests_under_way_as_it_may() {
     let _guard = watchdog(LONG);
@@ -301,7 +305,8 @@ fn a_connection_has_so_many_requests_under_way_as_it_may() {
     });
 }
 
-/// What one thread reads and another serves keeps its connection: its code sets, its cancellations, its end.
+/// Requests that one thread reads and another serves keep the state of their connection: code sets, cancellations,
+/// close.
 #[test]
 fn requests_of_other_threads_are_answered_before_their_connection_ends() {
     let _guard = watchdog(LONG);
@@ -313,7 +318,7 @@ fn requests_of_other_threads_are_answered_before_their_connection_ends() {
         for id in 1..=6 {
             stream.write_all(&request(id, &WAIT, &key, &[])).unwrap();
         }
-        // Whoever reads answers this itself: the six are read by then.
+        // The reader answers LocateRequests itself: the six requests before are read by then.
         stream.write_all(&locate_request(7, &key)).unwrap();
         assert_eq!(kind_of(&stream.message()), MessageType::LOCATE_REPLY);
         let ending = {
@@ -335,7 +340,7 @@ fn kind_of(message: &[u8]) -> MessageType {
     peer::frame(message).header.kind
 }
 
-/// The request that a reply without an exception answers.
+/// Returns the id of the request that a reply without exception answers.
 fn answered(message: &[u8]) -> u32 {
     let frame = peer::frame(message);
     let Ok(Message::Reply(reply)) = frame.message() else { panic!("{:?}", frame.header) };
@@ -369,7 +374,7 @@ fn each_threadpool_has_an_architecture_of_its_own() {
         assert_eq!(server.threadpool(pool).unwrap().serving, serving);
         (pool, pooled(&server, &client, pool))
     };
-    // How many of four requests of one connection run at a time.
+    // Number of concurrent requests, for four requests over one connection.
     let cases = [
         (of(Serving::Reader, 2), 2),
         (of(Serving::Queue, 3), 3),
@@ -438,7 +443,7 @@ fn a_queue_gives_the_most_urgent_first_where_that_is_wanted() {
             reference.invoke_async::<(), SystemException>(&WHERE, |_| Ok(()), |_| Ok(()))
         })
         .collect();
-    // A request behind them on their connection finds no room: so all three are in the queue.
+    // A further request of their connection is refused, so all three are in the queue.
     assert_transient(call(&object, &WHERE), REQUESTS_BUFFERED);
     worker.open();
     all_end(running);
@@ -531,15 +536,15 @@ fn rate_groups_are_lanes_by_rate_with_ports_of_their_own() {
     end(&[&client, &server]);
 }
 
-/// A server whose filters remember what they were asked.
+/// A server whose filters record the operations that they are asked about.
 struct Filtered {
     server: Orb,
     asked: Arc<Mutex<Vec<String>>>,
-    /// Where alarms go.
+    /// Threadpool for alarms.
     alarms: ThreadpoolId,
 }
 
-/// The first filter picks for alarms, the second for what is urgent or comes by name; the rest is nobody's.
+/// The first filter selects alarms, the second urgent and important requests; the others keep the usual thread.
 fn filtered(concurrency: Concurrency) -> Filtered {
     let asked = Arc::<Mutex<Vec<String>>>::default();
     let pools = Arc::<OnceLock<[ThreadpoolId; 2]>>::default();
@@ -598,7 +603,7 @@ fn filters_pick_the_thread_in_their_order_and_the_rest_is_served_as_usual() {
         let object_of_weight = object.with(RequestQos(important));
         let picked = whereabouts(&object_of_weight);
         assert_eq!((picked.thread.as_str(), picked.priority), ("oxorb-2.0", 10));
-        // One alarm runs, two wait; all else goes on, over the same connection.
+        // One alarm runs and two wait; other requests of the same connection are served.
         let calls: Vec<_> = (0..3).map(|_| in_the_background(&object, &WAIT)).collect();
         worker.until_waiting(1);
         thread::sleep(Duration::from_millis(20));
@@ -608,7 +613,7 @@ fn filters_pick_the_thread_in_their_order_and_the_rest_is_served_as_usual() {
         all_end(calls);
         let alarms_seen = |names: &Vec<String>| names.iter().filter(|name| *name == "wait").count();
         assert_eq!(alarms_seen(&asked.lock().unwrap()), 3);
-        // A pool that is gone serves nobody, and nobody waits for it in vain.
+        // A request for a destroyed pool is refused at once.
         server.destroy_threadpool(alarms).unwrap();
         assert_transient(call(&object, &WAIT), NO_THREAD);
         end(&[&client, &server]);
@@ -639,7 +644,7 @@ fn a_filter_knows_priority_object_and_principal() {
     first.set(one.clone()).unwrap();
     let _ = whereabouts(&elsewhere(&client, one.reference()));
     let _ = whereabouts(&elsewhere(&client, other.reference()));
-    // GIOP 1.0 by hand, with a principal.
+    // A hand-written GIOP 1.0 request with a principal.
     let mut octets = Vec::new();
     let key = common::object_key(&elsewhere(&client, other.reference()));
     octets.extend([0, 0, 0, 1, 0, 0, 0, 10, 0, 0, 0, 4, 0, 0, 0, 200]);
@@ -675,14 +680,14 @@ fn busy(millis: u64) -> ReactorChoice {
     ReactorChoice::BusyPoll { at_most: Duration::from_millis(millis) }
 }
 
-/// How often the calling thread has given its processor away of its own accord: it slept.
+/// Returns the number of voluntary context switches of the calling thread, that is, of its sleeps.
 fn slept() -> u32 {
     let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.unwrap().trim().parse().unwrap()
 }
 
-/// Notes in each request how often its thread has slept so far.
+/// Records in each request how often its thread has slept so far.
 #[derive(Default)]
 struct Sleeper(AtomicU32);
 
@@ -719,7 +724,7 @@ fn a_thread_that_polls_busily_never_sleeps_between_requests_and_one_of_epoll_doe
             call(&object, &WHERE).unwrap();
             sleeper.0.load(Ordering::SeqCst)
         };
-        // The table of connections is a lock that the acceptor takes, too.
+        // The acceptor also takes the lock of the table of connections.
         for _ in 0..5 {
             ask();
         }
@@ -730,14 +735,14 @@ fn a_thread_that_polls_busily_never_sleeps_between_requests_and_one_of_epoll_doe
             }
             ask() != before
         };
-        // On a busy machine one that polls may wait for another thread's lock, and one of epoll may
-        // find its next request there.
+        // On a busy machine a polling thread may wait for another thread's lock, and a thread in
+        // epoll may find its next request without sleeping.
         until(reactor, || slept() == sleeps);
         end(&[&client, &server]);
     }
 }
 
-/// After so long in vain it sleeps like any other, and is there again.
+/// A reactor that polls in vain sleeps after its time limit, and polls again after the next input.
 #[test]
 fn busy_polling_ends_after_its_time_and_pools_have_it_too() {
     let _guard = watchdog(LONG);

@@ -99,7 +99,8 @@ fn an_asynchronous_call_times_out_even_while_the_connection_is_busy() {
             let mut connection = server.accept();
             connection.answer_next(1);
             let unanswered = connection.request();
-            // Answers to nobody, without a pause, until the client leaves.
+            // Replies with an unknown request id, without a pause, until the client closes the
+            // connection.
             let noise = reply(unanswered + 1, ReplyStatus::NO_EXCEPTION, |_| Ok(()));
             while connection.try_send(&noise).is_ok() {}
         },
@@ -114,8 +115,7 @@ fn an_asynchronous_call_times_out_even_while_the_connection_is_busy() {
     );
 }
 
-/// A server that reads nothing before its answers are taken must not stop a
-/// client that writes.
+/// A server that does not read until its replies are read must not block a client that writes.
 #[test]
 fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
     const ANSWERS: i64 = 8;
@@ -123,13 +123,13 @@ fn the_reader_of_asynchronous_answers_never_waits_for_a_writer() {
     let _guard = watchdog(LONG);
     // More than all socket buffers hold.
     let octets = vec![7u8; 32 << 20];
-    // No time limit may come to the rescue.
+    // Without a time limit that would end a deadlock.
     let client = common::transport::builder().round_trip_timeout(None).build().unwrap();
     played(
         |server| {
             let mut connection = server.accept();
             let asked: Vec<u32> = (0..ANSWERS).map(|_| connection.request()).collect();
-            // From now on the client is busy writing.
+            // From now on the client is writing.
             connection.await_beginning();
             for id in asked {
                 connection.reply(id, ReplyStatus::NO_EXCEPTION, |e| {
@@ -181,7 +181,7 @@ fn answers_nobody_waits_for_are_forgotten_and_make_room() {
         },
         |server| {
             let object = server.object(&client);
-            // More than a connection holds, were they not forgotten.
+            // More than a connection may have outstanding, if they were not deregistered.
             for n in 0..3000 {
                 drop(ping_async(&object, n));
             }
@@ -252,7 +252,7 @@ fn an_asynchronous_call_goes_on_to_where_it_is_sent() {
     client.shutdown(true).unwrap();
 }
 
-/// Its arguments are not kept, so the caller must repeat it.
+/// A long call's arguments are not kept, so the caller has to repeat the call.
 #[test]
 fn a_long_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one_goes_there() {
     static LENGTHY: Op = Op::twoway("lengthy");
@@ -291,7 +291,8 @@ fn a_long_asynchronous_call_that_must_go_elsewhere_is_transient_and_the_next_one
     client.shutdown(true).unwrap();
 }
 
-/// The octets of arguments depend on where they begin, which in GIOPlite follows from the length of the object key.
+/// The encoding of arguments depends on their offset in the message, which in GIOPlite follows from the length of the
+/// object key.
 #[test]
 fn arguments_that_are_sent_again_are_those_of_the_caller() {
     let _guard = watchdog(LONG);
@@ -315,7 +316,7 @@ fn arguments_that_are_sent_again_are_those_of_the_caller() {
             },
             |player| ping_async(&player.object(&client), 7).wait(),
         );
-        // Where both places do not take the same octets, the caller has to repeat the call.
+        // If the encodings for the two targets differ, the caller has to repeat the call.
         match answer {
             Err(raised) => {
                 assert_raised(raised, SystemExceptionKind::Transient, CompletionStatus::No)
@@ -378,7 +379,7 @@ fn answers_call_back_in_another_thread_whatever_they_are() {
         ping_async(&object, n).then(move |answer| {
             assert_ne!(thread::current().id(), asking);
             answers.send(answer).unwrap();
-            // The others are called back all the same.
+            // The other callbacks run all the same.
             assert_ne!(n, 50, "as the test wants it");
         });
     }
@@ -393,7 +394,7 @@ fn answers_call_back_in_another_thread_whatever_they_are() {
     client.shutdown(true).unwrap();
     assert!(answered.recv().unwrap().is_err(), "nobody waits for ever");
 
-    // Without an ORB that runs, the answer comes at once.
+    // A shut-down ORB answers at once.
     let late = answers.clone();
     ping_async(&object, 1).then(move |answer| late.send(answer).unwrap());
     assert!(answered.try_recv().unwrap().is_err());

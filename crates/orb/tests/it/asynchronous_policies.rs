@@ -1,5 +1,5 @@
-//! Asynchronous calls honour the policies that synchronous ones honour: times, repetitions, questions where the object
-//! is, several endpoints at a time, rebinding.
+//! Asynchronous calls honour the policies that synchronous calls honour: times, retries, LocateRequests, connecting to
+//! several endpoints at a time, rebinding.
 
 use std::pin::pin;
 use std::sync::mpsc::channel;
@@ -30,7 +30,7 @@ fn quickly(times: u32) -> Retry {
     Retry { times, delay: MS, max_delay: 4 * MS }
 }
 
-/// As an executor waits.
+/// Waits as an executor does.
 fn awaited<T>(reply: AsyncReply<T, SystemException>) -> Result<T, SystemException> {
     struct Unpark(thread::Thread);
     impl Wake for Unpark {
@@ -48,14 +48,14 @@ fn awaited<T>(reply: AsyncReply<T, SystemException>) -> Result<T, SystemExceptio
     }
 }
 
-/// As a closure is told.
+/// Waits for a callback.
 fn told<T: Send + 'static>(reply: AsyncReply<T, SystemException>) -> Result<T, SystemException> {
     let (sender, receiver) = channel();
     reply.then(move |answer| sender.send(answer).unwrap());
     receiver.recv().unwrap()
 }
 
-/// All ways to get an answer.
+/// All ways to receive an answer.
 const WAYS: [Way; 3] = [AsyncReply::wait, awaited, told];
 
 type Way = fn(AsyncReply<i64, SystemException>) -> Result<i64, SystemException>;
@@ -69,7 +69,7 @@ fn whoever_waits_gets_no_reply_before_its_start_time() {
     for way in WAYS {
         let start = SystemTime::now() + 150 * MS;
         let held = ping_async(&object.with(ReplyStartTime(start)), 1);
-        // The answer is there long before.
+        // The reply arrives long before.
         assert_eq!(ping_async(&object, 1).wait(), Ok(2));
         assert_eq!(way(held), Ok(2));
         assert!(SystemTime::now() >= start);
@@ -132,7 +132,7 @@ fn a_call_that_did_not_run_is_repeated_as_often_as_policy_says() {
     }
 }
 
-/// Also the first time, when nothing was ever sent; and the caller goes on meanwhile.
+/// A first call is repeated, too, when nothing was ever sent; the caller continues meanwhile.
 #[test]
 fn a_server_that_starts_late_is_reached_by_repeating() {
     let _guard = watchdog(LONG);
@@ -152,7 +152,7 @@ fn a_server_that_starts_late_is_reached_by_repeating() {
             server.bind("x", &ObjectRef::from_ref(pinger.unwrap()));
             server
         });
-        // Until it is bound, the object does not exist.
+        // Until the name is bound, the object does not exist.
         let mut answer = way(calling);
         while answer.is_err_and(|raised| raised.kind == SystemExceptionKind::ObjectNotExist) {
             answer = way(ping_async(&object.with(patient), 1));
@@ -170,7 +170,7 @@ fn repetitions_end_with_the_time_of_the_call_and_with_the_orb() {
     let object = client.string_to_object(&nowhere("x")).unwrap();
     let slowly = Retry { times: u32::MAX, delay: 10 * MS, max_delay: 10 * MS };
     let hurried = object.with(slowly).with_timeout(100 * MS);
-    // TIMEOUT on a loaded machine, where the time may be over before the first attempt.
+    // TIMEOUT on a loaded machine, where the time limit may expire before the first attempt.
     let raised = std::iter::repeat_with(|| awaited(ping_async(&hurried, 0)).unwrap_err())
         .find(|raised| raised.kind != SystemExceptionKind::Timeout)
         .unwrap();
@@ -185,7 +185,7 @@ fn repetitions_end_with_the_time_of_the_call_and_with_the_orb() {
     assert_eq!(raised.completed, CompletionStatus::No);
 }
 
-/// The policies of the calling thread hold wherever the answer is looked at.
+/// The policies of the calling thread hold in whichever thread the answer is received.
 #[test]
 fn the_callers_policies_hold_in_the_thread_that_is_told() {
     let _guard = watchdog(LONG);
@@ -217,7 +217,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     let client = client(ClientConnections::Private);
     let answers = played(
         |server| {
-            // The requests' own connection, and the one that questions go over.
+            // Requests and LocateRequests have separate connections.
             let (_requests, mut questions) = (server.accept(), server.accept());
             let id = questions.locate();
             questions.locate_reply(id, LocateStatus::LOC_NEEDS_ADDRESSING_MODE, |e| {
@@ -244,7 +244,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     let refused = played(
         |server| {
             let mut requests = server.accept();
-            // Short enough to be sent at once.
+            // Short enough to be sent without a LocateRequest.
             let id = requests.request();
             requests.answer(id, 1);
             let mut questions = server.accept();
@@ -371,7 +371,7 @@ impl Servant for Never {
     }
 }
 
-/// No connection's thread looks after the time of such a call.
+/// A call without connection has no connection thread that watches its time limit.
 #[test]
 fn a_call_within_the_process_that_is_never_answered_times_out_for_tasks_too() {
     let _guard = watchdog(LONG);

@@ -1,5 +1,5 @@
-//! Bandwidth of requests and of replies as policies: octets are counted against the clock, so that a slow machine passes,
-//! and one that sends faster than it may does not.
+//! Bandwidth limits of requests and replies as policies. Octets are measured against the clock, so that a slow machine
+//! passes, and one that exceeds the limit fails.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ const OCTETS: usize = 4 << 20;
 /// Octets per second.
 const RATE: u32 = 16 << 20;
 
-/// Octets that may leave at once: the kernel begins to pace behind the tenth segment of a connection, and segments of the
-/// loopback device have 64 KiB.
+/// Octets that may be sent at once: the kernel's pacing begins after the tenth segment of a connection, and segments of
+/// the loopback device have 64 KiB.
 const BURST: usize = 1 << 20;
 
-/// Gives and takes octets.
+/// Servant that takes and returns octets.
 struct Carrier;
 
 impl Servant for Carrier {
@@ -61,7 +61,7 @@ fn carrier(server: &Orb, client: &Orb, realtime: RtPolicies) -> ObjectRef {
     client.string_to_object(&local.to_string()).unwrap()
 }
 
-/// Reports whether a call carried its octets no faster than it may.
+/// Reports whether a call kept to the bandwidth limit.
 fn kept_to_it(call: impl FnOnce()) -> bool {
     let begun = Instant::now();
     call();

@@ -35,7 +35,8 @@ static TELL_KEPT: Op = Op::twoway("tell_kept");
 /// Longer than a thread of a lane stays with a silent connection.
 const REST: Duration = Duration::from_millis(20);
 
-/// A place where nobody can connect to, of a client behind NAT, or whose socket has no file: in memory alone, anybody can.
+/// An endpoint to which others cannot connect: of a client behind NAT, or a socket whose file is removed. Within one
+/// process's memory others can.
 struct Hidden {
     endpoint: String,
     file: Option<String>,
@@ -52,7 +53,7 @@ impl Hidden {
         Hidden { endpoint: place.endpoint, file }
     }
 
-    /// A client that listens there by now.
+    /// Returns a client that listens at the endpoint.
     fn client(&self, offer: &str) -> Orb {
         let builder = common::transport::builder()
             .listen(&self.endpoint)
@@ -66,7 +67,7 @@ impl Hidden {
         client
     }
 
-    /// The place that the system has chosen for an object that is there, for the next client.
+    /// Fixes the port that the system has chosen, for the next client at this endpoint.
     fn again(mut self, object: &ObjectRef) -> Hidden {
         if has_ports() {
             let port = format!(":{}/", port(&address(object)));
@@ -76,7 +77,7 @@ impl Hidden {
     }
 }
 
-/// Calls back.
+/// Servant that makes callbacks.
 #[derive(Default)]
 struct Player {
     this: OnceLock<ObjectRef>,
@@ -88,7 +89,7 @@ impl Player {
     fn start(orb: &Orb) -> (Arc<Player>, ObjectRef) {
         let player = Arc::new(Player::default());
         let reference = orb.root_poa().activate_servant(player.clone()).unwrap();
-        // As it looks from outside: nothing here shall take the short way.
+        // A reference as from outside, so that no call is collocated.
         let this = ObjectRef::from_ref(reference);
         player.this.set(this.clone()).unwrap();
         (player, this)
@@ -198,7 +199,7 @@ fn accepting(concurrency: Concurrency, accept: &str) -> Orb {
     listening().concurrency(concurrency).setting("AcceptBiDirectionalGIOP", accept).build().unwrap()
 }
 
-/// The server's player as the client has it, and the client's own.
+/// Returns the server's player as the client sees it, and the client's own.
 fn both(server: &Orb, client: &Orb) -> (ObjectRef, ObjectRef, Arc<Player>) {
     let (_, at_server) = Player::start(server);
     let (player, here) = Player::start(client);
@@ -260,7 +261,7 @@ fn callbacks_within_callbacks() {
     }
 }
 
-/// Where all threads of a lane wait for what comes over a connection, none of them would read it.
+/// Threads of a lane that all waited for replies would leave the connection unread.
 #[test]
 fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
     only_over!(GIOP, "what is offered are addresses of GIOP");
@@ -285,7 +286,7 @@ fn slow_callbacks_come_back_while_all_threads_of_the_server_wait_for_them() {
     });
 }
 
-/// No thread of the server is left that would read the silent client's answer.
+/// All threads of the server are occupied, so none would read the silent client's answer.
 #[test]
 fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
     only_over!(GIOP, "what is offered are addresses of GIOP");
@@ -312,11 +313,12 @@ fn a_silent_client_is_called_while_all_threads_of_the_server_are_in_requests() {
     });
 }
 
-/// Threads that have taken over connections for good leave room for further ones.
+/// Threads that keep connections they have taken over do not count against the limit of takeover
+/// threads.
 #[test]
 fn connections_that_were_taken_over_before_take_no_room_from_callbacks() {
     only_over!(GIOP, "what is offered are addresses of GIOP");
-    /// More than there may be stand-ins at a time.
+    /// More than the limit of takeover threads.
     const CLIENTS: usize = 260;
     let _guard = watchdog(2 * LONG);
     let server = listening()
@@ -429,7 +431,7 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
     let client = hidden_client("1");
     let (object, here, _) = both(&server, &client);
     keep(&object, &here).unwrap();
-    // A stranger, from another address, names the client's and the server's.
+    // A client at another address offers the first client's address and the server's.
     let points = [&here, &object].map(|object| {
         let address = address(object);
         let (host, port) = tcp::host_and_port(&address).unwrap();
@@ -444,7 +446,7 @@ fn an_address_in_use_by_another_client_and_our_own_cannot_be_had() {
     assert_eq!(ping(&object, 5), Ok(6), "still the server's");
 }
 
-/// Addresses of sockets and memory of this host: the kernel says whose they are, and who the client is.
+/// Addresses of sockets and memory on this host: the kernel identifies their owner and the client.
 #[test]
 fn an_address_of_another_process_is_not_believed_to_be_the_clients() {
     only_over!(GIOP_SOCKETS, "addresses within a process are its own");
@@ -497,8 +499,7 @@ fn an_address_of_another_process_is_not_believed_to_be_the_clients() {
     eprintln!("{refused}");
 }
 
-/// A client that names ever other addresses, or more than anybody has: it costs the server some, and its requests are
-/// served.
+/// A client may offer ever new addresses, or too many: the server accepts a few offers, and serves all requests.
 #[test]
 fn a_client_that_changes_its_offer_a_thousand_times_is_believed_a_few_times() {
     only_over!(IIOP, "names addresses that clients of TCP could have");
@@ -519,13 +520,13 @@ fn a_client_that_changes_its_offer_a_thousand_times_is_believed_a_few_times() {
         };
         let points: Vec<_> = (1..=64).map(point).collect();
         let data = oxorb_object::listen_points(&points);
-        // Twice the same is one offer.
+        // The same offer twice counts once.
         for _ in 0..2 {
             stream = stranger(stream, &object, bi_dir(&data));
         }
         assert_eq!(counted(), [(offer + 1).min(8), u64::from(offer >= 8)]);
     }
-    // Another connection has offers of its own, but none is as large as this.
+    // Another connection has its own count of offers; a too large offer is still refused.
     let data = vec![0; (32 << 10) + 1];
     let stream = Peer::connect(&address(&object));
     let stream = stranger(stream, &object, bi_dir(&data));
@@ -542,7 +543,7 @@ fn bi_dir(data: &[u8]) -> ServiceContext<'_> {
     ServiceContext { id: oxorb_object::context_id::BI_DIR_IIOP, data }
 }
 
-/// A connection with one request that carries an offer.
+/// Sends one request with an offer over the connection.
 fn stranger(mut stream: Peer, object: &ObjectRef, context: ServiceContext<'_>) -> Peer {
     use oxorb_cdr::{ByteOrder, Encoder};
     use oxorb_giop::{RequestHeader, TargetAddress};
@@ -593,7 +594,7 @@ fn the_policy_of_a_poa_decides_for_its_objects() {
     assert_eq!(exception.kind, SystemExceptionKind::NoPermission);
 }
 
-/// Where a protocol has no way back, calls go their usual way.
+/// Calls take their usual way over a protocol without bidirectional connections.
 #[test]
 fn an_offer_does_no_harm_to_protocols_that_have_none() {
     let _guard = watchdog(LONG);
@@ -616,11 +617,12 @@ fn an_offer_does_no_harm_to_protocols_that_have_none() {
     server.shutdown(true).unwrap();
 }
 
-/// A connection that is offered for callbacks carries calls of one priority: a more urgent one does not wait for them (R2).
+/// A connection offered for callbacks carries calls of one priority, so that a more urgent call does not wait behind
+/// others (R2).
 #[test]
 fn an_urgent_call_does_not_wait_behind_others_on_an_offered_connection() {
     only_over!(GIOP, "what is offered are addresses of GIOP");
-    /// More than sockets hold.
+    /// More than socket buffers hold.
     const LARGE: usize = 64 << 20;
     // Private connections are not offered.
     for sharing in &EVERY_SHARING[1..] {

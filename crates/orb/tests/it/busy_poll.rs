@@ -1,4 +1,4 @@
-//! A lane's busy polling reaches the sockets of its connections (A9; R10).
+//! A lane's busy polling is set on the sockets of its connections (A9; R10).
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use oxorb_testkit::process::{rerun, test_name};
 use crate::common;
 use crate::common::worker::{Worker, activate, client, lane, lane_poa, server, whereabouts};
 
-/// Set in the process whose system calls are looked at.
+/// Set in the process whose system calls are traced.
 const LOOKED_AT: &str = "OXORB_TEST_BUSY_POLL";
 
 #[test]
@@ -25,7 +25,7 @@ fn looked_at() {
     let pool = server.create_threadpool(Threadpool::with_lanes([lane])).unwrap();
     let worker = Arc::<Worker>::default();
     let object = activate(&lane_poa(&server, pool, 5), &client, &worker);
-    // Where the kernel refuses it the lane serves all the same.
+    // If the kernel refuses busy polling, the lane serves without it.
     assert_eq!(whereabouts(&object).thread, "oxorb-1.0");
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
@@ -68,7 +68,8 @@ fn a_lane_has_the_kernel_poll_for_its_connections() {
     assert!(result.ends_with("= 0"), "{calls}");
 }
 
-/// Returns the line that ends `call`: another one, where a call of another thread came between.
+/// Returns the trace line with the result of `call`: a separate line if another thread's call came
+/// between.
 fn result<'c>(call: &'c str, calls: &'c str) -> &'c str {
     if !call.ends_with("<unfinished ...>") {
         return call;

@@ -1,5 +1,5 @@
-//! Calls through sockets and without, to a servant written by hand: what the
-//! core promises before any IDL is compiled.
+//! Calls over sockets and without, to a hand-written servant: the core's guarantees without
+//! compiled IDL.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,7 @@ static PANIC: Op = Op::twoway("panic");
 static MISSING: Op = Op::twoway("missing");
 static MOVED: Op = Op::twoway("moved");
 
-/// Sends its callers to another object, or says that it is the one.
+/// Servant that forwards its callers to another object, or serves them itself.
 struct Moved(Option<ObjectRef>);
 
 impl Servant for Moved {
@@ -122,7 +122,7 @@ fn a_oneway_arrives() {
         let object = elsewhere(client, &local);
         object.reference().send(&NOTE, |_| Ok(())).unwrap();
         assert_eq!(ping(&object, 1), Ok(2));
-        // Where several threads serve a connection, the ping may be answered first; where one does, it comes after.
+        // If several threads serve a connection, the ping may be answered first; with one thread it comes after.
         let in_order = matches!(
             server.options().concurrency,
             Concurrency::ThreadPerConnection | Concurrency::Reactive
@@ -137,7 +137,7 @@ fn a_call_that_takes_too_long_is_timeout_maybe() {
     every_combination(|server, client| {
         let local = server.root_poa().activate_servant(Arc::new(Pinger::default())).unwrap();
         let object = elsewhere(client, &local);
-        // Connected first, however long that takes: the time runs while the servant sleeps.
+        // Connects first, without a time limit: the limit runs while the servant sleeps.
         assert_eq!(ping(&object, 1), Ok(2));
         let hurried = object.with_timeout(Duration::from_millis(50));
         let late = timed_out(|| call(&hurried, &SLEEP));

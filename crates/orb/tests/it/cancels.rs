@@ -1,5 +1,5 @@
-//! A call whose time is over does not end the connection that others share: omniORB closes it on a CancelRequest below
-//! GIOP 1.2, and reads on no more after one above (P1).
+//! A call that times out does not end the connection it shares with others: omniORB closes the connection on a
+//! CancelRequest below GIOP 1.2, and stops reading after one in GIOP 1.2 (P1).
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use oxorb_testkit::{at_once, until, watchdog};
 use crate::common::fake::{FakeConnection, Received, played};
 use crate::common::{self, LONG, PINGER, SHORT, assert_raised, client, ping, port, timed_out};
 
-/// A reference of this version, made by this ORB.
+/// Returns a reference of this version, made by this ORB.
 fn reference(port: u16, version: Version, made_by: Option<u32>) -> String {
     let mut profile = IiopProfile::new(version, "127.0.0.1", port, b"fake");
     profile.components.extend(made_by.map(TaggedComponent::orb_type));
@@ -35,7 +35,7 @@ fn answer(connection: &mut FakeConnection, version: Version, id: u32) {
     connection.send(&e.finish().to_vec());
 }
 
-/// Messages between the request that nobody waits for and the one after it.
+/// Reports whether the client sends CancelRequest for a call that has timed out.
 fn told(sharing: ClientConnections, version: Version, made_by: Option<u32>) -> bool {
     let client = client(sharing);
     let (first_is_there, first_came) = mpsc::channel();
@@ -67,7 +67,7 @@ fn told(sharing: ClientConnections, version: Version, made_by: Option<u32>) -> b
                     ping(&object, 0)
                 });
                 first_came.recv().unwrap();
-                // Its turn to write is over. Until then nothing would be sent for a call that ends: nobody waits for that.
+                // The first caller has finished writing. Before, a call that times out would be withdrawn unsent.
                 let status = Path::new("/proc").join(which.recv().unwrap()).join("status");
                 until("the first caller sleeps", || {
                     fs::read_to_string(&status).unwrap().contains("State:\tS")

@@ -1,5 +1,5 @@
-//! Communication classes act on requests: which oneways may be dropped while they wait, how fast requests leave, and which
-//! place and priority a period has (A3.3, A3.4).
+//! Communication classes of requests: oneways that may be dropped in the queue, pacing, and the order and priority of a
+//! period (A3.3, A3.4).
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -24,14 +24,14 @@ use crate::common::*;
 
 static TOLD: Op = Op::oneway("where");
 
-/// Longest wait for what others do.
+/// Time limit for events in other threads.
 const SOON: Duration = Duration::from_secs(20);
 
 fn server() -> Orb {
     common::transport::listening().build().unwrap()
 }
 
-/// An object of a pool with one thread, where requests wait by these rules, and its worker.
+/// A pool with one blocked thread and a queue with these rules, and an object in it.
 struct Waiting {
     server: Orb,
     client: Orb,
@@ -41,7 +41,7 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Its thread is stuck until [`open`](Self::open).
+    /// Starts the pool, whose thread is blocked until [`open`](Self::open).
     fn begin(lanes: bool, buffering: RequestBuffering) -> Waiting {
         let (server, client) = (server(), client(ClientConnections::Cached));
         let plan = match lanes {
@@ -62,7 +62,7 @@ impl Waiting {
         Waiting { server, client, worker, object, stuck }
     }
 
-    /// Sends a oneway that is worth `importance`, so that it is known again.
+    /// Sends a oneway, identified by its `importance`.
     fn tell(&self, class: CommunicationClass, importance: i32) {
         let said = RequestQos(Qos { class, importance, ..Qos::default() });
         let object = self.object.with(said);
@@ -81,7 +81,8 @@ impl Waiting {
         }
     }
 
-    /// Lets the thread go on, and returns which were served, in order, once there are so many.
+    /// Unblocks the thread, and returns the importance of the requests served, in order, once there
+    /// are `served`.
     fn open(self, served: usize) -> Vec<Option<i32>> {
         self.worker.open();
         assert_eq!(self.stuck.join().unwrap(), Ok(()));
@@ -113,7 +114,7 @@ fn oneways_of_a_class_are_dropped_when_they_have_waited_for_too_long() {
         }
         waiting.tell(CommunicationClass::Burst, 7);
         waiting.tell(CommunicationClass::Message, 8);
-        // Somebody waits for this one.
+        // A two-way request is not dropped.
         let said = RequestQos(Qos {
             class: CommunicationClass::Isochronous,
             importance: 9,
@@ -147,17 +148,17 @@ fn oneways_of_a_class_give_way_when_the_queue_is_full() {
                     ..RequestBuffering::default()
                 },
             );
-            // The oldest is the least urgent, too.
+            // The oldest is also the least urgent.
             for importance in [0, 2, 1, 3] {
                 waiting.tell(CommunicationClass::Isochronous, importance);
             }
-            // Until all four wait, one more finds room or takes the place of the first.
+            // Unless all four are queued, a further request is added, or replaces the first.
             thread::sleep(Duration::from_millis(50));
             let said = RequestQos(Qos { importance: 9, ..Qos::default() });
             let answered = in_the_background(&waiting.object.with(said), &WHERE);
             waiting.until(Incident::OnewayDropped, 1);
             assert_eq!(waiting.count(Incident::BufferFull), 0);
-            // One that gives way does so before the other takes its place.
+            // The oneway is dropped before the new request is queued.
             thread::sleep(Duration::from_millis(50));
             waiting.worker.open();
             assert_eq!(answered.join().unwrap(), Ok(()));
@@ -167,7 +168,7 @@ fn oneways_of_a_class_give_way_when_the_queue_is_full() {
     }
 }
 
-/// Without rules nothing is dropped: who comes too late is refused.
+/// Excess requests are refused, and none is dropped, without rules.
 #[test]
 fn without_rules_nothing_gives_way() {
     only_over!(CONTEXTS, "classes travel in a service context");
@@ -210,7 +211,7 @@ fn the_shorter_period_goes_first_where_the_queue_goes_by_rate() {
     assert_eq!(waiting.open(4), [2, 4, 1, 3].map(Some));
 }
 
-/// The native priority at which a request of this period runs.
+/// Returns the native priority at which a request of this period runs.
 fn native(object: &ObjectRef, period: Option<Duration>) -> i16 {
     let said = RequestQos(Qos { period, ..Qos::default() });
     whereabouts(&object.with(said)).native
@@ -243,7 +244,7 @@ fn a_period_is_a_priority_within_the_band_where_the_policy_asks() {
         activate(&poa(&server, name, realtime), &client, &Arc::new(Worker::default()))
     };
     let low = of_lane("low", 10, true, None);
-    // Up to the next lane.
+    // Up to the priority of the next lane.
     assert_eq!(native(&low, Some(ms)), 30);
     assert_eq!(native(&low, Some(ms * 32)), 25);
     assert_eq!(native(&low, Some(hours)), 10);
@@ -284,7 +285,8 @@ fn priorities_by_period_need_a_model() {
     server.shutdown(true).unwrap();
 }
 
-/// Octets of an argument, of a second, and those that leave at once (as in `bandwidth.rs`).
+/// Octets of an argument, octets per second, and octets that may be sent at once (as in
+/// `bandwidth.rs`).
 const OCTETS: usize = 4 << 20;
 const RATE: u32 = 16 << 20;
 const BURST: usize = 1 << 20;
@@ -305,7 +307,7 @@ fn requests_leave_no_faster_than_their_class_may() {
     let send = |class| {
         let said = RequestQos(Qos { class, ..Qos::default() });
         let object = object.with(said);
-        // Connects, and shows that it is there.
+        // Connects, and shows that the object is reachable.
         call(&object, &WHERE).unwrap();
         let argument = vec![7; OCTETS];
         let begun = Instant::now();
@@ -323,7 +325,7 @@ fn requests_leave_no_faster_than_their_class_may() {
     };
     let least = (OCTETS - BURST) as f64 / f64::from(RATE);
     assert!(send(CommunicationClass::Burst) >= least);
-    // The other classes are as fast as they are: one of several tries is faster than that.
+    // The other classes are not paced: at least one of several attempts is faster.
     let others = [
         CommunicationClass::Isochronous,
         CommunicationClass::Message,

@@ -1,4 +1,4 @@
-//! What a servant learns of the connection over which a request came.
+//! The connection of a request, as a servant sees it.
 
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -18,7 +18,7 @@ static ASK: Op = Op::twoway("ask");
 static ASK_INNER: Op = Op::twoway("ask_inner");
 static ASK_BACK: Op = Op::twoway("ask_back");
 
-/// Notes over which connection it was asked.
+/// Servant that records the connection of its requests.
 #[derive(Default)]
 struct Asked {
     seen: Mutex<Vec<Option<ClientConnection>>>,
@@ -92,7 +92,7 @@ fn a_servant_learns_whose_connection_it_is_and_when_it_has_ended() {
         until("the first has ended", || !one.is_open());
         assert!(!same.is_open() && other.is_open());
 
-        // Calls within the process come over none, whoever they are made for.
+        // Collocated calls have no connection, whichever object makes them.
         call(&local, &ASK).unwrap();
         assert!(asked.last().is_none());
         let (inner, reference) = Asked::start(&server);

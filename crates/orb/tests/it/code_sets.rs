@@ -1,4 +1,4 @@
-//! Which code set strings travel in (P4).
+//! Code sets of transmitted strings (P4).
 
 use oxorb::__gen::Op;
 use oxorb::{
@@ -42,7 +42,7 @@ fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
     let server = common::transport::listening().native_chars(CharSet::Iso8859_1).build().unwrap();
     let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
     for prefer in [false, true] {
-        // At home in ISO 8859-1, as the server is, so that nothing else chooses UTF-8.
+        // With ISO 8859-1 as its native code set, as the server has, nothing else selects UTF-8.
         let client = common::transport::builder()
             .native_chars(CharSet::Iso8859_1)
             .prefer_utf8(prefer)
@@ -73,7 +73,7 @@ fn utf_8_is_chosen_where_the_server_lists_it_and_the_client_prefers_it() {
     server.shutdown(true).unwrap();
 }
 
-/// Faults in the octets of a reply are in the text of the exception, in every thread (P4).
+/// Invalid octets of a reply are described in the text of the exception, in every thread (P4).
 #[test]
 fn octets_of_a_reply_that_are_no_text_are_named() {
     common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
@@ -97,7 +97,7 @@ fn octets_of_a_reply_that_are_no_text_are_named() {
     server.shutdown(true).unwrap();
 }
 
-/// Gives wide text back.
+/// Servant that returns wide text.
 struct WideEcho;
 
 impl Servant for WideEcho {
@@ -113,7 +113,7 @@ impl Servant for WideEcho {
     }
 }
 
-/// A URL names none, and a client can say none.
+/// A URL names no code sets, and neither may the client.
 #[test]
 fn wide_text_needs_no_code_sets_in_the_reference() {
     common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
@@ -134,7 +134,7 @@ fn wide_text_needs_no_code_sets_in_the_reference() {
     server.shutdown(true).unwrap();
 }
 
-/// References with and without code sets share no connection: whichever is called first, text means the same.
+/// References with and without code sets share no connection, so that text is the same whichever is called first.
 #[test]
 fn references_with_other_code_sets_have_connections_of_their_own() {
     common::only_over!(CONTEXTS, "code sets are agreed on in a service context");
@@ -151,7 +151,7 @@ fn references_with_other_code_sets_have_connections_of_their_own() {
         ClientConnections::LeaderFollowers,
     ] {
         let client = common::transport::builder().client_connections(connections).build().unwrap();
-        // It names no code set, so ISO 8859-1 holds; the other one agrees on UTF-8.
+        // The URL names no code set, so ISO 8859-1 applies; the other reference negotiates UTF-8.
         let [plain, agreed] =
             [&url, &local.to_string()].map(|it| client.string_to_object(it).unwrap());
         let echo = |object: &oxorb::ObjectRef, text: &str| -> Result<String, SystemException> {

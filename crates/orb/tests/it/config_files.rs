@@ -1,4 +1,4 @@
-//! Files: what they say, and what is said of those that are wrong.
+//! Configuration files, and the errors of wrong ones.
 
 use std::time::Duration;
 
@@ -54,7 +54,7 @@ fn a_file_is_no_personality_of_itself() {
         let error = problem(&format!("personality = {:?}\n", path(name)));
         assert!(error.contains(&wanted), "{error}");
     }
-    // A chain without a circle is too long with its seventeenth file.
+    // A chain without a circle is too long at its seventeenth file.
     (1..17).for_each(|n| put(&format!("{n}.toml"), &path(&format!("{}.toml", n + 1))));
     put("17.toml", "general");
     Configuration::read(path("2.toml").as_ref()).unwrap();
@@ -298,7 +298,8 @@ fn a_schedule_is_read_with_its_table() {
         ("\"HIGH\"", "\"HUGE\"", "the criticality of nav::Display::show"),
         ("laxity", "chance", "\"chance\" is no order of a queue"),
         ("\"band\"", "\"bond\"", "no dispatching model is called \"bond\""),
-        // R4: what is not enforced is refused, and so is what does not say what was analysed.
+        // R4: a schedule that cannot be enforced is refused, and so is one that does not name the
+        // analysed model.
         ("\"band\"", "\"urgency\"", "analysed with full preemption by laxity (model urgency)"),
         (
             "\"model\": \"band\",",
@@ -315,7 +316,7 @@ fn a_schedule_is_read_with_its_table() {
         let told = Configuration::schedule(&folder.join("table.json")).unwrap_err().to_string();
         assert!(told.contains(expected), "{told}");
     }
-    // Older tables whose queues are all static mean the same under every model.
+    // Older tables with only static queues mean the same under every model.
     let older = TABLE.replace("\"model\": \"band\",", "").replace("laxity", "static");
     std::fs::write(folder.join("table.json"), older).unwrap();
     Configuration::schedule(&folder.join("table.json")).unwrap();
@@ -333,7 +334,7 @@ fn a_file_may_begin_with_a_byte_order_mark() {
     assert_eq!(options.round_trip_timeout, Some(Duration::from_millis(250)));
 }
 
-/// S6: neither a file of settings nor the table of a schedule is read without end.
+/// S6: files of settings and tables of schedules are read up to a limit.
 #[test]
 fn files_without_end_are_refused() {
     let wrong = Configuration::read(std::path::Path::new("/dev/zero")).unwrap_err();

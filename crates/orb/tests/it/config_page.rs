@@ -1,6 +1,6 @@
-//! docs/config.md says what the table of settings says. `BLESS=1` writes it anew.
+//! docs/config.md matches the table of settings. `BLESS=1` regenerates the page.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: a page of the documentation is compared.
+//! Independent of `OXORB_TEST_TRANSPORT`: it compares a page of the documentation.
 
 use std::fmt::Write as _;
 

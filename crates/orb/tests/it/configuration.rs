@@ -1,6 +1,6 @@
 //! Files and personalities, from the builder and from arguments (A16.4, A16.5).
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: settings are read, and nobody is called.
+//! Independent of `OXORB_TEST_TRANSPORT`: settings are read, and no calls are made.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use oxorb::{
     ClientConnections, Demultiplexing, IdAssignment, Interface as _, Lookup, Orb, Policies,
 };
 
-/// A file that is gone with the test.
+/// A file that is removed with the value.
 struct File(PathBuf);
 
 impl File {
@@ -62,14 +62,14 @@ fn personalities_build_an_orb() {
         assert_eq!(orb.options().client_connections, connections);
         orb.shutdown(true).unwrap();
     }
-    // All of its memory would stay locked for the rest of this process.
+    // Otherwise all memory would stay locked for the rest of this process.
     let file =
         File::with("avionics.toml", "personality = \"avionics\"\n[orb]\nLockMemory = false\n");
     let orb =
         Orb::builder().personality(&file.path()).listen("iiop://127.0.0.1:0").build().unwrap();
     assert_eq!(orb.options().demultiplexing, Demultiplexing::Perfect);
     assert_eq!(orb.options().preferred, ["uiop", "iiop"]);
-    // Perfect hashing where the ids are known, and for nobody who makes them up as it goes.
+    // Perfect hashing where the ids are known in advance; not for user-assigned ids.
     let user = || Policies { id_assignment: IdAssignment::User, ..Policies::default() };
     let known = orb.root_poa().new_poa("known").policies(user());
     let known = known.known_ids(["pump", "valve"]).create().unwrap();

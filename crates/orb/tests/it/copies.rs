@@ -1,7 +1,7 @@
-//! How often the octets of a large sequence are copied between the caller's memory and the servant's eyes, and back,
-//! besides what the transport does with them: by a transport that looks where octets lie when they come and go.
+//! Number of copies of a large sequence between the caller's memory and the servant, and back, not counting the
+//! transport's own. A wrapped transport records where the octets lie in memory when they are written and read.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it goes through all protocols by itself.
+//! Independent of `OXORB_TEST_TRANSPORT`: the tests run over all protocols.
 
 use std::io::{self, IoSlice};
 use std::os::fd::BorrowedFd;
@@ -25,7 +25,7 @@ use crate::common::LONG;
 /// Octets of the sequence.
 const LARGE: usize = 1 << 20;
 
-/// Where octets lie in memory.
+/// Position of octets in memory.
 #[derive(Clone, Copy, Default)]
 struct Place {
     start: usize,
@@ -42,16 +42,16 @@ impl Place {
     }
 }
 
-/// What one side's links have seen.
+/// Observations on the links of one side.
 #[derive(Default)]
 struct Seen {
     /// Octets written.
     written: usize,
-    /// Those of them that lay in the sequence itself.
+    /// Octets written directly from the sequence.
     lent: usize,
-    /// The buffer that was last read into, with what was in it then.
+    /// Buffer of the last read, as the read left it.
     buffer: Place,
-    /// Octets that were moved within the buffer, or to a larger one, between reads or by them.
+    /// Octets moved within the buffer or to a larger one, between reads or during one.
     moved: usize,
 }
 
@@ -61,13 +61,13 @@ struct Sides {
     server: Mutex<Seen>,
 }
 
-/// The sequences that are sent.
+/// Sequences that are sent.
 struct Data {
     argument: Vec<u8>,
     result: Vec<u8>,
 }
 
-/// What the wrappers share.
+/// State shared by the wrappers.
 #[derive(Clone)]
 struct Watch {
     sides: Arc<Sides>,
@@ -203,7 +203,7 @@ impl WatchedLink {
         let count = read(buffer)?;
         let after = Place::of(buffer);
         let mut seen = self.seen();
-        // What is left of the octets that lay elsewhere, or more of which lay here.
+        // The octets lay elsewhere before, or some at the front were removed.
         let last = seen.buffer;
         if before.start != last.start || before.len < last.len {
             seen.moved += before.len;
@@ -249,7 +249,7 @@ impl Link for WatchedLink {
 static TAKE: Op = Op::twoway("take");
 static GIVE: Op = Op::twoway("give");
 
-/// Takes a sequence, and gives one.
+/// Servant that takes a sequence and returns one.
 struct Carrier(Watch);
 
 impl Servant for Carrier {
@@ -279,15 +279,14 @@ impl Servant for Carrier {
     }
 }
 
-/// Counts octets that are not looked at where they were read into.
+/// Counts octets that are not used where they were read into.
 fn arrived(seen: &mut Seen, place: Place) {
     if !seen.buffer.contains(place) {
         seen.moved += place.len;
     }
 }
 
-/// Octets of the sequence that were copied for one call, in hundredths of all: by the side that sends, and by the one
-/// that receives.
+/// Octets of the sequence copied for one call, in hundredths of the sequence, by the sending and by the receiving side.
 #[derive(Debug, PartialEq)]
 struct Copied {
     sent: usize,
@@ -300,7 +299,8 @@ fn copied(from: &Mutex<Seen>, to: &Mutex<Seen>) -> Copied {
     Copied { sent: (LARGE - from.lent.min(LARGE)) * 100 / LARGE, received: to.moved * 100 / LARGE }
 }
 
-/// Copies of an argument and of a result, once the buffers of the connection have grown.
+/// Measures the copies of an argument and of a result, once the buffers of the connection have
+/// grown.
 fn measure(
     endpoint: &str,
     protocol: impl Fn(Watched) -> Protocol,
@@ -348,11 +348,11 @@ fn measure(
         arrived(&mut here.lock().unwrap(), got.unwrap());
         counted.push(copied(there, here));
         for copied in first.iter().filter(|_| round == 1) {
-            // Buffers grow with what arrives, and never to what is only announced.
+            // Buffers grow with the octets received, not with the size announced.
             assert!(copied.sent == 0 && copied.received <= 100, "{endpoint}: {copied:?}");
         }
     }
-    // A copy would be seen.
+    // Shows that a copy is detected.
     begin();
     let write = |e: &mut oxorb_cdr::Encoder<'_>| {
         e.length(LARGE, None)?;
@@ -367,7 +367,7 @@ fn measure(
     counted.try_into().unwrap_or_else(|_| unreachable!("two"))
 }
 
-/// The numbers stand in docs/protocols.md.
+/// The numbers are quoted in docs/protocols.md.
 #[test]
 fn octets_of_a_large_sequence_are_not_copied_by_either_side() {
     let _guard = watchdog(LONG);

@@ -1,6 +1,6 @@
-//! DIOP: GIOP over UDP, as applications use it, and in front of peers that lose, repeat, flood and lie.
+//! DIOP, GIOP over UDP: used by applications, and with peers that lose, repeat, flood and forge datagrams.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about datagrams.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests datagrams.
 
 use std::collections::HashMap;
 use std::net::{SocketAddr, UdpSocket};
@@ -28,10 +28,10 @@ static FILL: Op = Op::twoway("fill");
 static TAKE: Op = Op::twoway("take");
 static COUNT: Op = Op::oneway("count");
 
-/// Octets that a servant answers with, at most.
+/// Largest reply of a servant, in octets.
 const MOST: usize = 200_000;
 
-/// Answers `fill` with so many octets, takes any number, and counts how often each number was asked for.
+/// Servant that answers `fill` with a given number of octets, and counts how often each number was requested.
 #[derive(Default)]
 struct Filler {
     runs: Mutex<HashMap<u32, u32>>,
@@ -57,7 +57,7 @@ impl Servant for Filler {
             "fill" => match upcall.args(|d| Ok((d.ulong()?, d.ulong()? as usize))) {
                 Ok((number, octets)) => {
                     self.ran(number);
-                    // A number that was damaged on the way may be any.
+                    // A number damaged in transit may be any.
                     let octets = octets.min(MOST);
                     upcall.reply(|e| {
                         e.length(octets, None)?;
@@ -131,7 +131,7 @@ fn filler(server: &Orb, client: &Orb) -> (Arc<Filler>, ObjectRef) {
     (servant, elsewhere(client, &local))
 }
 
-/// Returns where the object hears datagrams.
+/// Returns the object's UDP address.
 fn udp(object: &ObjectRef) -> SocketAddr {
     let profiles = &object.reference().ior().profiles;
     let mut diop = profiles.iter().filter(|it| it.tag == profile_tag::TAO_DIOP);
@@ -147,7 +147,7 @@ fn end(orbs: [&Orb; 2]) {
     }
 }
 
-/// Returns the object, as heard at another address.
+/// Returns the object at another address.
 fn moved(object: &ObjectRef, client: &Orb, to: SocketAddr) -> ObjectRef {
     let mut ior = object.reference().ior().clone();
     for tagged in &mut ior.profiles {
@@ -303,7 +303,7 @@ fn a_server_that_says_nothing_costs_the_time_of_the_call_and_one_that_is_gone_no
     }
 }
 
-/// Something between clients and a server that treats datagrams as networks do.
+/// Relay between clients and a server that treats datagrams as networks do.
 struct Relay {
     at: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -311,7 +311,8 @@ struct Relay {
 }
 
 impl Relay {
-    /// Of each 16 datagrams either way, one is lost, two come twice, two come behind the next, and one is cut.
+    /// Starts a relay: of each 16 datagrams in either direction, one is lost, two are duplicated, two are delayed
+    /// behind the next, and one is truncated.
     fn to(server: SocketAddr, seed: u64) -> Relay {
         let front = UdpSocket::bind("127.0.0.1:0").unwrap();
         front.set_nonblocking(true).unwrap();
@@ -394,11 +395,11 @@ fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() 
         let relay = Relay::to(udp(&object), seed);
         let there = moved(&object, &client, relay.at);
         let (mut answered, mut unsent, mut number) = (0, Vec::new(), 0);
-        // On a machine that stands still now and then few are answered in 60 ms: it makes more calls, which have more time.
+        // On a stalling machine few are answered in 60 ms: it makes more calls, with longer limits.
         while number < 75 || answered <= 20 {
             let limit = Duration::from_millis(60) * (number / 75 + 1);
             let hurried = there.with(RelativeRoundtripTimeout(limit));
-            // Different sizes, so that an answer to another call would show; some need a verified source.
+            // Different sizes, so that a reply to another call would be noticed; some need a verified source.
             let octets = 10 + 40 * (number as usize % 20);
             match fill(&hurried, number, octets) {
                 Ok(came) => {
@@ -408,7 +409,7 @@ fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() 
                 Err(late) => {
                     assert_eq!(late.kind, SystemExceptionKind::Timeout, "{late}");
                     assert_ne!(late.completed, CompletionStatus::Yes, "{late}");
-                    // Where the machine stood still meanwhile.
+                    // If the machine stalled meanwhile.
                     if late.completed == CompletionStatus::No {
                         unsent.push(number);
                     }
@@ -432,7 +433,8 @@ fn in_bad_weather_each_request_is_run_once_at_most_and_each_answer_is_its_own() 
     });
 }
 
-/// A socket that sends requests and keeps quiet otherwise, as TAO's clients do.
+/// Returns a socket for raw requests without verification of the source, as TAO's clients send
+/// them.
 fn raw(to: SocketAddr) -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(to).unwrap();
@@ -478,7 +480,7 @@ fn whoever_does_not_show_its_address_gets_no_more_than_it_sent() {
         let request = raw_request(&object, &FILL, id, 4000);
         sent += socket.send(&request).unwrap();
         until("it runs", || servant.runs().len() > id as usize);
-        // Then more may come for the last one only.
+        // From then on more datagrams may arrive only for the last one.
         socket.set_nonblocking(id < 19).unwrap();
         while let Ok(octets) = socket.recv(&mut buffer) {
             came += octets;
@@ -581,12 +583,12 @@ fn a_flood_of_nonsense_and_of_sources_leaves_the_others_alone() {
     end([&client, &server]);
 }
 
-/// Returns a file of packets, as tools that look at networks read it: raw IP (link type 101), from one port to another.
+/// Returns a packet capture file: raw IP (link type 101), from one port to another.
 fn captured(datagrams: &[(u16, u16, &[u8])]) -> Vec<u8> {
     let mut file = Vec::new();
     for number in [0xa1b2_c3d4, 0x0002_0004, 0, 0, 65_535, 101_u32] {
         file.extend(match number {
-            // Two halves of the version, the higher one first.
+            // The version in two halves, the higher first.
             0x0002_0004 => [2, 0, 4, 0],
             number => number.to_le_bytes(),
         });

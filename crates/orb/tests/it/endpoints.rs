@@ -1,4 +1,4 @@
-//! Every address of a reference is tried, wherever the reference lists it (P10).
+//! Every address of a reference is tried, at whichever position in the reference (P10).
 
 use oxorb::{ClientConnections, Concurrency};
 use oxorb_object::{IiopEndpoint, IiopProfile, Ior, TaggedComponent, Version};

@@ -1,6 +1,6 @@
-//! Errors are sentences, in `Display` and in `Debug`, and name the address that they are about. (U3, N11)
+//! Errors are sentences in `Display` and in `Debug`, and name the address concerned. (U3, N11)
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: texts are compared word for word, with addresses of TCP in them.
+//! Independent of `OXORB_TEST_TRANSPORT`: the texts compared contain addresses of TCP.
 
 use std::collections::HashSet;
 use std::error::Error;
@@ -8,7 +8,7 @@ use std::net::TcpListener;
 
 use oxorb::{Interface as _, ObjectRef, Orb, Raises, SystemException, SystemExceptionKind};
 
-/// A port where nobody listens.
+/// Returns a port without listener.
 fn closed_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     listener.local_addr().expect("bound").port()
@@ -60,7 +60,7 @@ fn exceptions_are_equal_wherever_they_were_raised() {
     assert_eq!(found, Some(&other));
 }
 
-/// Whether a text is a sentence: in one line, of several words, without forms that only code has.
+/// Checks that a text is a sentence: one line, several words, no forms of code.
 #[track_caller]
 fn is_sentence(error: &dyn Error) {
     let text = error.to_string();
@@ -71,7 +71,8 @@ fn is_sentence(error: &dyn Error) {
     }
 }
 
-/// `cargo xtask tidy` finds an error type whose `Debug` is derived; these show that both say what is wrong, and where.
+/// `cargo xtask tidy` finds an error type whose `Debug` is derived; these tests show that both describe the fault and
+/// its place.
 #[test]
 fn errors_of_every_kind_are_sentences_that_name_what_is_wrong() {
     use oxorb_cdr::{ByteOrder, Decoder, Dialect};

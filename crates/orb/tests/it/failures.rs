@@ -1,5 +1,5 @@
-//! What a caller sees when servers die, close, hang or misbehave: the right
-//! exception, the right completion status, and a next call that works.
+//! Failures as callers see them when servers die, close, hang or misbehave: the right exception,
+//! the right completion status, and a working next call.
 
 use std::sync::Barrier;
 use std::thread;
@@ -56,7 +56,7 @@ fn a_server_killed_in_mid_call_is_comm_failure_maybe_and_the_next_call_reaches_i
     }
 }
 
-/// Many threads with connections of their own: each notices for itself.
+/// Threads with their own connections each detect the restart.
 #[test]
 fn a_restart_between_calls_costs_no_exception() {
     only_over!(SOCKETS, "other processes do not reach memory");
@@ -146,7 +146,7 @@ fn a_request_that_may_have_run_is_not_sent_again() {
             |server| {
                 let mut connection = server.accept();
                 connection.answer_next(1);
-                // Taken, and then the connection just ends.
+                // The request is received, and then the connection ends.
                 connection.request();
             },
             |server| {
@@ -160,7 +160,7 @@ fn a_request_that_may_have_run_is_not_sent_again() {
     }
 }
 
-/// A server that turns every newcomer away must not be asked for ever.
+/// A server that closes every new connection is not retried without end.
 #[test]
 fn a_new_connection_that_is_closed_in_order_is_transient() {
     let _guard = watchdog(LONG);
@@ -177,8 +177,8 @@ fn a_new_connection_that_is_closed_in_order_is_transient() {
     assert_eq!(refused.minor, minor::transient::CONNECTION_CLOSED);
 }
 
-/// Makes a call that is answered with 1, and one that takes too long and has its connection before
-/// its time runs.
+/// Makes a call that is answered with 1, and one that times out over the connection which the first
+/// call opened.
 fn late_over_an_open_connection(object: &ObjectRef) -> SystemException {
     assert_eq!(ping(object, 0), Ok(1));
     let hurried = object.with_timeout(SHORT);
@@ -352,7 +352,7 @@ fn a_reply_that_is_none_is_a_clear_exception() {
         assert_raised(raised, broken, CompletionStatus::Maybe);
         assert_eq!(raised.minor, minor::comm_failure::PROTOCOL_VIOLATION);
     }
-    // No fault of the peer: a limit of this side.
+    // A limit of this side, and no fault of the peer.
     let raised = answered(|_| form().message(1, 0x7fff_ffff, &[]));
     assert_raised(raised, SystemExceptionKind::ImpLimit, CompletionStatus::Maybe);
     assert_eq!(raised.minor, minor::imp_limit::RECEIVED_TOO_LARGE);
@@ -361,7 +361,8 @@ fn a_reply_that_is_none_is_a_clear_exception() {
     assert_eq!(raised.minor, minor::comm_failure::MESSAGE_ERROR);
 }
 
-/// A code with the OMG's vendor id does not say who raised it; the reference does (P6).
+/// A minor code with the OMG's vendor id does not identify the ORB that raised it; the reference
+/// does (P6).
 #[test]
 fn an_exception_with_a_code_of_the_omg_names_the_orb_that_raised_it() {
     let _guard = watchdog(LONG);
@@ -415,7 +416,7 @@ fn an_exception_with_a_code_of_the_omg_names_the_orb_that_raised_it() {
     );
 }
 
-/// The message is sound, so the connection is; the result is not.
+/// The message is well-formed, so the connection stays open; only the result is not.
 #[test]
 fn a_result_that_cannot_be_decoded_is_marshal_yes_and_the_connection_lives_on() {
     let _guard = watchdog(LONG);
@@ -475,11 +476,13 @@ fn a_forward_to_where_nobody_is_falls_back_to_the_original() {
         played(
             |server| {
                 let mut connection = server.accept();
-                // Forwarded to nobody; back again, and answered.
+                // Forwarded to an address without listener; the call returns to the original, and
+                // is answered.
                 let id = connection.request();
                 connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| nowhere.encode(e));
                 connection.answer_next(1);
-                // Forwarded to nobody twice: that is the end, and not a storm.
+                // Forwarded to such an address twice: the call fails, and is not repeated without
+                // end.
                 for _ in 0..2 {
                     let id = connection.request();
                     connection.reply(id, ReplyStatus::LOCATION_FORWARD, |e| nowhere.encode(e));
@@ -550,7 +553,7 @@ fn the_addressing_a_server_asks_for_is_used_from_then_on() {
                     assert_eq!((operation.as_str(), addressing), ("ping", mode as u16));
                     connection.answer(id, answer);
                 }
-                // Asking for what it gets would never end.
+                // A request for the mode already in use would repeat without end.
                 let id = connection.request();
                 connection.reply(id, ReplyStatus::NEEDS_ADDRESSING_MODE, |e| {
                     e.short(mode);
@@ -585,7 +588,7 @@ fn two_orbs_in_one_process_have_nothing_in_common() {
         SystemExceptionKind::Transient,
         CompletionStatus::No,
     );
-    // A client of an ORB that has ended can call nobody; another one can.
+    // A reference of a shut-down ORB cannot be called; a reference of another ORB can.
     assert_raised(
         ping(&at_two, 1).unwrap_err(),
         SystemExceptionKind::BadInvOrder,
@@ -616,7 +619,7 @@ fn waiting_for_the_end_from_within_a_request_is_refused() {
 #[test]
 fn the_end_of_an_orb_ends_the_calls_that_wait() {
     let _guard = watchdog(LONG);
-    // With the two calls on two connections.
+    // The two calls have two connections.
     for sharing in UNSHARED.into_iter().chain([ClientConnections::LeaderFollowers]) {
         let client = client(sharing);
         played(
@@ -647,8 +650,8 @@ fn the_end_of_an_orb_ends_the_calls_that_wait() {
     }
 }
 
-/// A thread's own connections of ORBs that are gone are dropped with the next
-/// connection it opens.
+/// A thread's private connections of shut-down ORBs are dropped when the thread opens its next
+/// connection.
 #[test]
 fn private_connections_of_orbs_that_ended_do_not_pile_up() {
     only_over!(SOCKETS, "sockets of the process are counted");
@@ -662,14 +665,14 @@ fn private_connections_of_orbs_that_ended_do_not_pile_up() {
         assert_eq!(ping(&pinger(&server, &client), 1), Ok(2));
         client.shutdown(true).unwrap();
     }
-    // The listener and the last connection; the server closes its ends in its own time.
+    // The listener and the last connection; the server closes its ends asynchronously.
     while sockets() > 2 {
         thread::sleep(Duration::from_millis(5));
     }
     server.shutdown(true).unwrap();
 }
 
-/// An ORB that cannot have all it wants keeps nothing.
+/// An ORB that fails to listen releases its resources.
 #[test]
 fn an_orb_that_cannot_listen_leaves_nothing_behind() {
     let _guard = watchdog(LONG);
@@ -694,12 +697,12 @@ fn an_orb_that_cannot_listen_leaves_nothing_behind() {
     }
 }
 
-/// How many entries a directory of the system has.
+/// Returns the number of entries of a directory.
 fn entries(path: &str) -> usize {
     std::fs::read_dir(path).unwrap().count()
 }
 
-/// How many sockets this process has open.
+/// Returns the number of open sockets of this process.
 fn sockets() -> usize {
     std::fs::read_dir("/proc/self/fd")
         .unwrap()
@@ -709,7 +712,7 @@ fn sockets() -> usize {
         .count()
 }
 
-/// References reach code outside of any call: a decoder without ORB.
+/// References may be decoded outside of any call, by a decoder without ORB.
 #[test]
 fn a_reference_without_an_orb_is_an_error_and_no_panic() {
     use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder, ErrorKind};

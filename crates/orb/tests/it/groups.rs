@@ -1,6 +1,6 @@
 //! MIOP: oneways to groups over multicast, on the loopback interface.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about groups.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests groups.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering};
@@ -21,7 +21,7 @@ use crate::common::*;
 
 static TELL: Op = Op::oneway("tell");
 
-/// Keeps what it was told.
+/// Servant that keeps the requests received.
 #[derive(Default)]
 struct Member {
     told: Mutex<Vec<(u32, Vec<u8>)>>,
@@ -57,7 +57,7 @@ impl Member {
         self.told.lock().unwrap().iter().map(|(number, _)| *number).collect()
     }
 
-    /// Waits until it was told so many times.
+    /// Waits until `count` requests were received, and returns them.
     fn wait_for(&self, count: usize) -> Vec<(u32, Vec<u8>)> {
         let end = Instant::now() + LONG;
         while self.told.lock().unwrap().len() < count {
@@ -68,7 +68,7 @@ impl Member {
     }
 }
 
-/// Returns a group's address of this test alone, among the tests of this process and those of others.
+/// Returns a group address used by this test alone.
 fn place() -> String {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let pid = std::process::id();
@@ -236,7 +236,8 @@ fn damaged_packets_harm_nobody_and_an_association_ends() {
     let (server, servant) = member(&place, &url);
     let client = client("");
     let group = client.string_to_object(&url).unwrap();
-    // A message that is no request, one that breaks off, and noise: to the group's own socket, over the loopback interface.
+    // A message of another type, a truncated message, and noise: sent to the group's own socket, over the loopback
+    // interface.
     let noise = client_socket(&place);
     let mut number = 0_u32;
     for body in
@@ -275,7 +276,7 @@ fn damaged_packets_harm_nobody_and_an_association_ends() {
     server.shutdown(true).unwrap();
 }
 
-/// Returns what sends datagrams to a group over the loopback interface.
+/// Returns a function that sends datagrams to a group over the loopback interface.
 fn client_socket(place: &str) -> impl Fn(&[u8]) {
     let group = place.parse().unwrap();
     let lo = oxorb_sys::multicast::interface("lo").unwrap();

@@ -1,5 +1,5 @@
-//! A request that comes while another one of its connection runs is read by another thread at once (R1), and not with the
-//! next look at busy connections.
+//! A request that arrives while another request of its connection runs is read at once by another thread (R1), and not
+//! only at the next look at busy connections.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,28 +13,29 @@ use crate::common;
 use crate::common::LONG;
 use crate::common::worker::*;
 
-/// From the beginning of the first request to the second: by then it is known for a long one.
+/// Time from the beginning of the first request to the second, after which the first counts as
+/// long.
 const LATER: Duration = Duration::from_millis(20);
 
-/// Calls to another server, a millisecond apart, from the second request to the look at whether it was
-/// answered: a busy machine delays them as well. A connection found by looking now and then is later.
+/// Number of calls to another object, a millisecond apart, within which the second request has to be answered. A busy
+/// machine delays them as well. A periodic look would find the connection later.
 const SOON: usize = 15;
 
-/// Rounds that count, and how many of them must be prompt: other processes may have the processor
-/// for longer than [`SOON`] takes.
+/// Number of rounds that count, of which [`PROMPT`] must be prompt: other processes may hold the
+/// processor for longer than [`SOON`] takes.
 const LAST: usize = 10;
 const PROMPT: usize = 8;
 
-/// Until so many rounds.
+/// Largest number of rounds.
 const ROUNDS: usize = 60;
 
-/// Whether the second request was answered soon. Before the first it is in any case: that waits until it was.
+/// Reports whether the second request was answered soon. It always is before the first, which waits for it.
 fn is_prompt(poa: &Poa, other: &ObjectRef) -> bool {
     let worker = Arc::new(Worker::default());
     let client = common::transport::builder().client_connections(ClientConnections::Multiplexed);
     let client = client.build().unwrap();
     let object = activate(poa, &client, &worker);
-    // Requests that come alone, and a silence.
+    // A history of single requests, and a pause.
     (0..3).for_each(|_| drop(whereabouts(&object)));
     thread::sleep(LATER);
     let first = in_the_background(&object, &WAIT);

@@ -1,5 +1,5 @@
-//! A server among peers that send what no client should: it answers each as
-//! GIOP says, keeps its memory, and serves the good ones meanwhile.
+//! A server with peers that violate the protocol: it answers each as GIOP requires, bounds its
+//! memory, and serves well-behaved clients meanwhile.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use crate::common::peer::{Peer, form, frame, kind};
 use crate::common::transport::{self, anywhere};
 use crate::common::*;
 
-/// Long enough for a test to go on meanwhile, short enough to wait for.
+/// Long enough for a test to continue meanwhile, short enough to wait for.
 const STALL: Duration = Duration::from_millis(400);
 
 fn guarded_server(concurrency: Concurrency) -> Orb {
@@ -33,7 +33,7 @@ fn guarded_server(concurrency: Concurrency) -> Orb {
         .unwrap()
 }
 
-/// The last message of a server that does not understand.
+/// Checks that the octets are one MessageError.
 fn is_message_error(octets: &[u8]) -> bool {
     !octets.is_empty() && kind(octets) == MessageType::MESSAGE_ERROR
 }
@@ -50,7 +50,7 @@ fn attack_on(object: &ObjectRef, attack: Attack) -> Attacker {
     Attacker::over(Box::new(raw(object)), attack, form())
 }
 
-/// All that the server sends until it closes.
+/// Returns the octets that the server sends until it closes the connection.
 fn until_closed(peer: &mut Peer) -> Vec<u8> {
     peer.rest()
 }
@@ -75,18 +75,19 @@ fn each_attack_gets_its_answer_and_the_good_are_served() {
                 panic!("{attack:?} is let be, {concurrency:?}");
             };
             match attack {
-                // Not of the protocol at all, or not whole: nothing to answer.
+                // Not a message of the protocol, or an incomplete one: there is no answer.
                 Attack::HalfHeader | Attack::HalfMessage | Attack::Drip => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
                 Attack::Garbage if form() != Form::Lite => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
-                // Absurd sizes are those of peers of another byte order, who would not understand.
+                // An absurd size means another byte order, in which the peer could not read an
+                // answer.
                 Attack::HugeLength if form() == Form::Lite => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
-                // Each version is a protocol of its own.
+                // Each version of GIOPlite is a protocol of its own.
                 Attack::UnknownVersion if form() == Form::LiteRt => {
                     assert_eq!(octets, [0u8; 0], "{attack:?}, {concurrency:?}");
                 }
@@ -124,7 +125,7 @@ fn all_attacks_at_once_leave_the_good_alone() {
     }
 }
 
-/// Other ORBs send some, and take them.
+/// Octets after the arguments are common: other ORBs send and accept them.
 #[test]
 fn octets_behind_the_arguments_are_let_pass_unless_the_orb_is_strict() {
     let _guard = watchdog(LONG);
@@ -161,7 +162,7 @@ fn a_message_that_comes_octet_by_octet_stalls_too() {
         let object = pinger(&server, &client);
         let mut drip = raw(&object);
         drip.write_all(&form().message(0, 4096, &[])).unwrap();
-        // Never a pause of STALL, and never a kibibyte in that time.
+        // No pause reaches STALL, and no such interval carries a kibibyte.
         let mut octets = 0;
         while drip.write_all(&[0]).is_ok() {
             octets += 1;
@@ -183,7 +184,7 @@ fn http_is_closed_without_a_word() {
         let mut stream = raw(&object);
         stream.write_all(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n").unwrap();
         let said = until_closed(&mut stream);
-        // Headers of GIOPlite have nothing to be known by.
+        // A GIOPlite header has no magic number.
         match form() {
             Form::Lite => assert!(is_message_error(&said), "{said:?}"),
             _ => assert_eq!(said, [0u8; 0]),
@@ -248,7 +249,7 @@ fn fragments_without_end_have_one() {
         let mut long = raw(&object);
         long.write_all(&fragment(true, 1, &[0; 1000])).unwrap();
         for _ in 0..120 {
-            // Fails when the server has had enough.
+            // Fails when the server closes the connection.
             if long.write_all(&fragment(false, 1, &[0; 1000])).is_err() {
                 break;
             }
@@ -280,7 +281,7 @@ fn one_connection_too_many_is_told_so_and_the_place_is_free_again() {
         let object = pinger(&server, &client);
         assert_eq!(ping(&object, 1), Ok(2));
         let second = raw(&object);
-        // Accepted in order, so the third finds two before it.
+        // Connections are accepted in order, so the third exceeds the limit.
         assert!(is_close_connection(&until_closed(&mut raw(&object))));
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -291,7 +292,7 @@ fn one_connection_too_many_is_told_so_and_the_place_is_free_again() {
         });
         assert_eq!(ping(&object, 1), Ok(2), "who has a place keeps it");
         drop(second);
-        // The server notices in its own time.
+        // The server detects the close asynchronously.
         thread::scope(|scope| {
             scope.spawn(|| {
                 while ping(&object, 1) != Ok(2) {
@@ -319,9 +320,9 @@ fn a_client_that_never_takes_its_answer_loses_its_connection() {
         let object = pinger(&server, &client);
         let mut rude = raw(&object);
         rude.write_all(&request(&object, &BIG, 0, |_| {})).unwrap();
-        // With one worker this waits until the rude one is given up.
+        // With one worker this waits until the server gives up the first client.
         assert_eq!(ping(&object, 1), Ok(2));
-        // Reading would be polite; writing shows just as well that the server is gone.
+        // A failing write also shows that the server has closed the connection.
         while rude.write_all(&[0]).is_ok() {
             thread::sleep(Duration::from_millis(5));
         }
@@ -346,7 +347,7 @@ fn a_flood_over_one_connection_does_not_keep_the_only_worker() {
         flood.write_all(&naps).unwrap();
         scope.spawn(move || {
             while !stop.load(Ordering::Relaxed) {
-                // In between it may have to wait for the server.
+                // In between the write may block until the server reads.
                 let _ = flood.write(&naps);
             }
         });
@@ -386,7 +387,7 @@ fn while_all_workers_are_busy_callers_wait_no_longer_than_they_want() {
     server.shutdown(true).unwrap();
 }
 
-/// Octets of memory that process `id` occupies.
+/// Returns the resident memory of process `id`, in octets.
 fn resident(id: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -413,7 +414,7 @@ fn what_is_only_announced_costs_no_memory() {
         assert_eq!(ping(&object, 1), Ok(2));
         let (allocated_before, resident_before) =
             (allocated(&object), resident(server.process.id()));
-        // A message of 60 MiB is announced, which is within the limit; 5,000 octets of it come.
+        // A message of 60 MiB is announced, which is within the limit; 5,000 octets of it are sent.
         let mut half = form().message(0, 60 << 20, &[]);
         half.resize(5000, 0);
         let peers: Vec<_> = (0..PEERS)
@@ -423,7 +424,8 @@ fn what_is_only_announced_costs_no_memory() {
                 stream
             })
             .collect();
-        // Served after them: they have been read, unless their threads were slow to start.
+        // Served after the half messages: those have been read, unless their threads were slow to
+        // start.
         for n in 0..200 {
             assert_eq!(ping(&object, n), Ok(n + 1));
         }
@@ -435,11 +437,11 @@ fn what_is_only_announced_costs_no_memory() {
     }
 }
 
-/// Both sides write the large messages into their own buffers here, instead of
-/// sending them from where they lie, and keep the connections.
+/// The test makes both sides copy large messages into their own buffers, instead of sending them in
+/// place, and keeps the connections open.
 #[test]
 fn a_large_message_does_not_cost_its_memory_for_ever() {
-    // Their answers are within what one client may leave unread.
+    // The replies are within the limit of unread octets of one client.
     const CONNECTIONS: usize = 3;
     const KEPT: &str = "2097152";
     let _guard = watchdog(3 * LONG);
@@ -448,7 +450,8 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
     }
     let octets = vec![7; BIG_ANSWER];
     for concurrency in EVERY_CONCURRENCY {
-        // Less than the default: with that, three connections keep about as much as one message has.
+        // Less than the default, with which three connections keep about as much as one message
+        // has.
         let server = transport::listening().concurrency(concurrency).setting("KeptCapacity", KEPT);
         let server = server.build().unwrap();
         let client = transport::builder().client_connections(ClientConnections::Private);
@@ -470,7 +473,7 @@ fn a_large_message_does_not_cost_its_memory_for_ever() {
                         reference.invoke(&BIG, send, |d| d.length(None, 1));
                     assert_eq!(got, Ok(BIG_ANSWER));
                     assert_eq!(ping(&object, 1), Ok(2));
-                    // All connections are open, and have carried it.
+                    // All connections are open, and have carried the message.
                     turn.wait();
                     let grown = resident(std::process::id()).saturating_sub(before);
                     assert!(grown < BIG_ANSWER as u64, "{grown} octets are kept");
@@ -508,7 +511,7 @@ fn without_descriptors_it_serves_those_it_has_and_recovers() {
             assert_eq!(ping(&object, n), Ok(n + 1));
         }
         drop(crowd);
-        // A newcomer is accepted once the crowd is gone.
+        // A new client is accepted once the others have closed their connections.
         thread::scope(|scope| {
             scope.spawn(|| assert_eq!(ping(&object, 1), Ok(2)));
         });

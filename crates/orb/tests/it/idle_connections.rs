@@ -1,5 +1,5 @@
-//! Connections to servers that have gone while nobody called them: their descriptors are given back.
-//! Not by `OXORB_TEST_TRANSPORT`: over sockets of both kinds, which are counted.
+//! Idle connections to servers that have gone: their descriptors are released. Independent of
+//! `OXORB_TEST_TRANSPORT`: the tests count sockets of both kinds.
 
 use std::sync::Arc;
 use std::thread;
@@ -13,7 +13,7 @@ use crate::common::{
     self, LONG, Pinger, alone, client, elsewhere, only_over, ping, ping_async, until,
 };
 
-/// Servers that a client calls, one after another.
+/// Number of servers that a client calls, one after another.
 const SERVERS: i64 = 8;
 
 #[test]
@@ -71,7 +71,7 @@ fn a_server_that_goes_without_a_word_leaves_nothing_either() {
     }
 }
 
-/// A thread's own connections go when it opens another.
+/// A thread's stale private connections are closed when it opens another.
 #[test]
 fn private_connections_to_servers_that_went_away_do_not_pile_up() {
     only_over!(SOCKETS, "sockets of the process are counted");
@@ -94,7 +94,7 @@ fn private_connections_to_servers_that_went_away_do_not_pile_up() {
     client.shutdown(true).unwrap();
 }
 
-/// Calls a server, which ends its connection after the answer without CloseConnection.
+/// Calls a server that closes its connection after the reply, without CloseConnection.
 fn call_and_end(client: &Orb) {
     let server = FakeServer::start();
     let object = server.object(client);
@@ -108,7 +108,7 @@ fn server_at(endpoint: &str) -> Orb {
     common::transport::builder().listen(endpoint).build().unwrap()
 }
 
-/// Number of sockets that this process has open.
+/// Returns the number of open sockets of this process.
 fn sockets() -> usize {
     let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
     let named = open.filter_map(|entry| std::fs::read_link(entry.path()).ok());

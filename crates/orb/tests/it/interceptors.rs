@@ -1,4 +1,4 @@
-//! Portable interceptors: which points run, in which order, and what they can change (CORBA 3.4, 16).
+//! Portable interceptors: points that run, their order, and their effects (CORBA 3.4, 16).
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +15,7 @@ use oxorb_object::TaggedComponent;
 use crate::common;
 use crate::common::*;
 
-/// What happened, in order.
+/// Log of the points that ran, in order.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -29,10 +29,10 @@ impl Log {
     }
 }
 
-/// Our context, from client to server and back.
+/// Service context of the test, in both directions.
 const CONTEXT: u32 = 0x4F58_7E57;
 
-/// What an interceptor does at a point besides writing it down.
+/// Point and outcome of an interceptor, in addition to its log entry.
 type Act = Option<(&'static str, Interrupt)>;
 
 struct Watcher {
@@ -64,7 +64,7 @@ impl Watcher {
     }
 }
 
-/// For the points that can only raise.
+/// Converts an outcome at a point that can only raise.
 fn only_raise(outcome: Result<(), Interrupt>) -> Result<(), SystemException> {
     match outcome {
         Ok(()) => Ok(()),
@@ -396,7 +396,7 @@ fn a_server_interceptor_may_forward() {
     assert_eq!(log.take(), ["a contexts ping", "b contexts ping", "a send_other ping"]);
 }
 
-/// Answers with what it finds in a slot.
+/// Servant that answers with the value of a slot.
 struct Reader(Slot);
 
 static READ: oxorb::__gen::Op = oxorb::__gen::Op::twoway("read");
@@ -437,7 +437,7 @@ fn slots_and_contexts_carry_a_value_from_thread_to_servant() {
     assert_eq!(seen.iter().filter(|line| *line == "a receive_reply with 5").count(), 1);
 }
 
-/// Marks references.
+/// Observer that adds a component to references.
 struct Marker(Log);
 
 const MARK: u32 = 0x4F58_0099;
@@ -517,7 +517,7 @@ fn local_calls_pass_interceptors_of_both_sides() {
     );
 }
 
-/// The servant refuses.
+/// Calls a `ping` that the servant refuses.
 fn ping_fails(object: &ObjectRef) -> bool {
     static FAIL: oxorb::__gen::Op = oxorb::__gen::Op::twoway("fail");
     let failed = object.reference().invoke::<(), SystemException>(&FAIL, |_| Ok(()), |_| Ok(()));

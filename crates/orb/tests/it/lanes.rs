@@ -1,5 +1,5 @@
-//! Threadpools and lanes: which threads serve what at which priority, what happens when none is free, and how lanes
-//! end (A5.2, A18.1, A18.2, A18.6; facts 2.1, 3, 3.1).
+//! Threadpools and lanes: serving threads and their priorities, exhaustion of threads, and the end of lanes (A5.2,
+//! A18.1, A18.2, A18.6; facts 2.1, 3, 3.1).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {
         addresses.insert(common::address(&object));
     }
     assert_eq!(addresses.len(), 2, "each lane has an address of its own");
-    // The ORB's own threads are not theirs.
+    // The ORB's own threads belong to no pool.
     let plain = activate(server.root_poa(), &client, &Arc::new(Worker::default()));
     let plain = whereabouts(&plain);
     assert_eq!((plain.thread.as_str(), plain.priority), ("oxorb-conn", -1));
@@ -47,7 +47,7 @@ fn each_lane_serves_its_objects_with_its_own_threads_at_its_priority() {
     server.shutdown(true).unwrap();
 }
 
-/// Over each transport: TCP has a port for each lane, others a name that follows the server's.
+/// TCP has a port for each lane; other transports derive a lane's name from the server's.
 #[test]
 fn a_callers_priority_leads_to_the_place_of_its_lane() {
     common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -78,7 +78,7 @@ fn a_callers_priority_leads_to_the_place_of_its_lane() {
         client.set_thread_priority(priority(value)).unwrap();
         let served = whereabouts(&object);
         assert_eq!(served.thread, format!("oxorb-{}.{at}", pool.0));
-        // The lane's own thread reads its own connections: nobody sent the request on.
+        // The lane's own thread read the request, so that none was handed over.
         assert_eq!(served.priority, value);
     }
     client.shutdown(true).unwrap();
@@ -173,7 +173,7 @@ fn dynamic_threads_come_up_to_the_limit_and_go_when_idle() {
     server.shutdown(true).unwrap();
 }
 
-/// Threads of this process with such a name.
+/// Returns the number of threads of this process with such a name.
 fn threads_named(name: &str) -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.filter_map(|task| {
@@ -198,14 +198,14 @@ fn a_lane_without_free_threads_borrows_from_the_next_lower_ones() {
     for round in 0..3 {
         workers[2].close();
         workers[1].close();
-        // One of the three threads is stuck, most often that of the highest lane, and lanes have one thread each: an answer
-        // is that of a thread of its own or lent, raised for the call.
+        // One of the three threads is blocked, most often that of the highest lane. Lanes have one thread each, so the
+        // lane's own thread or a borrowed one answers, raised for the call.
         let first = in_the_background(&objects[2], &WAIT);
         workers[2].until_waiting(1);
         assert_eq!(whereabouts(&objects[2]).priority, 30, "round {round}");
-        // And has its own priority again.
+        // The thread has its own priority again.
         assert_eq!(whereabouts(&objects[1]).priority, 20);
-        // With two of three threads stuck the third serves all lanes, each at its priority.
+        // With two of three threads blocked the third serves all lanes, each at its priority.
         let second = in_the_background(&objects[1], &WAIT);
         workers[1].until_waiting(1);
         assert_eq!(whereabouts(&objects[2]).priority, 30, "round {round}");
@@ -242,7 +242,7 @@ fn requests_beyond_the_buffer_are_transient_and_those_in_it_are_served() {
         let stuck = in_the_background(&object, &WAIT);
         worker.until_waiting(1);
         let calls: Vec<_> = (0..5).map(|_| in_the_background(&object, &WHERE)).collect();
-        // Three wait, two are refused at once.
+        // Three requests are buffered, two are refused at once.
         while full(&server) < 2 * round {
             thread::sleep(Duration::from_millis(1));
         }
@@ -351,7 +351,7 @@ fn destroying_a_pool_lets_requests_finish_and_is_final() {
         server.destroy_threadpool(pool),
         Err(ThreadpoolError::Unknown(id)) if id == pool
     ));
-    // The ORB goes on.
+    // The ORB continues to serve.
     let plain = activate(server.root_poa(), &client, &worker);
     assert_eq!(whereabouts(&plain).thread, "oxorb-conn");
     client.shutdown(true).unwrap();
@@ -379,7 +379,7 @@ fn shutdown_is_bounded_with_requests_in_all_lanes_and_buffers() {
     server.run();
     assert!(start.elapsed() < LONG / 2, "not for want of a limit");
     for call in calls {
-        // Served before the end, or told that it was not.
+        // Served before the end, or refused.
         if let Err(refused) = call.join().unwrap() {
             assert_eq!(refused.completed, CompletionStatus::No, "{refused}");
         }
@@ -425,7 +425,7 @@ fn six_lanes_that_buffer_may_borrow_and_five_without() {
 fn lanes_listen_where_they_are_told() {
     common::only_over!(TCP, "ports that follow each other are TCP's");
     let _guard = watchdog(LONG);
-    // A port that is free now, and four after it.
+    // A free port, and the four after it.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let base = free.local_addr().unwrap().port();
     drop(free);
@@ -452,7 +452,7 @@ fn lanes_listen_where_they_are_told() {
     server.shutdown(true).unwrap();
 }
 
-/// Components of the one profile of an object.
+/// Returns a component of the object's only profile, raw and decoded.
 fn component(object: &ObjectRef, wanted: u32) -> Option<(Vec<u8>, Component)> {
     let profile = object.reference().ior().iiop_profiles().next()?;
     let component = profile.component(wanted)?.clone();
@@ -516,7 +516,7 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let poa = poa(&server, "declared", declared);
     let object = activate(&poa, &client, &worker());
     assert_eq!(lanes_of(&object), [20]);
-    // An object with a priority of its own is on that lane, and says so.
+    // An object with a priority of its own is on that lane, and publishes the priority.
     let own = poa.activate_servant_with_priority(worker(), priority(30)).unwrap();
     let own = elsewhere(&client, &own);
     assert_eq!(lanes_of(&own), [30]);
@@ -526,7 +526,7 @@ fn references_carry_policies_and_lanes_as_those_of_tao() {
     let published = RtPolicyValue::decode(values[0].0, &values[0].1).unwrap();
     assert_eq!(published, model(PriorityModel::ServerDeclared, 30).map(RtPolicyValue::Model));
     assert_eq!(whereabouts(&own).priority, 30);
-    // Plain references are as they always were.
+    // References without real-time policies are unchanged.
     let plain = activate(server.root_poa(), &client, &worker());
     for tag in [tag::TAO_ENDPOINTS, tag::POLICIES] {
         assert_eq!(component(&plain, tag), None);
@@ -550,16 +550,18 @@ fn without_lanes_a_thread_takes_the_priority_of_each_request() {
             ..RtPolicies::default()
         };
         let object = activate(&poa(&server, name, realtime), &client, &Arc::new(Worker::default()));
-        // As a little-endian and as a big-endian client writes it; it goes back unchanged.
+        // The context as a little-endian and as a big-endian client writes it; it is returned
+        // unchanged.
         for context in [[1, 0, 0x34, 0x12], [0, 0, 0x12, 0x34]] {
             let (served, back) = ask(&object, Some(&context));
             assert_eq!(served.priority, 0x1234, "{name}");
             assert_eq!(back.as_deref(), Some(&context[..]));
         }
-        // Without one the POA's own priority counts.
+        // Without the context the POA's own priority applies.
         let (served, back) = ask(&object, None);
         assert_eq!((served.priority, back), (77, None), "{name}");
-        // A POA that says nothing leaves the thread as it is, also after others.
+        // A POA without a priority model does not change the thread's priority, even after requests
+        // of other POAs.
         let plain = RtPolicies { threadpool, ..RtPolicies::default() };
         let plain = activate(
             &poa(&server, &format!("{name}-plain"), plain),
@@ -611,7 +613,7 @@ fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
     assert_eq!(of(ObjectRef::from_ref(own)), 50);
     let default = system.activate_servant(worker()).unwrap();
     assert_eq!(of(ObjectRef::from_ref(default)), 5);
-    // A reference first, the servant later.
+    // The reference is created first, the servant activated later.
     let early: ObjectRef =
         user.create_reference_with_id_and_priority("early", priority(60)).unwrap();
     user.activate_servant_with_id(&"early".into(), worker()).unwrap();
@@ -620,20 +622,20 @@ fn objects_have_priorities_of_their_own_under_the_server_declared_model() {
     let again = user.create_reference_with_id_and_priority::<ObjectRef>("early", priority(61));
     let refused = again.unwrap_err().system().unwrap();
     assert_eq!(refused.kind, SystemExceptionKind::BadParam);
-    // Once it has left it may have another.
+    // After deactivation the object may have another priority.
     user.deactivate_id("early").unwrap();
     let again: ObjectRef =
         user.create_reference_with_id_and_priority("early", priority(61)).unwrap();
     user.activate_servant_with_id(&"early".into(), worker()).unwrap();
     assert_eq!(of(again), 61);
-    // Priorities of objects need the model for it.
+    // Priorities of objects require the server-declared model.
     let wrong = server.root_poa().activate_servant_with_priority(worker(), priority(1));
     assert!(wrong.unwrap_err().to_string().contains("ServerDeclared"));
     client.shutdown(true).unwrap();
     server.shutdown(true).unwrap();
 }
 
-/// The most urgent first, as RIOP says; those that say nothing last.
+/// The most urgent request is served first, as RIOP specifies; requests without urgency come last.
 #[test]
 fn buffered_requests_are_served_by_urgency_where_that_is_wanted() {
     let _guard = watchdog(LONG);
@@ -657,7 +659,7 @@ fn buffered_requests_are_served_by_urgency_where_that_is_wanted() {
         }
     };
     let calls = [None, Some(1), Some(9), None, Some(5), Some(9), Some(7), Some(2)].map(call);
-    // Two are refused, whichever came last: then six wait.
+    // Two are refused, in whichever order they came: then six are buffered.
     while server.connection_statistics().count(Incident::BufferFull) < 2 {
         thread::sleep(Duration::from_millis(1));
     }
@@ -672,7 +674,7 @@ fn buffered_requests_are_served_by_urgency_where_that_is_wanted() {
     server.shutdown(true).unwrap();
 }
 
-/// An object is served by its pool's threads alone: who comes to the port of others is sent there (A4.6).
+/// An object is served only by the threads of its pool: requests at another lane's port are forwarded (A4.6).
 #[test]
 fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     let _guard = watchdog(LONG);
@@ -704,7 +706,8 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
             assert_eq!(served.priority, 20);
         }
     }
-    // Seen by a client that follows nothing: status LOCATION_FORWARD, and the port of the lane.
+    // As seen by a client that does not follow forwards: status LOCATION_FORWARD, and the port of
+    // the lane.
     let mut stream = Peer::connect(&common::address(&other));
     let key = common::object_key(&elsewhere(&client, here.reference()));
     let reply = exchange(&mut stream, &key, &[]);
@@ -713,9 +716,9 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
         panic!("no reply");
     };
     assert_eq!(reply.status, ReplyStatus::LOCATION_FORWARD);
-    // A call from this process runs on the lane, too.
+    // A collocated call runs on the lane, too.
     assert_eq!(whereabouts(&here).thread, format!("oxorb-{}.1", pools[0].0));
-    // The threads are gone, and nobody else takes over.
+    // The threads have ended, and no others serve the object.
     server.destroy_threadpool(pools[0]).unwrap();
     let url = url(&[&common::address(&other)], "here");
     let object: ObjectRef = client.string_to_object(&url).unwrap();
@@ -725,7 +728,7 @@ fn a_request_that_comes_to_other_threads_is_sent_to_those_of_its_object() {
     server.shutdown(true).unwrap();
 }
 
-/// A server of which the ORB itself listens at `port`, with a laned pool and a persistent object on its second lane.
+/// Starts a server that listens at `port`, with a pool of two lanes and a persistent object on the second.
 fn persistent_server(port: u16) -> (Orb, ObjectRef) {
     let server = common::transport::builder()
         .listen(&format!("{}://127.0.0.1:{port}", protocol().name()))
@@ -749,7 +752,7 @@ fn persistent_server(port: u16) -> (Orb, ObjectRef) {
     (server, ObjectRef::from_ref(object))
 }
 
-/// A port that is free, and so are the next three.
+/// Returns a free port that is followed by three free ports.
 fn four_ports() -> u16 {
     loop {
         let first = oxorb_testkit::net::free_port();

@@ -1,5 +1,5 @@
-//! What large messages cost of memory once a connection has carried one: pages that the system has to give, and to
-//! clear, for each call.
+//! Memory cost of large messages after a connection has carried the first: pages that the system has to allocate and
+//! clear for each call.
 
 use std::fs;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::common::*;
 
 static ECHO: Op = Op::twoway("echo");
 
-/// Returns the octets that it gets, out of the memory that they came into.
+/// Servant that returns the octets it gets, from the memory that they were received in.
 struct Echo;
 
 impl Servant for Echo {
@@ -50,14 +50,14 @@ fn echo<'a>(object: &ObjectRef, argument: &'a [u8]) {
     assert_eq!(back.unwrap().len(), argument.len());
 }
 
-/// Returns the pages that the system has given to this process so far.
+/// Returns the number of page faults of this process so far.
 fn faults() -> u64 {
     let text = fs::read_to_string("/proc/self/stat").unwrap();
     let (_, rest) = text.rsplit_once(')').unwrap();
     rest.split_whitespace().nth(7).unwrap().parse().unwrap()
 }
 
-/// Returns the pages that the threads of this process took for each of so many calls, after as many others.
+/// Returns the page faults of this process per call, over `calls` calls after as many for warming up.
 fn pages(object: &ObjectRef, argument: &[u8], calls: u64) -> u64 {
     for _ in 0..calls {
         echo(object, argument);
@@ -69,8 +69,8 @@ fn pages(object: &ObjectRef, argument: &[u8], calls: u64) -> u64 {
     (faults() - before) / calls
 }
 
-/// The time that a call may take is set once for its connection, not for each read; and as much of a message leaves at
-/// once as the server has room for.
+/// A call's time limit is set once on its connection, not for each read, and each write passes as much of a message as
+/// the server's buffers can take.
 #[test]
 fn a_large_message_takes_few_system_calls() {
     let _guard = watchdog(LONG);
@@ -80,7 +80,8 @@ fn a_large_message_takes_few_system_calls() {
         let server = Orb::builder().listen("uiop://").build().unwrap();
         let local = server.root_poa().activate_servant(Arc::new(Echo)).unwrap();
         let client = client(ClientConnections::Cached);
-        // However slow the traced process is: what is left of it differs little from one read to the next.
+        // The limit is so long that the remaining time differs little from one read to the next, however slow the
+        // traced process.
         let limit = RelativeRoundtripTimeout(1000 * LONG);
         let object = elsewhere(&client, &local).with(limit);
         let argument = vec![7; OCTETS];
@@ -95,9 +96,9 @@ fn a_large_message_takes_few_system_calls() {
     });
     let Some(trace) = trace else { return };
     let own = &trace.section("client").own;
-    // When calls settle on a limit, and not for each of the reads, of which a message takes several.
+    // Set when the connection adopts a limit, not for each read, of which a message needs several.
     assert!(own.of("setsockopt") < CALLS / 2, "{own:?}");
-    // In pieces of 32 KiB there were 32 for each message.
+    // Writes of 32 KiB would be 32 for each message.
     let sent = own.of("sendto") + own.of("sendmsg");
     assert!((CALLS..20 * CALLS).contains(&sent), "{own:?}");
 }
@@ -126,7 +127,7 @@ fn calls_take_no_pages_once_a_connection_has_carried_one_of_their_size() {
 /// Octets of a page.
 const PAGE: u64 = 4096;
 
-/// The bound has a name: a message above it takes its pages anew.
+/// Messages above the configured limit allocate their pages for each call.
 #[test]
 fn a_connection_keeps_no_more_than_it_may() {
     if !alone(a_connection_keeps_no_more_than_it_may) {

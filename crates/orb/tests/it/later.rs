@@ -1,4 +1,4 @@
-//! Servants that answer later (AMH): from other threads, in other orders, too late, never.
+//! Servants that answer later (AMH): from other threads, in other orders, too late, or not at all.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
@@ -20,14 +20,14 @@ use crate::common::*;
 
 static TELL: Op = Op::oneway("note");
 
-/// Keeps `ping` and `note` with what came along; `now` answers within the upcall, `panic` panics with the request.
+/// Servant that keeps requests of `ping` and `note`; `now` answers within the upcall, `panic` panics with the request.
 #[derive(Default)]
 struct Keeper {
     kept: Mutex<Vec<(i64, Later)>>,
 }
 
 impl Keeper {
-    /// All that came, when there are so many.
+    /// Waits for `wanted` requests, and returns all that are kept.
     fn take(&self, wanted: usize) -> Vec<(i64, Later)> {
         loop {
             let mut kept = self.kept.lock().unwrap();
@@ -80,7 +80,7 @@ fn answer(later: Later, n: i64) {
     });
 }
 
-/// A keeper at `server`, and a reference to it as `client` has it.
+/// Returns a keeper at `server`, and a reference to it as `client` sees it.
 fn keeper(server: &Orb, client: &Orb) -> (Arc<Keeper>, ObjectRef) {
     let keeper = Arc::new(Keeper::default());
     let servant = Arc::new(Kept(Arc::clone(&keeper)));
@@ -92,7 +92,7 @@ fn a_client() -> Orb {
     client(oxorb::ClientConnections::Private)
 }
 
-/// A request that is answered within its upcall, over the same connection as asynchronous ones.
+/// Starts a call that is answered within its upcall, over the connection of asynchronous calls.
 fn hanging_async(object: &ObjectRef) -> AsyncReply<u32, SystemException> {
     object.reference().invoke_async(&HANGING, |_| Ok(()), |d| d.ulong())
 }
@@ -147,7 +147,7 @@ fn a_thousand_are_outstanding_and_one_more_is_refused() {
             refused,
             SystemException::transient(minor::transient::TOO_MANY_UNANSWERED, CompletionStatus::No)
         );
-        // Eight threads answer while the connection's own thread answers, too.
+        // Eight threads answer while the connection's own thread also answers.
         let others = thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -193,7 +193,7 @@ fn an_answer_may_be_larger_than_all_buffers() {
     let later = keeper.take_one();
     let small: Vec<_> = (0..10).map(|_| hanging_async(&object)).collect();
     thread::scope(|scope| {
-        // Gathered from where it lies.
+        // A large reply, which is written without a copy.
         scope.spawn(|| {
             later.reply(|e| {
                 e.length(octets.len(), None)?;
@@ -224,7 +224,7 @@ fn exceptions_have_the_status_they_were_given() {
         keeper.take_one().raise(&exception);
         assert_eq!(call.wait(), Err(exception));
     }
-    // What cannot be marshalled has run.
+    // The request has run, though its result cannot be marshalled.
     let call = ping_async(&object, 1);
     keeper.take_one().reply(|e| e.string("NUL \0 in a string"));
     let raised = call.wait().unwrap_err();
@@ -258,7 +258,7 @@ fn who_is_dropped_unanswered_is_told_so() {
         SystemExceptionKind::Unknown,
         CompletionStatus::Maybe,
     );
-    // Both connections are as good as before.
+    // Both connections still work.
     assert_eq!(hanging_async(&object).wait(), Ok(0));
     assert_eq!(server.connection_statistics().accepted, 2);
     client.shutdown(true).unwrap();
@@ -289,11 +289,11 @@ fn oneways_are_answered_by_dropping() {
     let later = keeper.take_one();
     assert!(!later.expects_reply());
     drop(later);
-    // Until the servant is reached; it need not have ended.
+    // Returns once the servant is called, which need not have ended.
     let reached = object.with(SyncScope::WithServer);
     reached.send(&TELL, |_| Ok(())).unwrap();
     keeper.take_one().done();
-    // Until it has ended.
+    // Returns once the servant has ended.
     let served = object.with(SyncScope::WithTarget);
     thread::scope(|scope| {
         scope.spawn(|| keeper.take_one().done());
@@ -341,12 +341,12 @@ fn a_client_that_left_leaves_nothing_behind() {
         let calls: Vec<_> = (0..3).map(|n| ping_async(&object, n)).collect();
         let mut kept = keeper.take(3);
         drop(calls);
-        // Each was cancelled.
+        // Each kept request was cancelled.
         until(|| kept.iter().all(|(_, later)| later.is_cancelled()));
         let (n, later) = kept.pop().unwrap();
         answer(later, n);
         client.shutdown(true).unwrap();
-        // What is kept keeps the connection, though nobody reads it.
+        // A kept request keeps the connection open, though the client no longer reads it.
         let (n, later) = kept.pop().unwrap();
         answer(later, n);
         drop(kept);
@@ -367,7 +367,7 @@ fn the_end_of_the_orb_waits_for_answers() {
         thread::scope(|scope| {
             let ending = scope.spawn(|| server.shutdown(true));
             until(|| server.is_closing());
-            // Nothing new is taken any more, and the connection goes on.
+            // New requests are refused, and the connection stays open.
             thread::sleep(Duration::from_millis(20));
             assert!(!ending.is_finished());
             for (n, later) in kept {
@@ -401,7 +401,7 @@ fn a_connection_with_something_unanswered_is_not_idle() {
         assert_eq!(server.connection_statistics().open, 1);
         answer(later, 1);
         assert_eq!(call.wait(), Ok(2));
-        // Then it is.
+        // The connection is closed after the answer.
         until(|| server.connection_statistics().open == 0);
         client.shutdown(true).unwrap();
         server.shutdown(true).unwrap();
@@ -443,7 +443,7 @@ fn a_caller_in_the_same_process_waits_too() {
         scope.spawn(|| answer(keeper.take_one(), 1));
         assert_eq!(ping(&object, 1), Ok(2));
     });
-    // An asynchronous call does not wait, so that the caller may answer it.
+    // An asynchronous call returns at once, so that the caller itself may answer it.
     let mut call = ping_async(&object, 2);
     assert!(!call.is_ready());
     answer(keeper.take_one(), 2);
@@ -452,7 +452,7 @@ fn a_caller_in_the_same_process_waits_too() {
     let call = ping_async(&object, 2);
     drop(keeper.take_one());
     assert_eq!(call.wait().unwrap_err().kind, SystemExceptionKind::NoResponse);
-    // Calls that take too long.
+    // Calls that time out.
     let hasty = object.with_timeout(Duration::from_millis(50));
     let late = timed_out(|| ping(&hasty, 1));
     assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Maybe);
@@ -463,7 +463,7 @@ fn a_caller_in_the_same_process_waits_too() {
         assert!(later.deadline().is_some());
         answer(later, n);
     }
-    // The ORB waits for what was called and is not answered.
+    // The shutdown waits for requests that are not yet answered.
     let call = ping_async(&object, 4);
     let later = keeper.take_one();
     thread::scope(|scope| {
@@ -477,7 +477,7 @@ fn a_caller_in_the_same_process_waits_too() {
     assert_eq!(call.wait(), Ok(5));
 }
 
-/// Counts the points, and where they ran.
+/// Interceptor that records its points and their threads.
 #[derive(Clone, Default)]
 struct Points(Arc<Mutex<Vec<String>>>);
 
@@ -511,7 +511,7 @@ impl ServerInterceptor for Watcher {
     }
 
     fn send_reply(&self, reply: &mut ServerReply<'_>) -> Result<(), SystemException> {
-        // What the servant's thread left in the slot, not what the answering thread has.
+        // Value left in the slot by the servant's thread, not that of the answering thread.
         let slot = reply.slot(self.1).and_then(|any| any.get::<i32>().ok().flatten());
         self.0.note(&format!("reply {} {slot:?}", reply.operation()));
         reply.add_reply_service_context(CONTEXT, vec![0], false)
@@ -569,7 +569,7 @@ fn interceptors_see_each_point_once() {
                 assert_eq!(answer, 2);
                 assert_eq!(seen[3..], ["contexts", "request", "reply ping Some(5)"]);
             }
-            // Local requests are not kept to be sent on.
+            // Collocated requests are not kept for a forward.
             Err(raised) => assert_eq!(raised.minor, minor::transient::FORWARDED),
         }
     }
@@ -577,7 +577,7 @@ fn interceptors_see_each_point_once() {
     server.shutdown(true).unwrap();
 }
 
-/// Gives each request the same servant, and counts the ends of them.
+/// Locator that returns the same servant for each request, and counts the calls of `postinvoke`.
 struct Locator(Arc<Keeper>, Arc<AtomicUsize>);
 
 impl ServantLocator for Locator {
@@ -624,7 +624,7 @@ fn servants_of_a_locator_answer_later_too() {
         until(|| ended.swap(0, Ordering::SeqCst) == 1);
         answer(later, 1);
         assert_eq!(call.wait(), Ok(2));
-        // Answered before `postinvoke`.
+        // The answer precedes `postinvoke`.
         assert_eq!(
             object.reference().invoke(&SLEEP, |_| Ok(()), |_| Ok(())),
             Ok::<_, SystemException>(())
@@ -659,7 +659,7 @@ fn the_main_thread_is_free_while_its_request_is_unanswered() {
     client.shutdown(true).unwrap();
 }
 
-/// The answer may be quicker than the end of the upcall.
+/// An answer may precede the end of the upcall.
 #[test]
 fn an_answer_may_come_before_the_upcall_has_ended() {
     struct Hasty;

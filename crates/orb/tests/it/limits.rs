@@ -1,4 +1,4 @@
-//! What one client may take of a server, and what everybody sees when it takes more.
+//! Limits of one client's use of a server, and the consequences of exceeding them.
 
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ fn assert_closed_in_order(peer: &mut Peer) {
     assert_eq!(kind(&octets), MessageType::CLOSE_CONNECTION, "{octets:?}");
 }
 
-/// Longer than a connection has idled before it may have to make room.
+/// Longer than a connection must idle before it may be closed for a new one.
 const IDLE: Duration = Duration::from_millis(1300);
 
 #[test]
@@ -51,7 +51,7 @@ fn an_idle_connection_makes_room_for_a_new_one() {
         let object = pinger(&server, &client);
         assert_eq!(ping(&object, 1), Ok(2));
         let mut silent: Vec<_> = (0..2).map(|_| Peer::connect(&address(&object))).collect();
-        // All idle by now, and the call used its connection last of all.
+        // All connections are idle by now, and that of the call was used last.
         until("all are served", || server.connection_statistics().open == 3);
         thread::sleep(IDLE);
         let others: Vec<_> = (0..3)
@@ -70,7 +70,7 @@ fn an_idle_connection_makes_room_for_a_new_one() {
     });
 }
 
-/// Clients that only begin messages do not keep others out (S4).
+/// Clients with incomplete messages do not keep others from connecting (S4).
 #[test]
 fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
     let _guard = watchdog(2 * LONG);
@@ -79,7 +79,8 @@ fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
             let server = server_with(concurrency, &[(most, "3")]);
             let client = client(ClientConnections::Cached);
             let object = pinger(&server, &client);
-            // A whole request before the half one: its answer says that the server has read both.
+            // A complete request precedes the incomplete one: its reply shows that the server has
+            // read both.
             let mut octets = request(&object, &PING, 0, |e| e.longlong(1));
             octets.extend(Attack::HalfHeader.octets_in(form()));
             let mut stuck: Vec<_> = (0..3)
@@ -87,12 +88,12 @@ fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
                     let mut stream = Peer::connect(&address(&object));
                     stream.write_all(&octets).unwrap();
                     stream.message();
-                    // The one before has begun to stall.
+                    // The connection before has begun to stall.
                     thread::sleep(Duration::from_millis(20));
                     stream
                 })
                 .collect();
-            // Turned away until one of them has stalled for long enough.
+            // Refused until one of the connections has stalled for long enough.
             let answer = loop {
                 match ping(&object, 1) {
                     Err(away) if away.kind == SystemExceptionKind::Transient => {
@@ -109,7 +110,8 @@ fn a_connection_that_stalls_in_mid_message_makes_room_for_a_new_one() {
     });
 }
 
-/// A message that comes slowly, and one that is served, are no reason to make room.
+/// A connection with a slowly arriving message, or with a running request, is not closed for a new
+/// one.
 #[test]
 fn a_connection_that_gets_on_makes_no_room() {
     let _guard = watchdog(2 * LONG);
@@ -123,7 +125,7 @@ fn a_connection_that_gets_on_makes_no_room() {
     let gate = servant.gate.lock().unwrap();
     thread::scope(|scope| {
         let waiting = scope.spawn(|| call(&object, &WAIT));
-        // For longer than the request and the message may stall.
+        // For longer than the limit of a stalled message.
         for _ in 0..13 {
             slow.write_all(&[0; 2048]).unwrap();
             thread::sleep(Duration::from_millis(100));
@@ -154,7 +156,7 @@ fn while_none_idles_the_new_one_is_turned_away_in_order() {
     assert_eq!(count(&server, Incident::TooManyConnections), 1);
 }
 
-/// However fast the server closes the connection, and whatever the caller is about then.
+/// The exception is TRANSIENT at whichever moment the server closes the connection.
 #[test]
 fn whoever_is_turned_away_may_try_again() {
     const TURNED_AWAY: usize = 100;
@@ -172,7 +174,7 @@ fn whoever_is_turned_away_may_try_again() {
             servant.until_at_gate(1);
             let newcomer = client(sharing);
             let there = elsewhere(&newcomer, object.reference());
-            // One connection is all there may be.
+            // The server accepts one connection.
             let mut refused = 0;
             while refused < TURNED_AWAY {
                 for answer in [ping(&there, 1), ping_async(&there, 1).wait()] {
@@ -203,7 +205,7 @@ fn one_address_has_so_many_connections_and_others_their_own() {
         assert_eq!(ping(&object, 1), Ok(2), "another address");
         assert_eq!(count(&server, Incident::TooManyFromClient), 1);
         drop(_two);
-        // Its place is free as soon as the server has noticed.
+        // Another connection is accepted once the server has detected the close.
         while server.connection_statistics().open > 1 {
             thread::sleep(Duration::from_millis(1));
         }
@@ -248,13 +250,13 @@ fn large_messages_of_one_address_wait_for_each_other_and_no_other() {
         let object = pinger(&server, &client);
         let here = address(&object);
         let greedy = || from_another_address(&here);
-        // Announces 900,000 octets and sends none of them: it has its share.
+        // Announces 900,000 octets and sends none: they count against its limit.
         let mut announced = greedy();
         announced.write_all(&form().message(0, 900_000, &[])).unwrap();
         while server.connection_statistics().octets_held == 0 {
             thread::sleep(Duration::from_millis(1));
         }
-        // The next one has to wait ...
+        // The next client has to wait ...
         let mut next = greedy();
         next.set_write_timeout(Some(LONG)).unwrap();
         let message = request(&object, &PING, 0, |e| {
@@ -266,10 +268,10 @@ fn large_messages_of_one_address_wait_for_each_other_and_no_other() {
             thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(ping(&object, 1), Ok(2), "another address");
-        // ... until the first is gone.
+        // ... until the first has closed its connection.
         drop(announced);
         next.write_all(&message[1000..]).unwrap();
-        // MARSHAL for what is too much, but an answer.
+        // A reply, though it is MARSHAL because of excess octets.
         assert_eq!(kind(&next.message()), MessageType::REPLY);
         drop(next);
         while server.connection_statistics().octets_held != 0 {
@@ -363,7 +365,7 @@ fn a_request_that_is_cancelled_while_it_waits_is_not_run() {
 
 static WORK: Op = Op::twoway("work");
 
-/// Works until nobody waits for the result any more.
+/// Servant that works until the request is cancelled.
 #[derive(Default)]
 struct Worker(Mutex<Option<bool>>);
 
@@ -439,7 +441,7 @@ fn a_client_keeps_so_many_connections_over_all_servers() {
     while !open().eq([0, 1, 1]) {
         thread::sleep(Duration::from_millis(1));
     }
-    // The one used last stays, the other makes room.
+    // The connection used last stays open, the other is closed.
     assert_eq!(ping(&objects[1], 1), Ok(2));
     assert_eq!(ping(&objects[0], 1), Ok(2));
     while !open().eq([1, 1, 0]) {
@@ -447,7 +449,7 @@ fn a_client_keeps_so_many_connections_over_all_servers() {
     }
 }
 
-/// Decodes a sequence of anys, and says how many there were.
+/// Servant that decodes a sequence of anys and returns their number.
 struct Collector;
 
 static COLLECT: Op = Op::twoway("collect");
@@ -468,7 +470,7 @@ impl Servant for Collector {
     }
 }
 
-/// How many anys take the memory of one on a machine of 64 bits.
+/// Number of anys that need the memory of one any on a 64-bit machine.
 const MEMORY: u32 = 8 / size_of::<usize>() as u32;
 
 fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException> {
@@ -480,7 +482,7 @@ fn collect(object: &ObjectRef, anys: u32) -> Result<u32, oxorb::SystemException>
     object.reference().invoke(&COLLECT, nulls, |d| d.ulong())
 }
 
-/// S5: 60 MB of null anys took 1.3 GB.
+/// S5: a message of 60 MB with null anys took 1.3 GB.
 #[test]
 fn values_of_a_message_are_bounded_as_its_octets_are() {
     let _guard = watchdog(2 * LONG);
@@ -502,7 +504,7 @@ fn values_of_a_message_are_bounded_as_its_octets_are() {
             assert_raised(refused, SystemExceptionKind::ImpLimit, CompletionStatus::No);
             assert_eq!(refused.minor, minor::imp_limit::DECODED);
 
-            // The connection lives on, and what was taken was given back.
+            // The connection stays open, and the memory is released.
             assert_eq!(collect(&object, fit), Ok(fit));
             assert_eq!(
                 collect(&object, too_many + 1).unwrap_err().minor,
@@ -512,7 +514,7 @@ fn values_of_a_message_are_bounded_as_its_octets_are() {
     }
 }
 
-/// Each side names the limit, the size, the setting and whose it is (P3).
+/// Each side names the limit, the size, the setting and its side (P3).
 #[test]
 fn a_message_above_a_limit_is_told_with_size_limit_and_setting_on_both_sides() {
     let _guard = watchdog(2 * LONG);
@@ -561,7 +563,7 @@ fn above_a_limit(connections: ClientConnections) {
             assert!(text.contains(part) && text.contains(" 200"), "{part}: {text}");
         }
     }
-    // The answer is above the client's limit.
+    // The reply exceeds the client's limit.
     let server = server_with(Concurrency::ThreadPerConnection, &[]);
     let near = common::transport::builder()
         .client_connections(connections)
@@ -579,15 +581,14 @@ fn above_a_limit(connections: ClientConnections) {
     }
 }
 
-/// Octets of this process that are in memory.
+/// Returns the resident memory of this process, in octets.
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     let pages: usize = statm.split(' ').nth(1).unwrap().parse().unwrap();
     pages * 4096
 }
 
-/// Seven replies of 32 MiB that nobody reads: so many as the limit allows are under way, and what they took is given
-/// back (S5).
+/// Seven unread replies of 32 MiB: the limit bounds those under way, and their memory is released (S5).
 #[test]
 fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_back() {
     if !alone(replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_back) {
@@ -595,7 +596,7 @@ fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_bac
     }
     let _guard = watchdog(2 * LONG);
     const MIB: usize = 1 << 20;
-    // Nobody is given up before the last one was answered, however long that takes.
+    // No connection is given up before the last request is answered, however long that takes.
     let settings = [("MaxReplyOctetsPerClient", "100000000"), ("StallTimeout", "600000")];
     let server = server_with(Concurrency::ThreadPerConnection, &settings);
     let near = client(ClientConnections::Private);
@@ -610,7 +611,7 @@ fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_bac
         let (header, _) = stream.header();
         whole += usize::from(header.size as usize > BIG_ANSWER);
     }
-    // 32 MiB and a header each: two below 100 MB, and not three.
+    // Each has 32 MiB and a header: two fit into 100 MB, and three do not.
     assert_eq!(whole, 2);
     assert!(resident() < before + 160 * MIB, "{} MiB", resident() / MIB);
     drop(greedy);
@@ -621,7 +622,7 @@ fn replies_that_a_client_does_not_take_are_bounded_and_their_memory_is_given_bac
     assert_eq!(ping(&object, 1), Ok(2));
 }
 
-/// While a client owes more than it may, its requests are refused before they run, and those of others are served.
+/// A client with too many unread reply octets is refused before its requests run; others are served.
 #[test]
 fn a_client_that_does_not_take_its_replies_is_refused_and_no_other() {
     only_over!(TCP, "a second client is one at another address of a host");
@@ -642,7 +643,7 @@ fn a_client_that_does_not_take_its_replies_is_refused_and_no_other() {
     }
 }
 
-/// Keeps the anys' request, to answer it later.
+/// Servant that keeps the anys' request, to answer it later.
 struct LaterCollector(Mutex<Vec<oxorb::Later>>);
 
 impl Servant for LaterCollector {
@@ -658,7 +659,7 @@ impl Servant for LaterCollector {
     }
 }
 
-/// What is read for a request that is answered later is counted until then (S5).
+/// Memory of a request that is answered later counts until the answer (S5).
 #[test]
 fn values_of_requests_that_are_answered_later_count_until_then() {
     let _guard = watchdog(2 * LONG);
@@ -689,11 +690,11 @@ fn values_of_requests_that_are_answered_later_count_until_then() {
     }
 }
 
-/// Several large replies at once, more than fit: a client that reads them gets all (S5).
+/// Several large replies exceed the limit together: a client that reads them gets all of them (S5).
 #[test]
 fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
     let _guard = watchdog(2 * LONG);
-    // A machine that stands still refuses nobody.
+    // With these limits no client is refused on a stalled machine.
     let settings = [("MaxReplyOctetsPerClient", "100000000"), ("ReplyWait", "600000")];
     let server = server_with(Concurrency::ThreadPerConnection, &settings);
     let client = client(ClientConnections::Cached);
@@ -710,7 +711,7 @@ fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
     };
     assert_eq!(big(), Ok(BIG_ANSWER));
     thread::scope(|scope| {
-        // Two have room at a time.
+        // Two replies fit at a time.
         let readers: Vec<_> = (0..4).map(|_| scope.spawn(|| [big(), big()])).collect();
         for reader in readers {
             assert_eq!(reader.join().unwrap(), [Ok(BIG_ANSWER); 2]);
@@ -719,7 +720,8 @@ fn large_replies_that_are_known_wait_for_room_before_they_are_made() {
     assert_eq!(ping(&object, 1), Ok(2));
 }
 
-/// A request waits only so long for its client to take earlier replies, and its operation is not run (S5).
+/// A request waits for a limited time until its client reads earlier replies; then it is refused without being run
+/// (S5).
 #[test]
 fn a_request_whose_reply_has_no_room_is_refused_before_it_runs() {
     only_over!(TCP, "a second client is one at another address of a host");
@@ -734,12 +736,12 @@ fn a_request_whose_reply_has_no_room_is_refused_before_it_runs() {
         let big = request(&object, &BIG, 0, |_| {});
         streams[0].write_all(&big).unwrap();
         streams[0].header();
-        // It is not taken; the next one is known to be as large.
+        // The first reply is not read; the next one is known to be as large.
         streams[1].write_all(&big).unwrap();
         let reply = streams[1].message();
         let text = String::from_utf8_lossy(&reply).into_owned();
         assert!(text.contains("omg.org/CORBA/TRANSIENT"), "{text}");
-        // Whoever answers briefly is served meanwhile.
+        // Operations with short replies are served meanwhile.
         streams[1].write_all(&request(&object, &PING, 1, |e| e.longlong(1))).unwrap();
         assert_eq!(kind(&streams[1].message()), MessageType::REPLY);
         assert_eq!(ping(&object, 1), Ok(2), "another address");

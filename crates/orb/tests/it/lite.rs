@@ -1,6 +1,6 @@
-//! GIOPlite/RT and GIOPlite, as an application uses them.
+//! GIOPlite/RT and GIOPlite, as applications use them.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about GIOPlite and GIOPlite/RT, and names each of their protocols.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests the protocols of GIOPlite and GIOPlite/RT.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -42,7 +42,7 @@ fn listening(endpoints: &str, concurrency: Concurrency) -> Orb {
     builder.build().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A new [`Pinger`] of `server`, as another process would have its reference.
+/// Returns a new [`Pinger`] of `server`, with a reference as another process would have it.
 fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
     let servant = Arc::new(Pinger::default());
     elsewhere(client, &server.root_poa().activate_servant(servant).unwrap())
@@ -54,7 +54,7 @@ fn end(orbs: [&Orb; 2]) {
     }
 }
 
-/// Runs a test with a server at each endpoint, and a client of its own connections.
+/// Runs a test with a server at each endpoint, and with a client that has private connections.
 fn each(test: impl Fn(&Orb, &Orb)) {
     let _guard = watchdog(LONG);
     for endpoint in ENDPOINTS {
@@ -65,7 +65,7 @@ fn each(test: impl Fn(&Orb, &Orb)) {
     }
 }
 
-/// Host and port in the one profile of a reference.
+/// Returns host and port from the only profile of a reference.
 fn place(object: &ObjectRef) -> String {
     let [profile] = &object.reference().ior().profiles[..] else {
         panic!("{:?}", object.reference().ior());
@@ -155,7 +155,7 @@ fn exceptions_come_back_and_the_connection_lives_on() {
     });
 }
 
-/// Sends its callers to another object.
+/// Servant that forwards its callers to another object.
 struct Moved(ObjectRef);
 
 impl Servant for Moved {
@@ -200,7 +200,7 @@ fn oneways_go_with_every_sync_scope() {
             SyncScope::WithTarget,
         ];
         for (sent, scope) in scopes.into_iter().enumerate() {
-            // Where requests have threads of their own, the next may overtake this one.
+            // If requests have threads of their own, the next may overtake this one.
             while servant.notes.load(Ordering::SeqCst) < sent as u32 {
                 thread::yield_now();
             }
@@ -209,7 +209,7 @@ fn oneways_go_with_every_sync_scope() {
                 assert_eq!(servant.notes.load(Ordering::SeqCst), sent as u32 + 1);
             }
             assert_eq!(ping(&object, 1), Ok(2));
-            // Those before may still run beside the ping, over a connection of their own.
+            // Earlier oneways may still run during the ping, over a connection of their own.
             while servant.notes.load(Ordering::SeqCst) <= sent as u32 {
                 thread::yield_now();
             }
@@ -255,7 +255,7 @@ fn large_messages_arrive_whole() {
 
 static NOTED: Op = Op::twoway("note");
 
-/// Runs until nobody waits for it.
+/// Servant that runs until the request is cancelled.
 #[derive(Default)]
 struct Watcher {
     cancelled: AtomicBool,
@@ -435,7 +435,8 @@ fn clients_that_know_no_such_profile_use_the_one_beside_it() {
         assert_eq!(profiles[1].tag, profile_tag::INTERNET_IOP);
         assert_eq!(object.reference().ior().iiop_profiles().count(), 1);
         assert_eq!(ping(&object, 1), Ok(2));
-        // The first profile is the server's choice for those that know it: they need no other.
+        // The first profile is the server's preference among protocols, and suffices for a client
+        // that speaks it.
         let mut ior = object.reference().ior().clone();
         let nowhere = IiopProfile::new(Version::V1_2, "127.0.0.1", 1, &object_key(&object));
         ior.profiles[1] = nowhere.to_profile();
@@ -460,7 +461,7 @@ fn corbaloc_names_the_protocol() {
     });
 }
 
-/// Whoever speaks another protocol is refused, and nobody else notices.
+/// A client of another protocol is refused, and no other client is affected.
 #[test]
 fn a_peer_of_another_protocol_is_refused() {
     each(|server, client| {
@@ -484,7 +485,7 @@ trait Octets: std::io::Read + std::io::Write {}
 
 impl<T: std::io::Read + std::io::Write> Octets for T {}
 
-/// Requests go out whole, however the server reads them; what it sends back is not of the protocol.
+/// Requests are sent completely, however the server reads them; its answer is not of the protocol.
 #[test]
 fn a_server_of_another_protocol_is_told_apart() {
     let _guard = watchdog(LONG);

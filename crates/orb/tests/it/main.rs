@@ -1,4 +1,4 @@
-//! Tests of whole ORBs, a module for each subject. One program, because most of what many cost is their linking.
+//! Tests of whole ORBs, one module per subject. They form one program, because linking dominates the cost of most.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Memory for messages that lanes have before anybody connects (A8.2).
+//! Message buffers that lanes allocate before clients connect (A8.2).
 
 use std::sync::{Arc, Mutex};
 
@@ -18,7 +18,7 @@ static WEIGH: Op = Op::twoway("weigh");
 
 const BUFFERS: MessageBuffers = MessageBuffers { connections: 1, octets: 64 << 10 };
 
-/// Answers with the length of what it gets, and as many octets again; notes what its thread had allocated.
+/// Servant that answers with the length of its argument and as many octets; records the allocations of its thread.
 struct Scales(Mutex<Vec<u64>>);
 
 impl Servant for Scales {
@@ -47,7 +47,7 @@ impl Servant for Scales {
     }
 }
 
-/// How often the server allocates from the first, small request of a connection to the last of some large ones.
+/// Returns the server's allocations from a connection's first, small request to the last of some large ones.
 fn allocations_of_first_messages(buffers: Option<MessageBuffers>) -> u64 {
     let (server, client) = (server(), client());
     let pool = Threadpool::with_lanes([lane(10, 1)]);
@@ -93,7 +93,7 @@ fn buffers_go_from_connection_to_connection_and_the_report_tells() {
     weigh(&elsewhere(&second, &object), 100);
     assert_eq!(memory(&server, pool), (0, 1), "the second has its own");
     first.shutdown(true).unwrap();
-    // The server notices in its own time.
+    // The server detects the close asynchronously.
     while memory(&server, pool) != (2, 1) {
         std::thread::yield_now();
     }
@@ -131,7 +131,7 @@ fn weigh(object: &ObjectRef, octets: usize) {
     assert_eq!(weighed, Ok(octets.len() as u32));
 }
 
-/// Buffers that are free, and connections that got none.
+/// Returns the number of free buffers, and of connections that got none.
 fn memory(server: &Orb, pool: ThreadpoolId) -> (usize, u64) {
     let lanes = server.threadpool(pool).unwrap();
     let [LaneMemory { planned, free, without, .. }] = lanes.memory[..] else {

@@ -28,7 +28,7 @@ static WAIT: Op = Op::twoway("soon");
 static URGENT: Op = Op::twoway("urgent");
 static OTHER: Op = Op::twoway("other");
 
-/// Tells what it served and in which thread; `hold` waits until it may go on.
+/// Servant that reports each operation served and its thread; `hold` blocks until released.
 struct Machine {
     served: Mutex<Sender<(String, String)>>,
     gate: Mutex<Receiver<()>>,
@@ -114,19 +114,19 @@ fn plant_of(table: DispatchTable, change: impl FnOnce(&mut Modules)) -> Plant {
 }
 
 impl Plant {
-    /// The next operation that was served.
+    /// Waits for the next operation served, and returns its name.
     fn next(&self) -> String {
         self.served.recv_timeout(LONG).unwrap().0
     }
 
-    /// Keeps the module of `hold` busy.
+    /// Occupies the module of `hold`.
     fn hold(&self) {
         send(&self.object, &HELD).unwrap();
         assert_eq!(self.next(), "hold");
     }
 
-    /// Waits until the server has read what was sent over the connection of `object` so far: until a
-    /// request behind it, which another module serves, is answered.
+    /// Waits until the server has read the requests sent so far over the connection of `object`:
+    /// until a later request, which another module serves, is answered.
     fn until_read(&self, object: &ObjectRef) {
         call(object, &URGENT).unwrap();
         assert_eq!(self.next(), "urgent");
@@ -136,7 +136,7 @@ impl Plant {
         self.open.send(()).unwrap();
     }
 
-    /// Until so many requests of an operation were refused or missed.
+    /// Waits until `count` requests of an operation were refused or late.
     fn until(&self, what: impl Fn(&oxorb::Measurement) -> u64, row: usize, count: u64) {
         while what(&self.server.measurements().unwrap()[row]) < count {
             thread::sleep(Duration::from_millis(1));
@@ -163,11 +163,11 @@ fn requests_wait_in_the_order_of_the_strategy() {
     {
         let plant = plant(strategy, |_| {});
         plant.hold();
-        // One connection, and in the wrong order.
+        // Over one connection, in the wrong order.
         for op in [&LAST, &LATER, &SOON] {
             send(&plant.object, op).unwrap();
         }
-        // Answered by the reader, and so behind them.
+        // Answered by the reader, after it has queued the others.
         call(&plant.object, &OTHER).unwrap();
         assert_eq!(plant.next(), "other");
         plant.release();
@@ -212,7 +212,7 @@ fn what_would_be_late_is_refused_at_once() {
         modules.capacity = 1_000;
     });
     plant.hold();
-    // 200 ms each at worst: 110 of them leave no time for one that is to be done within 20 s.
+    // Each needs 200 ms in the worst case: 110 of them leave no time for a request due within 20 s.
     for _ in 0..110 {
         send(&plant.object, &LAST).unwrap();
     }
@@ -224,7 +224,7 @@ fn what_would_be_late_is_refused_at_once() {
     for _ in 0..110 {
         assert_eq!(plant.next(), "last");
     }
-    // What is done does not count any more.
+    // Finished requests no longer count.
     call(&plant.object, &WAIT).unwrap();
     plant.end();
 }
@@ -236,7 +236,7 @@ fn late_requests_run_or_are_answered_with_timeout() {
         plant.hold();
         let answered = thread::scope(|scope| {
             let asked = scope.spawn(|| call(&plant.object, &WAIT));
-            // By laxity it is late from the beginning: it takes longer than it has.
+            // By laxity it is late from the beginning: its worst-case time exceeds its deadline.
             thread::sleep(Duration::from_millis(20));
             plant.release();
             asked.join().unwrap()
@@ -256,7 +256,7 @@ fn late_requests_run_or_are_answered_with_timeout() {
     }
 }
 
-/// `soon` takes longer than its deadline allows.
+/// Returns a plant whose `soon` takes longer than its deadline allows.
 fn late_plant(missed: Missed) -> Plant {
     let mut rows = table(Strategy::MLF).operations().to_vec();
     rows[1].deadline = MILLISECOND;
@@ -312,7 +312,7 @@ fn processor_time_that_cannot_be_reserved_keeps_the_orb_from_listening() {
     scheduler.modules = Some(modules);
     let refused = common::transport::listening().scheduler(scheduler).build().unwrap_err();
     let told = refused.to_string();
-    // The kernel's limits, or no right to reserve, or what the operations say of themselves.
+    // The kernel's limits, a missing privilege, or the declared times of the operations.
     assert!(told.contains("reserve") || told.contains("kernel"), "{told}");
 }
 
@@ -331,7 +331,7 @@ fn waiting_two_way_calls_are_answered() {
     plant.end();
 }
 
-/// R4: where a queue of the table has several operations to put in order, there are modules, asked for or not.
+/// R4: a queue with an order is dispatched from a module, even if modules are not configured.
 #[test]
 fn a_table_whose_queues_have_an_order_is_dispatched_from_modules() {
     let scheduler = RunTimeScheduler::new(table(Strategy::MLF));
@@ -347,7 +347,7 @@ fn a_table_whose_queues_have_an_order_is_dispatched_from_modules() {
     server.shutdown(true).unwrap();
 }
 
-/// R4: what was analysed with full preemption by deadline or laxity is not what threads of fixed priorities do.
+/// R4: threads of fixed priorities cannot enforce an analysis with full preemption by deadline or laxity.
 #[test]
 fn a_table_that_is_not_enforced_is_refused_with_the_reason() {
     for (strategy, order) in [(Strategy::EDF, "deadline"), (Strategy::MLF, "laxity")] {

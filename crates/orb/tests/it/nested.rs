@@ -1,4 +1,4 @@
-//! Callbacks over a connection that its client multiplexes: no deadlock.
+//! Callbacks over a connection that the client multiplexes do not deadlock.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::common::{
 static RELAY: Op = Op::twoway("relay");
 static RELAY_LATER: Op = Op::twoway("relay_later");
 
-/// Answers `relay` with what another object answers to `ping`.
+/// Servant that answers `relay` with the result of another object's `ping`.
 struct Relay(ObjectRef);
 
 impl Servant for Relay {
@@ -46,7 +46,7 @@ impl Servant for Relay {
     }
 }
 
-/// A client with one connection for everything, as JacORB has.
+/// A client with a single connection, like JacORB's.
 struct Multiplexing {
     stream: Peer,
     inbox: Inbox,
@@ -64,7 +64,7 @@ impl Multiplexing {
         self.stream.write_all(&messages.concat()).unwrap();
     }
 
-    /// The next reply: request id and result.
+    /// Receives the next reply: request id and result.
     fn receive(&mut self) -> (u32, Result<i64, SystemException>) {
         loop {
             if self.inbox.poll().unwrap().is_some() {
@@ -84,8 +84,8 @@ impl Multiplexing {
     }
 }
 
-/// Calls `relay`, whose answer waits for a callback that in turn calls over the
-/// connection on which `relay` waits.
+/// Calls `relay`, whose servant waits for a callback, which in turn makes a call over the
+/// connection of `relay`.
 fn nested(op: &'static Op, together: bool) {
     let _watchdog = watchdog(LONG);
     for concurrency in EVERY_CONCURRENCY {
@@ -114,7 +114,7 @@ fn nested(op: &'static Op, together: bool) {
         called_back.answer(id, 99);
         assert_eq!(connection.receive(), (0, Ok(99)));
 
-        // The connection is as good as before.
+        // The connection still works.
         for n in 0..10 {
             let again = request(&object, &PING, 4 + 2 * n, |e| e.longlong(n.into()));
             connection.send(&[again]);

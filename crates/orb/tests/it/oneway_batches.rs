@@ -1,5 +1,5 @@
-//! Oneways of a batch leave by one write for each connection, in their order, and before anything else that its thread sends
-//! to the same server.
+//! Oneways of a batch are sent in order, with one write per connection, and before any other message of their thread to
+//! the same server.
 
 use std::os::unix::net::UnixListener;
 use std::thread;
@@ -10,10 +10,10 @@ use oxorb_testkit::watchdog;
 use crate::common::fake::{FakeConnection, FakeServer, Received, played};
 use crate::common::{self, LONG, NAP, NOTE, ping};
 
-/// Most oneways that wait for one write.
+/// Largest number of oneways that wait for one write.
 const MOST: usize = 32;
 
-/// A client that does not look at a connection before it uses it.
+/// Returns a client that does not check a connection before it uses it.
 fn client(sharing: ClientConnections) -> Orb {
     let client = common::transport::builder().client_connections(sharing);
     client.setting("TrustIdle", "600000").build().unwrap()
@@ -23,7 +23,7 @@ fn note(object: &ObjectRef) {
     object.reference().send(&NOTE, |_| Ok(())).unwrap();
 }
 
-/// Sends a oneway with so many octets.
+/// Sends a oneway with `octets` octets.
 fn nap(object: &ObjectRef, octets: usize) {
     let octets = vec![7; octets];
     let sent = object.reference().send(&NAP, |e| {
@@ -33,7 +33,7 @@ fn nap(object: &ObjectRef, octets: usize) {
     sent.unwrap();
 }
 
-/// A connection over which oneways have gone: what is sent over a new one does not wait.
+/// Opens a connection and sends oneways over it: messages over a new connection do not wait.
 fn warm(server: &FakeServer, object: &ObjectRef) -> FakeConnection {
     note(object);
     note(object);
@@ -42,7 +42,7 @@ fn warm(server: &FakeServer, object: &ObjectRef) -> FakeConnection {
     connection
 }
 
-/// The operations of the next requests, whose ids have to follow each other.
+/// Returns the operations of the next requests, and checks that their ids are consecutive.
 fn received(connection: &mut FakeConnection, count: usize) -> Vec<String> {
     let mut last = None;
     let next = |_| match connection.receive() {
@@ -56,7 +56,7 @@ fn received(connection: &mut FakeConnection, count: usize) -> Vec<String> {
     (0..count).map(next).collect()
 }
 
-/// The operations of the next requests, which another thread reads while they are sent: not all connections hold as much.
+/// Returns the operations of the next requests, read in another thread while `send` runs: some connections hold less.
 fn received_meanwhile(
     connection: &mut FakeConnection,
     count: usize,
@@ -83,7 +83,7 @@ fn oneways_of_a_batch_leave_when_it_ends() {
         assert!(!connection.peer.has_input(), "{sharing:?}: one left before the others");
         batch.send(|mark, why| panic!("{mark}: {why}"));
         assert_eq!(received(&mut connection, 5), ["note"; 5]);
-        // Without a batch, or with one that is dropped, nothing waits for long.
+        // Oneways outside of a batch are sent at once, and those of a dropped batch at its end.
         note(&object);
         assert_eq!(received(&mut connection, 1), ["note"]);
         let batch = OnewayBatch::begin();
@@ -105,10 +105,10 @@ fn as_many_as_fill_a_batch_do_not_wait_for_more() {
     assert_eq!(received(&mut connection, MOST), ["note"; MOST]);
     note(&object);
     assert!(!connection.peer.has_input());
-    // One that is large takes with it those before.
+    // A large oneway is sent together with those before.
     let came = received_meanwhile(&mut connection, 2, || nap(&object, 100_000));
     assert_eq!(came, ["note", "nap"]);
-    // As many octets as do not wait.
+    // More octets than may wait.
     let send = || (0..3).for_each(|_| nap(&object, 6_000));
     assert_eq!(received_meanwhile(&mut connection, 3, send), ["nap"; 3]);
     batch.send(|mark, why| panic!("{mark}: {why}"));
@@ -153,7 +153,7 @@ fn what_is_called_apart_waits_for_nothing() {
     });
     note(&object);
     assert!(!connection.peer.has_input());
-    // A batch within sends what the one around it has.
+    // An inner batch first sends what the outer one has.
     let inner = OnewayBatch::begin();
     assert_eq!(received(&mut connection, 1), ["note"]);
     nap(&object, 8);
@@ -167,7 +167,7 @@ fn what_is_called_apart_waits_for_nothing() {
     client.shutdown(true).unwrap();
 }
 
-/// Over sockets of the host a write to who has left fails at once.
+/// A write to a closed UNIX socket fails at once.
 #[test]
 fn what_did_not_leave_is_told_by_its_mark() {
     let _guard = watchdog(LONG);
@@ -194,7 +194,7 @@ fn what_did_not_leave_is_told_by_its_mark() {
     batch.send(|mark, why| failed.push((mark, why.completed)));
     let no = CompletionStatus::No;
     assert_eq!(failed, [(0, no), (2, no), (4, no)]);
-    // The next one connects anew.
+    // The next call opens a connection again.
     note(&objects[0]);
     drop(listeners[0].accept().unwrap());
     client.shutdown(true).unwrap();

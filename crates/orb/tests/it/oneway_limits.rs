@@ -1,4 +1,4 @@
-//! The limit of a round trip does not travel with a oneway, whichever way that goes: nobody waits for its reply (A7.10).
+//! The round-trip limit is not sent with a oneway, on any path, because a oneway has no reply (A7.10).
 
 use std::io::Read as _;
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -19,7 +19,7 @@ fn note(object: &ObjectRef) {
     object.reference().send(&NOTE, |_| Ok(())).unwrap();
 }
 
-/// A connection of the client, of which nobody answers anything.
+/// A client's connection, to which the test sends no replies.
 struct Connection(UnixStream, Inbox);
 
 impl Connection {
@@ -29,7 +29,7 @@ impl Connection {
         Self(stream, Inbox::new(&Limits::default()))
     }
 
-    /// Whether the client's next request carries limits.
+    /// Reports whether the client's next request carries time limits.
     fn carries(&mut self) -> bool {
         while self.1.poll().unwrap().is_none() {
             let mut octets = [0; 4096];
@@ -55,7 +55,7 @@ fn a_oneway_keeps_the_limit_of_the_round_trip_to_itself() {
         ClientConnections::Multiplexed,
         ClientConnections::LeaderFollowers,
     ] {
-        // It does not look at a connection before it uses it.
+        // The client does not check a connection before it uses it.
         let client = Orb::builder().client_connections(sharing);
         let client = client.setting("TrustIdle", "600000").build().unwrap();
         let url = format!("corbaloc:uiop:{}|x", path.display());
@@ -65,7 +65,7 @@ fn a_oneway_keeps_the_limit_of_the_round_trip_to_itself() {
         note(&object);
         let mut first = Connection::of(&listener);
         let plain = [first.carries(), first.carries()];
-        // The next write fails, or finds out before.
+        // The next write fails, or a check before it.
         drop(first);
         note(&object);
         let mut second = Connection::of(&listener);
@@ -74,7 +74,7 @@ fn a_oneway_keeps_the_limit_of_the_round_trip_to_itself() {
         note(&buffered);
         let buffered = Connection::of(&listener).carries();
         assert_eq!((plain, again, buffered), ([false; 2], false, false), "{sharing:?}");
-        // One of the way there does travel.
+        // A request limit is sent.
         note(&object.with(RelativeRequestTimeout(LONG)));
         assert!(second.carries(), "{sharing:?}");
         client.shutdown(true).unwrap();

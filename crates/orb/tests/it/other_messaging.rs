@@ -1,6 +1,6 @@
-//! ORBs that talk in another protocol than GIOP: everything core does with messages.
+//! ORBs that use a messaging other than GIOP: all functions of the core that handle messages.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about one messaging over two transports, and names them.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests one messaging over two transports.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -34,7 +34,7 @@ static ADD_ELSEWHERE: Op = Op::twoway("add_elsewhere");
 static UNKNOWN: Op = Op::twoway("unknown");
 static NOTE: Op = Op::oneway("note");
 
-/// Adds one to numbers, in several ways.
+/// Servant that adds one to numbers, in several ways.
 #[derive(Default)]
 struct Counter {
     open: Mutex<bool>,
@@ -183,7 +183,7 @@ fn calls_of_all_kinds_over_connections_of_all_kinds() {
     }
 }
 
-/// A client of the protocol's own octets.
+/// A client that writes the protocol's octets itself.
 struct Raw {
     stream: TcpStream,
     inbox: Inbox,
@@ -207,7 +207,7 @@ impl Raw {
         self.stream.write_all(&e.finish().to_vec()).unwrap();
     }
 
-    /// Returns the number of the next reply, which must hold that number plus one.
+    /// Returns the number of the next reply, and checks that the reply holds that number plus one.
     fn answered(&mut self) -> u32 {
         loop {
             if self.inbox.poll().unwrap().is_some() {
@@ -226,7 +226,7 @@ impl Raw {
     }
 }
 
-/// Whichever thread reads on knows the aliases that another one read.
+/// A thread that continues to read a connection knows the aliases that another thread read.
 #[test]
 fn aliases_are_known_to_the_thread_that_takes_a_connection_over() {
     let _guard = watchdog(LIMIT);
@@ -243,7 +243,7 @@ fn aliases_are_known_to_the_thread_that_takes_a_connection_over() {
     let new = |number| Alias { number, known: false };
     client.send(0, "add", new(0));
     assert_eq!(client.answered(), 0);
-    // A request that waits, alone and among others behind it.
+    // A blocked request, alone and with others after it.
     for (round, behind) in [0, 1, 3].into_iter().enumerate() {
         *counter.open.lock().unwrap() = false;
         let first = 100 * (round as u32 + 1);
@@ -255,11 +255,11 @@ fn aliases_are_known_to_the_thread_that_takes_a_connection_over() {
         for id in 1..=behind {
             client.send(first + id, "add", known(0));
         }
-        // They run side by side, so their answers come in any order.
+        // The requests run concurrently, so their replies come in any order.
         let mut answered: Vec<u32> = (0..behind).map(|_| client.answered()).collect();
         answered.sort_unstable();
         assert!(answered.into_iter().eq(first + 1..=first + behind));
-        // What comes while it waits is read by another thread.
+        // Input that arrives while it waits is read by another thread.
         client.send(first + 50, "add_later", new(2 + round as u16));
         assert_eq!(client.answered(), first + 50);
         client.send(first + 51, "add", known(0));

@@ -1,6 +1,6 @@
-//! docs/peer-options.md holds what the tables of other ORBs' options hold. `BLESS=1` writes it anew.
+//! docs/peer-options.md matches the tables of other ORBs' options. `BLESS=1` regenerates the page.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: a page of the documentation is compared.
+//! Independent of `OXORB_TEST_TRANSPORT`: it compares a page of the documentation.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Object adapters as clients and servers meet them, through sockets.
+//! Object adapters as clients and servers see them, over sockets.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,7 @@ use crate::common::child::Child;
 use crate::common::transport::{free_place, url};
 use crate::common::*;
 
-/// Which kind of ids and references a POA makes.
+/// Kinds of POA by lifespan and id assignment.
 const KINDS: [(Lifespan, IdAssignment); 4] = [
     (Lifespan::Transient, IdAssignment::System),
     (Lifespan::Transient, IdAssignment::User),
@@ -29,7 +29,7 @@ fn policies((lifespan, id_assignment): (Lifespan, IdAssignment)) -> Policies {
     Policies { lifespan, id_assignment, ..Policies::default() }
 }
 
-/// A server and a client of it.
+/// A server and one of its clients.
 struct Pair {
     server: Orb,
     client: Orb,
@@ -61,7 +61,7 @@ fn servant() -> Arc<dyn Servant> {
     Arc::new(Pinger::default())
 }
 
-/// Activates a servant under an id of whoever makes ids there.
+/// Activates a servant; with user-assigned ids, under `id`.
 fn activate(poa: &Poa, id: &str) -> Ref {
     match poa.policies().id_assignment {
         IdAssignment::System => poa.activate_servant(servant()).unwrap(),
@@ -92,7 +92,7 @@ fn objects_of_every_kind_live_and_end() {
         assert_eq!(at_one.non_existent(), Ok(false), "{kind:?}");
         assert_ne!(one, two);
 
-        // The id leads to the reference and back.
+        // The reference maps to the id and back.
         let id = poa.reference_to_id(&typed(&one)).unwrap();
         let again: ObjectRef = poa.create_reference_with_id(id.clone()).unwrap();
         assert_eq!(ping(&pair.seen(again.reference()), 1), Ok(2), "{kind:?}");
@@ -116,7 +116,7 @@ fn an_old_reference_never_reaches_a_new_object() {
     let old = activate(&poa, "");
     let at_old = pair.seen(&old);
     poa.deactivate(&typed(&old)).unwrap();
-    // Takes the place of the old one in the table.
+    // Reuses the slot of the old object.
     let at_new = pair.seen(&activate(&poa, ""));
     assert_eq!(ping(&at_new, 1), Ok(2));
     assert_gone(&at_old, minor::object_not_exist::NO_OBJECT);
@@ -137,7 +137,7 @@ fn an_id_in_use_is_refused_and_free_again_afterwards() {
         ));
         poa.deactivate_id("seven").unwrap();
         let second = poa.activate_servant_with_id(&id, servant()).unwrap();
-        // The same object by name, so the first reference reaches it.
+        // Both references name the same object, so the first one reaches the servant.
         assert_eq!(first, second);
         assert_eq!(ping(&pair.seen(&first), 1), Ok(2));
     }
@@ -182,7 +182,7 @@ fn a_servant_incarnates_one_object_or_many_as_the_policy_says() {
     pair.end();
 }
 
-/// What the IDL compiler makes of an interface, by hand.
+/// The reference type that the IDL compiler generates for an interface, written by hand.
 #[derive(Clone, Debug, PartialEq)]
 struct PingerRef(Ref);
 
@@ -212,7 +212,7 @@ fn the_reference_of_a_servant_activates_it_where_that_is_allowed() {
     let servant = Arc::new(Pinger::default());
     let first: PingerRef = root.this(&servant).unwrap();
     assert_eq!(ping(&pair.seen(&first.0), 1), Ok(2));
-    // Active by now: the same object.
+    // The servant is active already: the same object.
     assert_eq!(root.this::<PingerRef, _>(&servant).unwrap(), first);
     root.deactivate(&first).unwrap();
     let second: PingerRef = root.this(&servant).unwrap();
@@ -254,7 +254,7 @@ fn the_tree_is_made_found_and_destroyed() {
         root.create_poa(&"n".repeat(256), Policies::default()),
         Err(PoaError::NameTooLong(_))
     ));
-    // Same object id in both: told apart by the path.
+    // The same object id in both POAs, which differ by path.
     let (above, below) = (activate(&parent, "same"), activate(&child, "same"));
     assert_ne!(above, below);
     let (at_above, at_below) = (pair.seen(&above), pair.seen(&below));
@@ -272,7 +272,7 @@ fn the_tree_is_made_found_and_destroyed() {
     ));
     assert!(matches!(child.create_poa("orphan", Policies::default()), Err(PoaError::Destroyed)));
 
-    // The name is free again, and persistent references reach the new one.
+    // The name is free again, and persistent references reach the new POA.
     let child = parent.create_poa("child", policies(KINDS[3])).unwrap();
     assert_gone(&at_below, minor::object_not_exist::NO_OBJECT);
     activate(&child, "same");
@@ -292,7 +292,7 @@ fn transient_references_end_with_their_poa_even_if_it_comes_again() {
         let poa = pair.poa("again", policies(kind));
         let old = pair.seen(&activate(&poa, "same"));
         poa.destroy(true, false).unwrap();
-        // Takes the place of the old one in the table.
+        // Reuses the slot of the old object.
         let poa = pair.poa("again", policies(kind));
         let new = pair.seen(&activate(&poa, "same"));
         assert_eq!(ping(&new, 1), Ok(2));
@@ -323,7 +323,7 @@ fn a_name_is_bound_to_objects_of_this_server_only() {
     let object = typed(&activate(pair.server.root_poa(), ""));
     let at = address(&object);
     pair.server.bind("here", &object);
-    // Were it looked up again and again, it would never end.
+    // If each failed lookup were repeated, the call would never end.
     let foreign = pair.server.string_to_object(&nowhere("there")).unwrap();
     pair.server.bind("there", &foreign);
     let named = |name: &str| {
@@ -383,7 +383,7 @@ fn the_end_does_not_wait_for_requests_that_are_held() {
     assert_eq!(ping_async(&object, 1).wait(), Ok(2));
     poa.manager().hold_requests(false).unwrap();
     let held = ping_async(&object, 1);
-    // It need not have arrived for the test to be right, but mostly has.
+    // The request may not have arrived, which does not affect the result; usually it has.
     thread::sleep(Duration::from_millis(50));
     pair.server.shutdown(true).unwrap();
     let raised = held.wait().unwrap_err();
@@ -414,7 +414,7 @@ fn a_discarding_manager_is_transient_and_an_inactive_one_final() {
             ping(object, 1),
             Err(SystemException::transient(minor::transient::DISCARDING, CompletionStatus::No))
         );
-        // Not reaching the object says nothing about whether it exists.
+        // An unreachable object is not known to be non-existent.
         assert!(object.non_existent().is_err());
     }
     poa.manager().activate().unwrap();
@@ -451,11 +451,11 @@ fn persistent_references_survive_a_restart_and_transient_ones_do_not_mislead() {
     let server = Child::start(&place.endpoint, Concurrency::ThreadPerConnection);
     let new = transient(&server);
     thread::scope(|scope| {
-        // A thread without connections of its own to the first server.
+        // A thread without private connections to the first server.
         scope.spawn(|| {
             assert_eq!(ping(&persistent, 1), Ok(2));
             assert_eq!(ping(&new, 1), Ok(2));
-            // Same POA, same slot, same port, and yet not the same object.
+            // The same POA name, slot and port, but another object.
             assert_gone(&old, minor::object_not_exist::NO_POA);
         });
     });
@@ -471,7 +471,7 @@ fn every_object_answers_what_every_object_is_asked() {
     let _guard = watchdog(LONG);
     let pair = Pair::new();
     let object = pair.seen(&activate(pair.server.root_poa(), ""));
-    // Without a type id the object itself must be asked.
+    // Without a type id the object itself is queried.
     let (corbaloc, asked) =
         (object.to_corbaloc().unwrap(), |url: &str| pair.client.string_to_object(url).unwrap());
     let object = asked(&corbaloc);
@@ -481,7 +481,7 @@ fn every_object_answers_what_every_object_is_asked() {
     assert_eq!(object.is_a("IDL:test/Other:1.0"), Ok(false));
     assert!(object.narrow::<PingerRef>().unwrap().is_some());
     assert_eq!(object.non_existent(), Ok(false));
-    // The name of GIOP 1.0 and 1.1.
+    // Name of the operation in GIOP 1.0 and 1.1.
     assert_eq!(
         reference.invoke::<bool, SystemException>(&NOT_EXISTENT, |_| Ok(()), |d| d.boolean()),
         Ok(false)
@@ -527,7 +527,7 @@ fn keys_that_nobody_made_reach_nobody() {
         "NameService",
     ] {
         let url = url(&[&at], key);
-        // An empty key is no URL, or leads to nobody.
+        // An empty key is an invalid URL, or leads to no object.
         if let Ok(nobody) = pair.client.string_to_object(&url) {
             let raised = ping(&nobody, 1).unwrap_err();
             assert_eq!(raised.kind, SystemExceptionKind::ObjectNotExist, "{key:?}");

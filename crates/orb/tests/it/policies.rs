@@ -1,5 +1,5 @@
-//! What policies make of calls: levels, time limits and deadlines, sync scopes, buffers, rebinding, retries, forwards,
-//! and several endpoints.
+//! Effects of policies on calls: levels, time limits and deadlines, sync scopes, buffering, rebinding, retries,
+//! forwards, and several endpoints.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +36,7 @@ use crate::common::peer::{self, Peer};
 use crate::common::transport::{Place, free_place, protocol, url, wire};
 use crate::common::*;
 
-/// A gate that a oneway waits at.
+/// Oneway that waits at the gate.
 static WAIT_ONEWAY: Op = Op::oneway("wait");
 
 fn send(object: &ObjectRef, op: &'static Op) -> Result<(), SystemException> {
@@ -70,7 +70,7 @@ fn the_narrower_level_wins_and_a_scope_undoes_itself() {
             let there = scope.spawn(|| timeout(&object));
             assert_eq!(there.join().unwrap(), Some(7 * MS), "another thread");
         });
-        // In whatever order they end.
+        // The scopes may end in any order.
         drop(outer);
         assert_eq!(timeout(&object), Some(5 * MS));
         drop(inner);
@@ -127,7 +127,7 @@ fn contradictions_are_refused_with_their_place() {
     assert!(orb.policies().overrides(&[]).as_slice().is_empty());
 }
 
-/// Notes until when its callers wait.
+/// Servant that records the deadlines of its requests.
 #[derive(Default)]
 struct Hurried {
     seen: Mutex<Vec<Option<Instant>>>,
@@ -167,7 +167,7 @@ fn what_is_left_of_the_time_comes_to_the_servant() {
         let before = Instant::now();
         call(&object.with_timeout(hour), &PING).unwrap();
         call(&object.with(ReplyEndTime(SystemTime::now() + 2 * hour)), &PING).unwrap();
-        // A reference may have the way back in other threads' hands: asynchronous calls, too.
+        // Asynchronous calls carry their deadline, too.
         let hurried = object.with_timeout(3 * hour);
         let later = hurried.reference();
         let later = later.invoke_async::<(), SystemException>(&PING, |_| Ok(()), |_| Ok(()));
@@ -186,7 +186,7 @@ fn what_is_left_of_the_time_comes_to_the_servant() {
     }
 }
 
-/// A request with policies that an honest client would not send any more.
+/// Returns a request with policies that a client would not send, such as a deadline in the past.
 fn request_with(object: &ObjectRef, response: Response, policies: &PolicyValueWriter) -> Vec<u8> {
     let key = object_key(object);
     let mut e = Encoder::new(Vec::new(), ByteOrder::NATIVE, wire().dialect());
@@ -219,7 +219,7 @@ fn a_request_that_comes_too_late_is_not_served() {
     for kind in [policy_type::REQUEST_END_TIME, policy_type::REPLY_END_TIME] {
         let mut late = PolicyValueWriter::new();
         late.utc(kind, 1); // 1582
-        // A oneway is dropped without a word.
+        // A late oneway is dropped without an answer.
         stream.write_all(&request_with(&object, Response::None, &late)).unwrap();
         for response in [Response::WithTarget, Response::WithServer] {
             stream.write_all(&request_with(&object, response, &late)).unwrap();
@@ -241,7 +241,7 @@ fn a_request_that_comes_too_late_is_not_served() {
 fn times_that_are_over_or_cannot_be_awaited_are_timeout_before_anything_is_sent() {
     let _guard = watchdog(LONG);
     let client = client(ClientConnections::Private);
-    // Nobody listens there: TRANSIENT, should it come to that.
+    // There is no listener: TRANSIENT, if the client tried to connect.
     let object = client.string_to_object(&nowhere("x")).unwrap();
     let now = SystemTime::now();
     let hour = Duration::from_secs(3600);
@@ -307,7 +307,7 @@ fn a_sync_scope_says_what_a_oneway_waits_for() {
         let object = elsewhere(&client, &local);
         let closed = servant.gate.lock().unwrap();
         if version == Version::V1_2 {
-            // Comes back although the servant cannot end.
+            // Returns although the servant is blocked.
             send(&object.with(SyncScope::WithServer), &WAIT_ONEWAY).unwrap();
         }
         send(&object.with(SyncScope::WithTransport), &WAIT_ONEWAY).unwrap();
@@ -320,7 +320,7 @@ fn a_sync_scope_says_what_a_oneway_waits_for() {
         let before = servant.notes.load(Ordering::SeqCst);
         send(&with_target, &NOTE).unwrap();
         assert_eq!(servant.notes.load(Ordering::SeqCst), before + 1);
-        // What the servant raises arrives only there.
+        // The servant's exception is returned only with this scope.
         static FAIL: Op = Op::oneway("fail");
         let raised = send(&with_target, &FAIL).unwrap_err();
         assert_eq!(raised.kind, SystemExceptionKind::NoPermission);
@@ -348,7 +348,7 @@ fn with_server_notices_that_the_object_is_not_there() {
     server.shutdown(true).unwrap();
 }
 
-/// And to the address that is left as soon as nobody answers at the one that did.
+/// Buffered oneways are sent to the next address once the connection to the first fails.
 #[test]
 fn buffered_oneways_go_where_somebody_answers() {
     let _guard = watchdog(LONG);
@@ -373,11 +373,11 @@ fn buffered_oneways_go_where_somebody_answers() {
     }
     let buffered = object.reference().buffered();
     assert_eq!((buffered.sent, buffered.lost), (3, 0));
-    // Not to the other one, when a message is for the first address alone.
+    // A message for a reference with the first address alone is not sent to the other.
     let alone = client.string_to_object(&url(&[&nobody], "other"));
     let alone = alone.unwrap().with(SyncScope::None);
     send(&alone, &NOTE).unwrap();
-    // Until then it is lost, and was perhaps before.
+    // By then the message counts as lost, and possibly before.
     let _ = alone.reference().flush();
     let buffered = alone.reference().buffered();
     assert_eq!((buffered.sent, buffered.lost), (3, 1));
@@ -409,7 +409,7 @@ fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
     let octets =
         object.with(BufferingConstraint { octets: Some(10_000), ..BufferingConstraint::FLUSH });
     send(&octets, &NOTE).unwrap();
-    // What has arrived is still counted until the thread that sent it has come back from that.
+    // A message counts as waiting until the sending thread has returned from its write.
     while reference.buffered().waiting != 1 {
         thread::sleep(MS);
     }
@@ -423,7 +423,7 @@ fn buffered_oneways_wait_for_their_constraint_a_flush_or_the_end() {
     send(&object, &NOTE).unwrap();
     arrived(6);
 
-    // An orderly end sends what waits.
+    // A shutdown sends the buffered messages.
     send(&octets, &NOTE).unwrap();
     client.shutdown(true).unwrap();
     arrived(7);
@@ -476,7 +476,7 @@ fn no_rebind_refuses_to_follow_once_bound_until_validated_anew() {
             connection.answer_next(1);
             let id = connection.request();
             forward(&mut connection, id, ReplyStatus::LOCATION_FORWARD, &elsewhere);
-            // `validate_connection` asks, and is told the same.
+            // `validate_connection` sends a LocateRequest, and gets the same forward.
             let id = connection.locate();
             connection.locate_reply(id, LocateStatus::OBJECT_FORWARD, |e| elsewhere_ior.encode(e));
             let mut there = other.accept();
@@ -568,7 +568,7 @@ fn a_permanent_forward_becomes_the_reference() {
                 (before, clone.to_ior())
             },
         );
-        // GIOPlite has no word for a permanent one.
+        // GIOPlite has no status for a permanent forward.
         if status == ReplyStatus::LOCATION_FORWARD || wire().name() == "giop-lite" {
             assert_eq!(before, after);
         } else {
@@ -587,7 +587,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     let answers = played(
         |server| {
             let mut connection = server.accept();
-            // Addressed differently, then forwarded.
+            // First another addressing mode, then a forward.
             let id = connection.locate();
             connection.locate_reply(id, LocateStatus::LOC_NEEDS_ADDRESSING_MODE, |e| {
                 e.short(1);
@@ -614,7 +614,7 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     let refused = played(
         |server| {
             let mut connection = server.accept();
-            // Short enough to be sent at once.
+            // Short enough to be sent without a LocateRequest.
             connection.answer_next(1);
             let id = connection.locate();
             connection.locate_reply(id, LocateStatus::LOC_SYSTEM_EXCEPTION, |e| NOT_YOU.encode(e));
@@ -639,7 +639,8 @@ fn where_an_object_is_can_be_asked_before_the_request() {
     assert_eq!(refused.1.kind, SystemExceptionKind::ObjectNotExist);
 }
 
-/// The question goes over a connection of its own: on the shared one, answers to others come first.
+/// The LocateRequest has its own connection: on the shared one, replies to other calls may precede
+/// its answer.
 #[test]
 fn so_it_is_before_a_request_over_a_shared_connection() {
     let _guard = watchdog(LONG);
@@ -685,7 +686,7 @@ fn validating_asks_the_server_for_the_object() {
     server.shutdown(true).unwrap();
 }
 
-/// A reference whose server published that it serves priorities 10 to 20.
+/// Returns a reference whose server published the priorities 10 to 20.
 fn prioritized(orb: &Orb, at: &Address) -> ObjectRef {
     let mut published = PolicyValueWriter::new();
     published.range(policy_type::REQUEST_PRIORITY, (10, 20));
@@ -826,7 +827,7 @@ fn a_local_call_has_a_time_limit_in_the_end() {
     let local = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let object = ObjectRef::from_ref(local.unwrap());
     assert_eq!(ping(&object, 1), Ok(2));
-    // It sleeps for longer, and has run.
+    // The servant sleeps for longer than the limit, so the call has run.
     let hurried = object.with_timeout(50 * MS);
     let late = timed_out(|| call(&hurried, &SLEEP));
     assert_raised(late, SystemExceptionKind::Timeout, CompletionStatus::Yes);
@@ -862,7 +863,7 @@ fn the_end_waits_for_local_calls() {
         assert_eq!(running.join().unwrap(), Ok(()));
         ending.join().unwrap();
     });
-    // From within it would wait for itself.
+    // From within a request, the call would wait for itself.
     let server = common::server(Concurrency::ThreadPerConnection);
     let local = server.root_poa().activate_servant(Arc::new(Pinger::default()));
     let raised = call(&ObjectRef::from_ref(local.unwrap()), &STOP).unwrap_err();
@@ -892,7 +893,7 @@ fn a_server_is_told_that_nobody_waits_for_an_asynchronous_call() {
             let hurried = object.with_timeout(SHORT);
             let late = timed_out(|| ping_async(&hurried, 0).wait());
             assert_eq!(late.completed, CompletionStatus::Maybe);
-            // The server is told after the caller, if nobody writes then.
+            // If no other thread writes, CancelRequest is sent after the caller's exception.
             told.wait();
             assert_eq!(ping_async(&object, 0).wait(), Ok(3));
         },

@@ -1,4 +1,4 @@
-//! Buffers that a policy has a connection make before its first call (BufferPreallocation).
+//! Buffers that a policy allocates with a connection, before its first call (BufferPreallocation).
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ static ECHO: Op = Op::twoway("echo");
 /// Octets of the argument and of the result.
 const LARGE: usize = 600_000;
 
-/// Returns as many octets as it gets.
+/// Servant that returns as many octets as it gets.
 struct Echo;
 
 impl Servant for Echo {
@@ -35,7 +35,7 @@ impl Servant for Echo {
     }
 }
 
-/// Calls with large messages, and returns the octets that the calling thread allocated meanwhile.
+/// Makes calls with large messages, and returns the octets allocated by the calling thread.
 fn allocated(object: &ObjectRef, argument: &[u8]) -> u64 {
     let before = alloc::local().octets;
     let write = |e: &mut oxorb_cdr::Encoder<'_>| {
@@ -64,7 +64,7 @@ fn the_first_large_call_allocates_nothing_for_its_messages() {
         let object = client.string_to_object(&local.to_string()).unwrap();
         let prepared = object.with(BufferPreallocation(LARGE + 1000));
         prepared.reference().validate_connection().unwrap();
-        // What is left is made once for each connection or thread, whatever the size.
+        // The remaining allocations occur once per connection or thread, whatever the size.
         let octets = allocated(&prepared, &argument);
         assert!(octets < 16_000, "{sharing:?}: {octets} octets");
         client.shutdown(true).unwrap();

@@ -1,4 +1,4 @@
-//! Connections that exist before the first call (`-ORBPreconnect`; A4.3, R11).
+//! Connections opened before the first call (`-ORBPreconnect`; A4.3, R11).
 
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -18,7 +18,7 @@ use crate::common::*;
 
 const PRIORITIES: [i16; 3] = [10, 20, 30];
 
-/// A server with three lanes, and the reference of an object there.
+/// Returns a server with three lanes, and the reference of an object on it.
 fn lanes() -> (Lanes, String) {
     let server = Lanes::start(&PRIORITIES);
     let reader = client(ClientConnections::Cached);
@@ -64,7 +64,7 @@ fn no_call_connects_after_the_orb_has() {
         let accepted = || server.accepted.load(Ordering::SeqCst);
         assert_eq!(accepted(), PRIORITIES.len(), "{sharing:?}");
 
-        // Another thread has connections of its own, where they are private.
+        // Another thread has its own connections, if they are private.
         thread::scope(|scope| {
             scope.spawn(|| {
                 client.preconnect().unwrap();
@@ -82,7 +82,8 @@ fn no_call_connects_after_the_orb_has() {
     }
 }
 
-/// Asynchronous calls share connections of their own where those of others are private or cached.
+/// Asynchronous calls have separate shared connections if those of other calls are private or
+/// cached; they are opened in advance, too.
 #[test]
 fn connections_of_asynchronous_calls_are_there_ahead_too() {
     let _guard = watchdog(LONG);

@@ -1,4 +1,4 @@
-//! Priorities beyond the plain call: transforms, answers that come later, and what sockets are told (A9, A18; F6).
+//! Priorities beyond plain calls: transforms, late answers, and options of sockets (A9, A18; F6).
 
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -30,7 +30,8 @@ fn end(orbs: &[&Orb]) {
     }
 }
 
-/// Servants run 5 above their callers, and call 100 below where they run; one called `quiet` may not call.
+/// Transform that runs servants 5 above their callers and their calls 100 below; calls of the object `quiet` are
+/// refused.
 #[derive(Debug)]
 struct Shift;
 
@@ -48,7 +49,7 @@ impl PriorityTransform for Shift {
     }
 }
 
-/// Calls another object and tells what became of it.
+/// Servant that calls another object and reports the result.
 struct Relay(ObjectRef);
 
 impl Servant for Relay {
@@ -105,7 +106,7 @@ fn a_transform_sees_what_comes_in_and_what_servants_send_out() {
     let refused = call(&quiet, &PASS).unwrap_err();
     assert_raised(refused, SystemExceptionKind::DataConversion, CompletionStatus::No);
     assert!(behind.seen().is_empty(), "it was not sent");
-    // Where no servant runs nothing is transformed.
+    // Outside of a servant, priorities are not transformed.
     server.set_thread_priority(priority(40)).unwrap();
     call(&target, &PASS).unwrap();
     let seen = behind.seen();
@@ -113,7 +114,7 @@ fn a_transform_sees_what_comes_in_and_what_servants_send_out() {
     end(&[&client, &server]);
 }
 
-/// Answers from another thread.
+/// Servant that answers from another thread.
 #[derive(Default)]
 struct Slow(Mutex<Vec<thread::JoinHandle<()>>>);
 
@@ -161,12 +162,13 @@ fn an_answer_that_comes_later_carries_the_priority_back() {
     end(&[&client, &server]);
 }
 
-/// What the kernel knows of the connection that has this port here.
+/// Returns the kernel's data about the connection with this local port.
 fn kernel(port: u16) -> String {
     kernel_of("sport", port)
 }
 
-/// The same where the port is `sport`, this end's, or `dport`, the other's.
+/// Returns the kernel's data about the connection with this local (`sport`) or remote (`dport`)
+/// port.
 fn kernel_of(end: &str, port: u16) -> String {
     let told = Command::new("ss")
         .args(["-tnmeiO", "-o", "--tos", end, "=", &format!(":{port}")])
@@ -186,7 +188,7 @@ fn chosen_tag() -> u32 {
     common::transport::protocol().profile().tag()
 }
 
-/// Buffers count twice in Linux; DSCP 46 is 0xb8 where it stands in a packet.
+/// Linux doubles buffer sizes; DSCP 46 is 0xb8 in a packet's field.
 #[test]
 fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
     common::only_over!(TCP, "buffers, keep-alive and DSCP are TCP's");
@@ -218,7 +220,8 @@ fn what_protocol_policies_say_of_a_connection_the_kernel_knows() {
     end(&[&client]);
 }
 
-/// Bandwidth is a policy of each call: over its thread's connection it changes with the call (A15.4).
+/// Bandwidth is a policy of each call, and changes with the calls over a thread's connection
+/// (A15.4).
 #[test]
 fn how_fast_a_connection_sends_a_policy_says() {
     common::only_over!(TCP, "the kernel paces connections of TCP");
@@ -248,7 +251,7 @@ fn how_fast_a_connection_sends_a_policy_says() {
         let paced = "/24000000bps";
         let first = told(&slow);
         assert!(first.contains(paced), "{sharing:?}: {first}");
-        // A connection apart: that of calls without the policy is not held back.
+        // A separate connection, so that calls without the policy are not slowed down.
         let paced_ones = |told: &str| told.matches(paced).count();
         let both = told(&object);
         assert_eq!((paced_ones(&both), both.lines().count()), (1, 2), "{both}");
@@ -288,7 +291,7 @@ fn what_a_server_says_of_its_connections_the_kernel_knows() {
     end(&[&client, &server]);
 }
 
-/// A lane's mark comes from the program, or from an argument (A9.6).
+/// A lane's DSCP is set by the program or by an argument (A9.6).
 #[test]
 fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     common::only_over!(TCP, "packets are those of a network");
@@ -297,7 +300,7 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     }
     let _guard = watchdog(LONG);
     let cpu = *oxorb_sys::thread::allowed_cpus().unwrap().last().unwrap();
-    // Packets are those of a network.
+    // Packet marks require a network transport.
     let server = common::transport::listening()
         .setting("LaneDSCP", "1:0=10")
         .setting("LaneDSCP", "*:*=12")
@@ -329,7 +332,7 @@ fn a_lane_marks_its_packets_and_keeps_to_its_processor() {
     }
 }
 
-/// Lanes of one pool, each in another class, and one with processor time of its own (A9.2, A9.3).
+/// Lanes of one pool, each in another class, and one with reserved processor time (A9.2, A9.3).
 #[test]
 fn each_lane_is_scheduled_as_it_says() {
     let Some(_account) = require_reservations().filter(|_| require_realtime()) else {
@@ -358,7 +361,7 @@ fn each_lane_is_scheduled_as_it_says() {
     let seen = classes.map(|(value, ..)| ask(value));
     let reserved = ask(40);
     for ((value, _, class), seen) in classes.into_iter().zip(seen) {
-        // Continuous: from the lowest native priority upwards.
+        // Continuous mapping: from the lowest native priority upwards.
         let priority = if class == Class::Other { 0 } else { i32::from(value) + 1 };
         assert_eq!(seen, (Some(value), class, priority, false), "lane {value}");
     }
@@ -366,7 +369,7 @@ fn each_lane_is_scheduled_as_it_says() {
     end(&[&client, &server]);
 }
 
-/// The shortfall is in the error, and nothing is left of the pool.
+/// The error names the shortfall, and the pool is removed.
 #[test]
 fn a_lane_that_wants_more_time_than_there_is_does_not_start() {
     let Some(_account) = require_reservations() else {
@@ -423,8 +426,8 @@ fn small_reservation() -> Reservation {
     Reservation { runtime: Duration::from_millis(2), deadline: period, period }
 }
 
-/// Notes its thread's CORBA priority, class, native priority, and whether it has processor time of its own; in between it
-/// has another CORBA priority, which must not undo any of it.
+/// Servant that records its thread's CORBA priority, class, native priority and reservation; in between it sets another
+/// CORBA priority, which must not change the others.
 #[derive(Default)]
 struct Scheduled(Mutex<Option<Schedule>>);
 
@@ -448,7 +451,7 @@ impl Servant for Scheduled {
     }
 }
 
-/// Notes on which processors its thread may run.
+/// Servant that records the processors on which its thread may run.
 #[derive(Default)]
 struct Pinned(Mutex<Vec<usize>>);
 

@@ -1,7 +1,7 @@
-//! Which protocol a call takes, and which ones a POA publishes (A15.2, A15.3); references with profiles that nobody here
-//! speaks (A14.11).
+//! Choice of the protocol by calls, and of the published protocols by POAs (A15.2, A15.3); references with profiles of
+//! unknown protocols (A14.11).
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about the choice among protocols, and names them.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests the choice among protocols.
 
 use std::sync::Arc;
 
@@ -25,14 +25,14 @@ use crate::common::{self, LONG, assert_raised, client, elsewhere, ping, ping_asy
 
 const IIOP: u32 = profile_tag::INTERNET_IOP;
 const MEMORY: u32 = profile_tag::OXORB_MEMORY;
-/// A tag that no protocol has.
+/// Unassigned tag of a protocol.
 const NOBODYS: u32 = 0x6e6f_6e65;
 
 static ECHO: Op = Op::twoway("echo");
 static LENGTH: Op = Op::twoway("length");
 static NOTE: Op = Op::oneway("note");
 
-/// Answers `ping` with its number.
+/// Servant that answers `ping` with its number.
 struct Numbered(u32);
 
 impl Servant for Numbered {
@@ -48,7 +48,7 @@ impl Servant for Numbered {
             }),
             "echo" => match upcall.args(Ior::decode) {
                 Ok(ior) => {
-                    // Through the hands of an application, too.
+                    // The reference also passes through an application's hands, as text.
                     let object = upcall.orb().string_to_object(&ior.to_string()).unwrap();
                     let again = object.reference().ior().clone();
                     upcall.reply(|e| {
@@ -116,7 +116,7 @@ fn end(orbs: &[&Orb]) {
 fn a_call_takes_the_first_protocol_of_its_list_that_answers() {
     let _guard = watchdog(LONG);
     let memory = Memory::new();
-    // Each profile leads to a servant that says which one it is.
+    // Each profile leads to a servant that identifies it.
     let (tcp, mut ior) = serve(&memory, "iiop://127.0.0.1:0", IIOP);
     let (mem, beside) = serve(&memory, "mem://beside", MEMORY);
     ior.profiles.extend(beside.profiles);
@@ -132,7 +132,7 @@ fn a_call_takes_the_first_protocol_of_its_list_that_answers() {
             let asked = ping_async(&object.with(by(&[first, second])), 1);
             assert_eq!(asked.wait(), Ok(i64::from(first)), "{sharing:?}");
         }
-        // At the level of the ORB; that of the object goes before it.
+        // At the level of the ORB; the object's policy has precedence.
         client.policies().set(by(&[MEMORY])).unwrap();
         answers(&object, MEMORY);
         answers(&object.with(by(&[IIOP])), IIOP);
@@ -170,7 +170,7 @@ fn a_protocol_that_does_not_answer_gives_way_and_comes_back() {
     let object: ObjectRef = client.resolve(&ior.to_string()).unwrap();
     let object = object.with(by(&[MEMORY, IIOP]));
     answers(&object, IIOP);
-    // Somebody listens there again, whose objects are others.
+    // A server listens there again, with other objects.
     let (again, _) = serve(&memory, "mem://later", MEMORY);
     answers(&object, IIOP);
     end(&[&tcp]);
@@ -209,7 +209,7 @@ fn a_poa_publishes_the_protocols_of_its_policy_in_their_order() {
     end(&[&server, &deaf]);
 }
 
-/// Properties of TCP say nothing to memory, and are no reason to fail (A15.5).
+/// Properties of TCP do not apply to the memory transport, and cause no failure (A15.5).
 #[test]
 fn a_protocol_ignores_properties_that_it_does_not_know() {
     let _guard = watchdog(LONG);
@@ -246,7 +246,7 @@ fn fragments_and_queues_are_bounded_by_the_call() {
         for fragment in [1024, 4096] {
             long(&object.with(FragmentSize(Some(fragment))), 100_000);
         }
-        // Larger than what the call lets wait, smaller than what the ORB does.
+        // Larger than the limit of the call's policy, smaller than the limit of the ORB's.
         let note = |object: &ObjectRef| {
             let args = |e: &mut oxorb_cdr::Encoder<'_>| {
                 e.copy_octets(&[7; 4000]);
@@ -273,7 +273,7 @@ fn foreign_profiles_and_components_survive_octet_for_octet() {
     let server = server(Concurrency::ThreadPerConnection);
     let client = client(ClientConnections::Cached);
     let mut ior = activate(&server, 7).ior().clone();
-    // Odd lengths, a component of nobody's, and octets that are no encapsulation.
+    // Odd lengths, an unknown component, and octets that are no encapsulation.
     let mut iiop = IiopProfile::parse(&ior.profiles[0]).unwrap();
     iiop.components.push(TaggedComponent { tag: NOBODYS, data: vec![5, 4, 3] });
     let foreign = TaggedProfile { tag: NOBODYS, data: vec![0xff, 0, 7, 1, 0xfe] };
@@ -286,9 +286,9 @@ fn foreign_profiles_and_components_survive_octet_for_octet() {
 
     let object = client.string_to_object(&text).unwrap();
     assert_eq!(object.to_ior(), text);
-    // It is called: the profiles that nobody speaks are passed over.
+    // The call succeeds: profiles of unknown protocols are skipped.
     answers(&object, 7);
-    // As an argument, by way of an application, and back.
+    // As an argument, through an application, and back.
     let args = |e: &mut oxorb_cdr::Encoder<'_>| {
         ior.write(e);
         Ok(())

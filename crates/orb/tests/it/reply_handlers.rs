@@ -1,4 +1,4 @@
-//! Reply handlers that are objects (AMI): none waits for another one, and what cannot be told is counted.
+//! Reply handlers that are objects (AMI): none delays another, and failed deliveries are counted.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ use crate::common;
 use crate::common::fake::{BlackHole, ior_at, played};
 use crate::common::*;
 
-/// Tells a handler, which is a [`Pinger`], by one of its operations.
+/// Delivers a reply to a handler, which is a [`Pinger`], by one of its operations.
 fn tell(handler: &ObjectRef, op: &'static Op) {
     deliver(handler.clone(), move |handler| told(handler, op));
 }
@@ -27,7 +27,7 @@ fn told(handler: &ObjectRef, op: &'static Op) -> AsyncReply<(), SystemException>
 
 static NOTED: Op = Op::twoway("note");
 
-/// A handler of its own process, as far as the client can tell.
+/// A handler in its own ORB, which to the client is another process.
 struct Handler {
     orb: Orb,
     servant: Arc<Pinger>,
@@ -58,7 +58,7 @@ fn not_told(client: &Orb) -> u64 {
 fn slow_handlers_and_those_that_cannot_be_reached_delay_no_other() {
     only_over!(SOCKETS, "nobody waits to be queued in memory");
     let _guard = watchdog(LONG);
-    // Nothing may come to the rescue.
+    // Without a time limit that would end a blocked delivery.
     let client = common::transport::builder()
         .connect_timeout(10 * LONG)
         .round_trip_timeout(None)
@@ -79,7 +79,7 @@ fn slow_handlers_and_those_that_cannot_be_reached_delay_no_other() {
         tell(&quick.object, &NOTED);
     }
     quick.await_notes(100);
-    // Answers of one connection are taken side by side, as far as its server lets them.
+    // Replies over one connection are delivered concurrently, up to its server's limit.
     let most = slow.orb.options().max_requests_per_connection as u32;
     assert!((1..=most).contains(&slow.servant.at_gate.load(Ordering::SeqCst)));
     drop(gate);
@@ -132,7 +132,7 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     let refusing = common::transport::free_place().address;
     let nobody = client.string_to_object(&ior_at(&refusing).to_string()).unwrap();
     tell(&nobody, &NOTED);
-    // Counted first, then told.
+    // The event is reported after it is counted.
     while events.lock().unwrap().is_empty() {
         thread::sleep(Duration::from_millis(1));
     }
@@ -141,7 +141,7 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     assert!(said.starts_with(refusing.for_people()), "{said}");
     assert!(said.contains("TRANSIENT"), "{said}");
 
-    // One is being told, 256 wait.
+    // One reply is being delivered, 256 are queued.
     let hole = BlackHole::new();
     let nobody = client.string_to_object(&ior_at(&hole.address()).to_string()).unwrap();
     for _ in 0..300 {
@@ -150,7 +150,7 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     assert!((43..=44).contains(&(not_told(&client) - 1)));
     let said = events.lock().unwrap().pop().unwrap();
     assert!(said.contains("256 answers wait for handlers there already"), "{said}");
-    // Others are told all the same.
+    // Replies to other handlers are delivered all the same.
     let handler = Handler::new(&client);
     tell(&handler.object, &NOTED);
     handler.await_notes(1);
@@ -159,7 +159,7 @@ fn what_a_handler_cannot_be_told_is_counted_with_the_reason() {
     handler.orb.shutdown(true).unwrap();
 }
 
-/// In this process, too, where the servant is called by the telling thread.
+/// In-process handlers, whose servant the delivering thread calls, delay only each other.
 #[test]
 fn handlers_of_the_same_process_delay_each_other_only() {
     let _guard = watchdog(LONG);

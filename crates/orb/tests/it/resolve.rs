@@ -1,5 +1,5 @@
-//! From text to objects: every form of a reference, initial references by
-//! every way to give them, names, and what is said when one leads nowhere.
+//! From text to objects: all forms of references, initial references from every source, names, and
+//! the error texts of failures.
 
 use std::path::PathBuf;
 
@@ -12,13 +12,13 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// A naming context that knows `Pingers/first` and a name bound to nil. To what begins with `Far` it knows the way, but
-/// does not go there itself; the way is in a circle for `Far/round`.
+/// A naming context that knows `Pingers/first` and a name bound to nil. For names that begin with `Far` it returns
+/// another context with CannotProceed; for `Far/round` these form a circle.
 struct Names {
     first: ObjectRef,
 }
 
-/// `NotFound` for `second`, `CannotProceed` at a context.
+/// User exceptions: `NotFound` for `second`, `CannotProceed` with the next context.
 enum Refused {
     NotFound,
     CannotProceed(ObjectRef, &'static str),
@@ -85,7 +85,7 @@ impl Servant for Names {
     }
 }
 
-/// A server of one pinger, which is bound to the name `First`.
+/// A server of one pinger, bound to the name `First`.
 struct Bench {
     server: Orb,
     object: ObjectRef,
@@ -124,12 +124,12 @@ fn client_of(args: &[&str]) -> Orb {
     transport::builder().args(args).build().unwrap()
 }
 
-/// The message of a failure to find anything at `text`.
+/// Returns the error text of a failure to resolve `text`.
 fn lost(orb: &Orb, text: &str) -> String {
     orb.string_to_object(text).unwrap_err().to_string()
 }
 
-/// A file that is gone after the test.
+/// A file that is removed with the value.
 struct File(PathBuf);
 
 impl File {
@@ -167,7 +167,7 @@ fn every_form_of_a_reference_leads_to_the_object() {
         ior.to_lowercase().replacen("ior:", "IOR:", 1),
         bench.object.to_corbaloc().unwrap(),
         transport::url(&[&at], "First"),
-        // The first address leads nowhere.
+        // The first address has no listener.
         transport::url(&[&nobody, &at], "First"),
         file.url(),
         again.url(),
@@ -268,7 +268,7 @@ fn names_are_asked_for_at_the_naming_service() {
     for text in [
         format!("{names}#Pingers/first"),
         "corbaname:rir:#Pingers/first".to_owned(),
-        // Where the service cannot proceed, the client does.
+        // If the service cannot proceed, the client continues with the returned context.
         "corbaname:rir:#Far/first".to_owned(),
     ] {
         let object = client.string_to_object(&text).unwrap();
@@ -309,7 +309,7 @@ fn what_leads_nowhere_says_why_and_has_an_exception() {
         let error = orb.string_to_object(text).unwrap_err();
         let message = error.to_string();
         assert!(message.contains(why), "{text}: {message}");
-        // What `main` prints when it returns the error.
+        // Text that `main` prints when it returns the error.
         assert_eq!(format!("{error:?}"), message);
         assert_eq!(SystemException::from(error).kind, kind, "{text}");
     }

@@ -1,4 +1,4 @@
-//! Memory for payloads (A8.9) of connections that cannot be opened, or that the server closed before anything was sent.
+//! Rooms (A8.9) of connections that cannot be opened, or that the server closed before anything was sent.
 
 use std::os::unix::net::UnixStream;
 use std::sync::Barrier;
@@ -15,7 +15,7 @@ use crate::common::*;
 
 const OCTETS: usize = 100_000;
 
-/// Clients that do not look at a connection before they use it.
+/// Returns clients that do not check a connection before they use it.
 fn trusting(sharing: ClientConnections) -> Orb {
     let builder = common::transport::builder().client_connections(sharing);
     builder.setting("TrustIdle", "600000").build().unwrap()
@@ -49,7 +49,7 @@ fn a_connection_that_a_room_opened_and_the_server_closed_costs_no_exception() {
     }
 }
 
-/// Nobody listens, or whoever listens takes nobody: it is the same for a room as for a call.
+/// A room fails as a call does if there is no listener, or if the listener accepts no connection.
 #[test]
 fn a_room_without_a_connection_fails_as_a_call_would() {
     let _guard = watchdog(LONG);

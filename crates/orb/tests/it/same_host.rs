@@ -1,6 +1,6 @@
-//! Peers on one host: shared memory, then UNIX sockets, then TCP, by the references of servers that list them.
+//! Peers on one host: shared memory, then UNIX sockets, then TCP, by the references of servers that publish them.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about the choice among transports, and names them.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests the choice among transports.
 
 use std::io::Read as _;
 use std::os::unix::net::UnixListener;
@@ -28,10 +28,10 @@ const SHM: u32 = profile_tag::OXORB_SHM;
 const UIOP: u32 = profile_tag::TAO_UIOP;
 const IIOP: u32 = profile_tag::INTERNET_IOP;
 
-/// Components of the profile of IIOP that tell clients of the same host of something else.
+/// Components of the IIOP profile that publish other transports to clients on the same host.
 const BESIDE: [u32; 3] = [OMNIORB_UNIX, OXORB_SOCKET, OXORB_SHM_SOCKET];
 
-/// A path that is no temporary one of an ORB, which another ORB would remove.
+/// Returns a path that is not an ORB's temporary one, which another ORB would remove.
 fn path(test: &str) -> PathBuf {
     let name = format!("test-oxorb-{test}-{}", std::process::id());
     oxorb_testkit::net::socket_folder().join(name)
@@ -52,7 +52,7 @@ fn bound(client: &Orb, ior: &Ior) -> ObjectRef {
     client.string_to_object(&ior.to_string()).unwrap()
 }
 
-/// The reference with its profile of IIOP alone, changed.
+/// Returns the reference with its IIOP profile alone, modified.
 fn iiop_alone(ior: &Ior, change: impl FnOnce(&mut IiopProfile)) -> Ior {
     let tagged = ior.profiles.iter().find(|it| it.tag == IIOP).unwrap();
     let mut profile = IiopProfile::parse(tagged).unwrap();
@@ -60,7 +60,7 @@ fn iiop_alone(ior: &Ior, change: impl FnOnce(&mut IiopProfile)) -> Ior {
     Ior { type_id: ior.type_id.clone(), profiles: vec![profile.to_profile()] }
 }
 
-/// The transport over which the server's only connection came.
+/// Returns the transport of the server's only connection.
 fn transport(server: &Orb) -> String {
     let threads = server.threads();
     let serving = threads.iter();
@@ -75,7 +75,7 @@ fn transport(server: &Orb) -> String {
     place.split_once(':').unwrap().0.to_owned()
 }
 
-/// Calls with a new client, and returns over what.
+/// Calls with a new client, and returns the transport of its connection.
 fn taken(server: &Orb, ior: &Ior, with: impl FnOnce(ObjectRef) -> ObjectRef) -> String {
     let client = client(ClientConnections::Cached);
     let object = with(bound(&client, ior));
@@ -132,8 +132,8 @@ fn a_policy_says_otherwise() {
     server.shutdown(true).unwrap();
 }
 
-/// One thread of a lane waits for sockets and for shared memory in one loop, at the lane's priority; a call at that
-/// priority takes the memory of its lane by itself.
+/// A single thread of a lane waits for sockets and for shared memory in one loop, at the lane's priority; a call at
+/// that priority selects the lane's shared memory.
 #[test]
 fn a_lane_serves_sockets_and_memory_with_one_thread_at_its_priority() {
     let _guard = watchdog(LONG);
@@ -155,7 +155,7 @@ fn a_lane_serves_sockets_and_memory_with_one_thread_at_its_priority() {
     for (at, value) in [10, 20].into_iter().enumerate() {
         client.set_thread_priority(priority(value)).unwrap();
         let name = format!("oxorb-{}.{at}", pool.0);
-        // Each while the thread has just served the other.
+        // Each arrives just after the thread has served the other transport.
         for object in [&object, &over_tcp, &object, &over_tcp] {
             let served = whereabouts(object);
             assert_eq!((&served.thread, served.priority), (&name, value));
@@ -175,7 +175,7 @@ fn a_lane_serves_sockets_and_memory_with_one_thread_at_its_priority() {
     server.shutdown(true).unwrap();
 }
 
-/// What other ORBs read.
+/// The profile as other ORBs read it.
 #[test]
 fn a_profile_of_iiop_is_as_before_but_for_one_component() {
     let port = oxorb_testkit::net::free_port();
@@ -195,7 +195,7 @@ fn a_profile_of_iiop_is_as_before_but_for_one_component() {
     assert_eq!(published(&tcp), published(&format!("{tcp};shm://")));
 }
 
-/// The identity in the component of a reference.
+/// Returns the name and identity in the component of a reference.
 fn component(ior: &Ior) -> (String, SocketIdentity) {
     let iiop = ior.profiles.iter().find(|it| it.tag == IIOP).unwrap();
     let profile = IiopProfile::parse(iiop).unwrap();
@@ -207,7 +207,8 @@ fn component(ior: &Ior) -> (String, SocketIdentity) {
     found.unwrap()
 }
 
-/// The server of another host, container or user may have a socket of the same name.
+/// A server on another host, in another container or of another user may have a socket of the same
+/// name.
 #[test]
 fn a_socket_that_is_not_the_servers_gets_no_octet_and_no_memory() {
     let _guard = watchdog(LONG);
@@ -247,7 +248,7 @@ fn a_socket_that_is_not_the_servers_gets_no_octet_and_no_memory() {
     let _ = std::fs::remove_file(&path);
 }
 
-/// Calls the object whose reference is in the environment, which has a socket besides.
+/// Calls the object whose reference is in the environment, and which also has a socket.
 #[test]
 fn call_with_small_files() {
     let Ok(ior) = std::env::var(REFERENCE) else {
@@ -260,7 +261,7 @@ fn call_with_small_files() {
 
 const REFERENCE: &str = "OXORB_TEST_REFERENCE";
 
-/// Memory is a file to the system, which would end a process that makes a larger one than it may.
+/// Shared memory is a file to the system, which ends a process that exceeds its file size limit.
 #[test]
 fn a_client_that_can_make_no_memory_takes_the_socket() {
     let _guard = watchdog(LONG);
@@ -277,7 +278,7 @@ fn a_client_that_can_make_no_memory_takes_the_socket() {
     server.shutdown(true).unwrap();
 }
 
-/// The server was killed, and came back with TCP alone, or with smaller rings.
+/// The server was killed, and restarted with TCP alone, or with smaller rings.
 #[test]
 fn what_is_stale_leads_to_the_next_address() {
     let _guard = watchdog(LONG);

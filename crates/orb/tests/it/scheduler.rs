@@ -1,4 +1,4 @@
-//! The run-time scheduler: what was analysed is what runs (paper 0, 4.2; A11.15, A11.17, A11.19, A12.27).
+//! The run-time scheduler: the schedule that was analysed is enforced (paper 0, 4.2; A11.15, A11.17, A11.19, A12.27).
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -26,7 +26,7 @@ static BURN: Op = Op::twoway("burn");
 static CALL: Op = Op::twoway("call");
 static OTHER: Op = Op::twoway("other");
 
-/// What a servant saw of its thread.
+/// State of a request's thread, as the servant sees it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Seen {
     priority: Option<Priority>,
@@ -60,7 +60,7 @@ impl Servant for Machine {
     }
 }
 
-/// Uses so much processor time.
+/// Uses processor time.
 fn burn(time: Duration) {
     let until = oxorb_sys::clock::thread_cpu() + time;
     while oxorb_sys::clock::thread_cpu() < until {
@@ -68,7 +68,8 @@ fn burn(time: Duration) {
     }
 }
 
-/// Four operations of 1 ms each; the shorter the period, the higher the priority, from 40 down.
+/// Returns a table of four operations of 1 ms each; the shorter the period, the higher the
+/// priority, from 40 down.
 fn table() -> DispatchTable {
     let mut repository = Repository::new();
     for (name, period, criticality) in [
@@ -143,7 +144,8 @@ fn each_operation_runs_at_its_priority_which_is_undone() {
         assert_eq!(seen.native, wanted, "{}", op.name);
         assert!(seen.priority.is_some());
     }
-    // Not in the table: as the thread was, over the same connection and so in the same thread.
+    // Not in the table: the thread keeps its priority. Over the same connection, and so in the same
+    // thread.
     call(&object, &OTHER).unwrap();
     let seen = last(&machine);
     assert_eq!((seen.priority, seen.native), (None, 1));
@@ -227,7 +229,7 @@ fn a_propagated_priority_is_that_of_the_operation() {
     server.shutdown(true).unwrap();
 }
 
-/// A4.12: the row of an operation chooses the lane, and so the connection that leads there, whatever priority the caller has.
+/// A4.12: the row of an operation selects the lane, and so the connection to it, whatever the caller's priority is.
 #[test]
 fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
     common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -271,13 +273,13 @@ fn the_row_of_an_operation_chooses_its_lane_and_its_connection() {
     }
     let accepted = server.connection_statistics().accepted;
     assert_eq!(accepted, 2, "one connection to each lane");
-    // What has no row goes by the caller's priority, for which there is no lane.
+    // An operation without a row is called at the caller's priority, for which there is no lane.
     assert!(call(&object, &OTHER).is_err());
     server.shutdown(true).unwrap();
 }
 
-/// A4.12 with bands: the row chooses the band, the band the connection, and that leads to a lane of the band, whose priority
-/// is none of the rows'.
+/// A4.12 with bands: the row selects the band, the band the connection, and the connection leads to a lane within the
+/// band, with a priority different from the row's.
 #[test]
 fn the_row_of_an_operation_chooses_its_band_its_connection_and_a_lane_within() {
     common::only_over!(CONTEXTS, "priorities travel in messages that have room for them");
@@ -326,7 +328,7 @@ fn the_row_of_an_operation_chooses_its_band_its_connection_and_a_lane_within() {
     }
     let accepted = server.connection_statistics().accepted;
     assert_eq!(accepted, 2, "one connection for each band");
-    // What has no row goes by the caller's priority: here that of the lower band.
+    // An operation without a row is called at the caller's priority: here that of the lower band.
     call(&object, &OTHER).unwrap();
     assert_eq!(last(&machine).priority, Some(priority(between)));
     assert_eq!(server.connection_statistics().accepted, 2);
@@ -352,7 +354,7 @@ fn what_requests_take_is_measured_and_overruns_are_told() {
     let object = elsewhere(&client, activate(server.root_poa(), &machine).reference());
     call(&object, &BURN).unwrap();
     call(&object, &FAST).unwrap();
-    // The answer is there before the last clock was looked at.
+    // The reply arrives before the server reads its last clock.
     let measured = loop {
         let measured = server.measurements().unwrap();
         if measured[0].cpu.count == 1 && measured[2].cpu.count == 1 {

@@ -1,7 +1,7 @@
-//! Lanes whose connections are shared memory: more than a hundred of them, where lanes buffer and where four borrow from each
-//! other, and one that no lane can wait for (A5.2, A8.9).
+//! Lanes with shared-memory connections: more than a hundred of them, with buffering and with borrowing among four
+//! lanes, and a connection that no lane can wait for (A5.2, A8.9).
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about shared memory alone.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests shared memory alone.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use oxorb_testkit::watchdog;
 use crate::common::LONG;
 use crate::common::worker::*;
 
-/// More than 101, 51 and 11, from which on Linux refuses epolls that watch one file, one, two and three above them.
+/// More than 101, 51 and 11: from these numbers on Linux refuses epolls that watch one file, if one, two or three
+/// epolls are nested above them.
 const CONNECTIONS: usize = 120;
 
 fn shared() -> Orb {
@@ -22,7 +23,7 @@ fn shared() -> Orb {
     server.build().unwrap()
 }
 
-/// Each has a connection of its own.
+/// Returns references to the object that have a connection each.
 fn many(object: &ObjectRef) -> Vec<ObjectRef> {
     let each = |_| object.with(PrivateConnection);
     (0..CONNECTIONS).map(each).collect()
@@ -44,7 +45,7 @@ fn lanes_that_buffer_or_borrow_serve_more_than_a_hundred_connections() {
                 assert_eq!(whereabouts(object).priority, highest);
             }
         }
-        // While its own thread is busy, another one looks after all of them.
+        // While the lane's own thread is busy, another one watches all connections.
         worker.close();
         let stuck = in_the_background(&all[0], &WAIT);
         worker.until_waiting(1);
@@ -52,7 +53,7 @@ fn lanes_that_buffer_or_borrow_serve_more_than_a_hundred_connections() {
         let calls: Vec<_> =
             calls.into_iter().map(|object| in_the_background(object, &WHERE)).collect();
         if highest == 40 {
-            // Lent threads answer them.
+            // Borrowed threads answer them.
             calls.into_iter().for_each(|call| assert_eq!(call.join().unwrap(), Ok(())));
             worker.open();
         } else {
@@ -67,7 +68,8 @@ fn lanes_that_buffer_or_borrow_serve_more_than_a_hundred_connections() {
     }
 }
 
-/// Linux nests five epolls: those of five lanes, and one for each connection over shared memory.
+/// Linux nests epolls up to five levels; here those of five lanes, and one for each shared-memory
+/// connection.
 #[test]
 fn a_connection_that_no_lane_can_watch_is_turned_away_and_told() {
     let _guard = watchdog(LONG);

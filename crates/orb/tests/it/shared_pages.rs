@@ -1,7 +1,7 @@
-//! Pages of shared memory (A1): what the ORB says of all its connections, what an endpoint says of its own, and what happens
-//! where the system refuses it.
+//! Pages of shared memory (A1): settings of the ORB for all connections and of an endpoint for its own, and refusals of
+//! the system.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about shared memory alone.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests shared memory alone.
 
 use std::fs;
 use std::sync::Arc;
@@ -20,7 +20,8 @@ struct Setting {
 
 impl Setting {
     fn new(endpoint: &str, pages: Option<&str>) -> Self {
-        // Connections of the setting before are gone when the threads that served them have ended.
+        // Connections of the previous setting are closed once the threads that served them have
+        // ended.
         let _watchdog = watchdog(LONG);
         while fs::read_to_string("/proc/self/maps").unwrap().contains("memfd:oxorb-") {
             thread::yield_now();
@@ -51,7 +52,7 @@ impl Drop for Setting {
     }
 }
 
-/// Whether one of the ends has mapped all pages of a connection's memory.
+/// Reports whether one of the ends has mapped all pages of a connection's memory.
 fn some_end_has_all_pages() -> bool {
     let maps = fs::read_to_string("/proc/self/smaps").unwrap();
     let mut lines = maps.lines();
@@ -81,7 +82,7 @@ fn an_endpoint_says_how_pages_are_handled() {
         ("shm://|pages=resident", None, true),
         ("shm://|pages=on-demand", Some("resident"), false),
         ("giop-lite+shm://|pages=resident", Some("on-demand"), true),
-        // What the endpoint says is had, and what the ORB says would be refused.
+        // The endpoint's setting applies, though the ORB's would be refused.
         ("shm://|ring=4K&blocks=0&pages=resident", Some("huge"), true),
     ] {
         let setting = Setting::new(endpoint, orb);
@@ -89,7 +90,7 @@ fn an_endpoint_says_how_pages_are_handled() {
         assert_eq!(some_end_has_all_pages(), resident, "{endpoint} {orb:?}");
         assert_eq!(setting.refused(), 0);
     }
-    // No huge page fits into memory of 12 KiB.
+    // Memory of 12 KiB is smaller than a huge page.
     let small = "shm://|ring=4K&blocks=0";
     for (endpoint, orb) in [(small, Some("huge")), (&format!("{small}&pages=huge"), None)] {
         let setting = Setting::new(endpoint, orb);
@@ -100,7 +101,7 @@ fn an_endpoint_says_how_pages_are_handled() {
             assert!(setting.refused() >= round, "{endpoint} {orb:?}");
         }
     }
-    // One endpoint refuses, and the other one serves.
+    // One endpoint refuses connections, and the other one serves.
     let two = format!("{small}&pages=huge;iiop://127.0.0.1:0");
     let setting = Setting::new(&two, None);
     assert!(!setting.object.reference().is_a("IDL:Other:1.0").unwrap());

@@ -1,4 +1,5 @@
-//! Signals end an ORB in order: names are withdrawn, requests finish (a process of its own each).
+//! Signals shut an ORB down in order: names are withdrawn, requests finish. Each test has its own
+//! process.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -10,7 +11,7 @@ use crate::common;
 
 const ROLE: &str = "OXORB_TEST_SIGNALS_ROLE";
 
-/// The server process: prints what happens to it.
+/// Runs the server process, which prints its events.
 #[test]
 #[ignore = "played by the other tests, in a process of its own"]
 fn server() {

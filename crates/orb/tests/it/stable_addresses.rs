@@ -1,4 +1,5 @@
-//! Addresses that outlive a server: names as keys, keys of other servers (docs/stable-addresses.md).
+//! Addresses that outlive a server: names as keys, and keys of other servers
+//! (docs/stable-addresses.md).
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// Answers pings with the length of the object id.
+/// Servant that answers pings with the length of the object id.
 struct ByKey(Current);
 
 impl Servant for ByKey {
@@ -27,7 +28,7 @@ impl Servant for ByKey {
     }
 }
 
-/// The object of a key where another object is.
+/// Returns a reference with another key at the address of an object.
 fn at(client: &Orb, beside: &ObjectRef, key: &str) -> ObjectRef {
     let url = transport::url(&[&address(beside)], key);
     client.string_to_object(&url).unwrap()
@@ -76,7 +77,7 @@ fn one_poa_serves_all_keys_that_nobody_here_made() {
     poa.take_foreign_keys();
     assert_eq!(ping(&foreign, 1), Ok(27));
     assert_eq!(foreign.non_existent(), Ok(false));
-    // Names and keys of this server stay what they are.
+    // Names and keys of this server keep their meaning.
     assert_eq!(ping(&at(&client, &pinger, "Pinger"), 1), Ok(2));
     poa.destroy(true, true).unwrap();
     let gone = ping(&foreign, 1).unwrap_err();

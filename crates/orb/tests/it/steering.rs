@@ -1,5 +1,5 @@
-//! The front of a threadpool, where the kernel picks the lane for each connection, and what lanes tell it of their packets
-//! (A6.9, A9.1, A9.7).
+//! The front of a threadpool, where the kernel selects the lane of each connection, and packet options of lanes (A6.9,
+//! A9.1, A9.7).
 
 use std::num::NonZeroU64;
 use std::process::Command;
@@ -21,7 +21,7 @@ use crate::common::{self, LONG, elsewhere, object_key};
 const LEAST: i16 = 100;
 const URGENT: i16 = 20_000;
 
-/// Object of a POA that leads to all lanes of a pool.
+/// Returns an object of a POA on all lanes of a pool.
 fn in_pool(server: &Orb, client: &Orb, pool: Threadpool) -> ObjectRef {
     let pool = server.create_threadpool(pool).unwrap();
     let realtime = RtPolicies {
@@ -33,7 +33,7 @@ fn in_pool(server: &Orb, client: &Orb, pool: Threadpool) -> ObjectRef {
     activate(&poa, client, &Arc::new(Worker::default()))
 }
 
-/// Reference to the same object that knows the front alone.
+/// Returns a reference to the same object that contains only the front.
 fn at_front(client: &Orb, object: &ObjectRef) -> ObjectRef {
     let (host, port) = tcp::host_and_port(&common::address(object))
         .map(|(host, port)| (host.to_owned(), port))
@@ -56,13 +56,13 @@ fn end(orbs: &[&Orb]) {
     }
 }
 
-/// A connection belongs to the lane whose mark its first packet carries, whoever the client is (A6.9).
+/// A connection goes to the lane whose mark its first packet carries, whatever the client (A6.9).
 #[test]
 fn the_mark_of_a_client_leads_to_the_lane() {
     common::only_over!(IIOP, "a front speaks GIOP over TCP alone");
     let _guard = watchdog(LONG);
     let server = server();
-    // Of the second the mark is that of its priority.
+    // The second lane's mark is that of its priority.
     let lanes = [lane(LEAST, 1).dscp(10), lane(URGENT, 1), lane(500, 1).dscp(26)];
     let pool = Threadpool::with_lanes(lanes).front("iiop://127.0.0.1:0", Steering::Mark);
     let first = client();
@@ -72,7 +72,7 @@ fn the_mark_of_a_client_leads_to_the_lane() {
 
     end(&[&first]);
 
-    // What any client sends: packets with a mark, and no priority inside.
+    // Packets as any client sends them: with a mark, and no priority in the request.
     let client = client();
     let object = elsewhere(&client, object.reference());
     let (key, front) = (object_key(&object), common::address(&object));
@@ -109,7 +109,7 @@ fn raw(port: u16, mark: Option<u8>, key: &[u8]) -> String {
     d.string().unwrap().into_owned()
 }
 
-/// An ORB whose calls mark their packets marks the first one, too.
+/// An ORB that marks the packets of its calls also marks the first packet of a connection.
 #[test]
 fn calls_with_network_priority_come_to_their_lane() {
     common::only_over!(IIOP, "a front speaks GIOP over TCP alone");
@@ -127,13 +127,13 @@ fn calls_with_network_priority_come_to_their_lane() {
         let told = marking(&at_front(&client, &object)).with(RequestQos(qos));
         assert_eq!(whereabouts(&told).thread, expected);
     }
-    // Who reads the lanes in the reference goes to the port of its own.
+    // A client that reads the lanes in the reference connects to its lane's port.
     client.set_thread_priority(priority(URGENT)).unwrap();
     assert_eq!(whereabouts(&object).thread, "oxorb-1.1");
     end(&[&client, &server]);
 }
 
-/// Packets over loopback are handled by the processor that sends them.
+/// Loopback packets are processed by the processor that sends them.
 #[test]
 fn the_processor_of_a_clients_packets_leads_to_the_lane() {
     common::only_over!(IIOP, "a front speaks GIOP over TCP alone");
@@ -162,7 +162,7 @@ fn the_processor_of_a_clients_packets_leads_to_the_lane() {
     end(&[&client, &server]);
 }
 
-/// Calls of the process itself do not depend on what the kernel picks.
+/// Collocated calls do not depend on the kernel's selection.
 #[test]
 fn calls_within_the_process_pass_the_front_by() {
     common::only_over!(IIOP, "a front speaks GIOP over TCP alone");
@@ -223,13 +223,13 @@ fn fronts_that_tell_lanes_not_apart_are_refused() {
         let said = refused(pool);
         assert!(said.contains(why), "{why} in {said}");
     }
-    // Nothing is left of any of them.
+    // Failed pools leave nothing behind.
     let pool = Threadpool::with_lanes(lanes()).front(at, Steering::Mark);
     server.create_threadpool(pool).unwrap();
     end(&[&server]);
 }
 
-/// What the kernel knows of connections that have this port here.
+/// Returns the kernel's data about connections with this local port.
 fn kernel(port: u16) -> String {
     let told = Command::new("ss")
         .args(["-tniHO", "sport", "=", &format!(":{port}")])
@@ -238,7 +238,7 @@ fn kernel(port: u16) -> String {
     String::from_utf8(told.stdout).unwrap()
 }
 
-/// Answers of a lane are paced; a policy of the POA that asks for less wins (A9.7).
+/// Replies of a lane are paced; a lower rate of the POA's policy has precedence (A9.7).
 #[test]
 fn a_lane_paces_its_connections() {
     common::only_over!(TCP, "the kernel paces connections of TCP");
@@ -266,7 +266,8 @@ fn a_lane_paces_its_connections() {
     end(&[&client, &server]);
 }
 
-/// What a device does not allow is said once, with the reason, and the lane serves without (A9.1).
+/// An option that the device refuses is logged once, with the reason, and the lane serves without
+/// it (A9.1).
 #[test]
 fn a_device_without_threads_is_named_once_and_the_lane_serves() {
     let _guard = watchdog(LONG);

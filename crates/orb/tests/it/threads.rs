@@ -1,5 +1,5 @@
-//! The threads of an ORB: each is listed with the schedule that was declared for it, which the kernel confirms, whoever
-//! started it; and calls of one priority do not wait for those of another (R2).
+//! Threads of an ORB: each is listed with its declared schedule, which the kernel confirms, whichever thread started
+//! it; and calls of one priority do not wait for those of another (R2).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,12 +23,12 @@ fn fifo(priority: i32) -> Schedule {
     Schedule { class: SchedulingClass::Fifo, priority }
 }
 
-/// Calls an operation of a [`Worker`] that gives nothing.
+/// Calls an operation of a [`Worker`] that returns nothing.
 fn wait(object: &ObjectRef) -> AsyncReply<(), SystemException> {
     object.reference().invoke_async(&WAIT, |_| Ok(()), |_| Ok(()))
 }
 
-/// Kernel numbers and names of the process's threads whose names are an ORB's.
+/// Returns kernel ids and names of the process's threads with an ORB's thread names.
 fn kernel_threads() -> BTreeMap<i32, String> {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let tasks = tasks.filter_map(|task| {
@@ -40,7 +40,7 @@ fn kernel_threads() -> BTreeMap<i32, String> {
     tasks.filter(|(_, name)| name.starts_with("oxorb-")).collect()
 }
 
-/// Has one of each kind of thread run in ORBs of this class, started by threads of SCHED_FIFO 40, and calls `look`.
+/// Runs one thread of each kind in ORBs of this class, started by threads of SCHED_FIFO 40, and calls `look`.
 fn with_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread]) + Send) {
     thread::scope(|scope| {
         let started = scope.spawn(move || {
@@ -78,7 +78,8 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     for object in [&urgent, &plain, &pooled] {
         whereabouts(object);
     }
-    // Readers, callbacks and alarms of calls at a priority, which outlive the call that started them.
+    // Threads that outlive the call that started them: readers, callbacks and alarms of calls at a
+    // priority.
     client.set_thread_priority(priority(20)).unwrap();
     schedule::set_current(fifo(40)).unwrap();
     let pinger = server.root_poa().activate_servant(Arc::new(Pinger::default()));
@@ -101,7 +102,7 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
     let unsent = plain.reference().with(SyncScope::None);
     unsent.send(&PING, |_| Ok(())).unwrap();
     let (mut listed, mut ids, mut kernel) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
-    // A thread takes its class right after it has started, however long that takes on a loaded machine.
+    // A thread sets its class right after its start, however long that takes on a loaded machine.
     for _ in 0..10_000 {
         let orbs = [&server, &workers, &client];
         listed = orbs.iter().flat_map(|orb| orb.threads()).collect();
@@ -113,7 +114,7 @@ fn run_all_threads(class: SchedulingClass, look: impl FnOnce(&[OrbThread])) {
         }
         thread::sleep(Duration::from_millis(2));
     }
-    // Not looked at again: the connection of the oneway may be about to begin.
+    // Not compared again: the connection of the oneway may be about to begin.
     assert_eq!(kernel, ids, "all threads of the ORBs are listed");
     look(&listed);
     worker.open();
@@ -152,7 +153,7 @@ fn each_thread_has_the_class_and_priority_that_were_declared_for_it() {
     let _guard = watchdog(LONG);
     with_all_threads(SchedulingClass::Fifo, |threads| {
         for one in threads {
-            // `continuous` counts from the least native priority, which is 1.
+            // `continuous` counts from the lowest native priority, which is 1.
             let expected = match (one.purpose, one.name.as_str()) {
                 (ThreadPurpose::Lane, name) if name.ends_with(".0") => 5,
                 (ThreadPurpose::Lane, _) => 10,
@@ -163,7 +164,7 @@ fn each_thread_has_the_class_and_priority_that_were_declared_for_it() {
                 _ => 1,
             };
             let expected = ThreadScheduling::Class(fifo(expected));
-            // Both lanes' objects are called at the priority that they declare.
+            // The objects of both lanes are called at their declared priorities.
             if one.purpose != ThreadPurpose::Reader {
                 assert_eq!(one.configured.scheduling, expected, "{one}");
             }
@@ -264,7 +265,7 @@ fn handlers_of_calls_of_two_priorities_run_side_by_side_each_at_its_own() {
     server.shutdown(true).unwrap();
 }
 
-/// An urgent oneway goes out although the server takes nothing of those that are less urgent.
+/// An urgent oneway is sent although the server does not read the less urgent ones.
 #[test]
 fn an_urgent_buffered_oneway_waits_for_no_other() {
     let _guard = watchdog(LONG);
@@ -298,10 +299,11 @@ fn an_urgent_buffered_oneway_waits_for_no_other() {
     client.shutdown(true).unwrap();
 }
 
-/// More than sockets hold.
+/// More than socket buffers hold.
 const LARGE: usize = 64 << 20;
 
-/// The thread that looks up a name is one of the ORB's, as urgent as the caller that waits for it.
+/// The thread that looks up a name belongs to the ORB, and is as urgent as the caller that waits
+/// for it.
 #[test]
 fn a_lookup_is_a_thread_of_the_orb() {
     common::only_over!(TCP, "only hosts have names that are looked up");
@@ -309,7 +311,7 @@ fn a_lookup_is_a_thread_of_the_orb() {
     let client = common::transport::builder().build().unwrap();
     client.set_thread_priority(priority(20)).unwrap();
     let object = client.string_to_object("corbaloc::no-such-host.invalid:1/x").unwrap();
-    // A lookup may be over before this thread looks: there is another one until one was seen.
+    // A lookup may end before this thread looks, so lookups are repeated until one was seen.
     let seen = OnceLock::new();
     thread::scope(|scope| {
         for _ in 0..4 {

@@ -1,6 +1,6 @@
-//! GIOP over UNIX sockets (UIOP), as an application uses it.
+//! GIOP over UNIX sockets (UIOP), as applications use it.
 //!
-//! Not by `OXORB_TEST_TRANSPORT`: it is about UNIX sockets, and names them.
+//! Independent of `OXORB_TEST_TRANSPORT`: it tests UNIX sockets.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -27,7 +27,7 @@ use oxorb_testkit::watchdog;
 use crate::common::child::Child;
 use crate::common::*;
 
-/// A path that nobody else has, whose file goes with the value.
+/// A unique path, whose file is removed with the value.
 struct Path(PathBuf);
 
 impl Path {
@@ -56,7 +56,7 @@ fn server_at(endpoints: &str) -> Orb {
     listening(endpoints, Concurrency::ThreadPerConnection)
 }
 
-/// As `common::pinger`, whatever transport other tests run over.
+/// Returns a pinger as `common::pinger` does, whatever the chosen transport.
 fn pinger(server: &Orb, client: &Orb) -> ObjectRef {
     let servant = Arc::new(Pinger::default());
     let local = server.root_poa().activate_servant(servant).unwrap();
@@ -67,7 +67,7 @@ fn cached() -> Orb {
     client(ClientConnections::Cached)
 }
 
-/// The one profile of a reference.
+/// Returns the only profile of a reference.
 fn profile(object: &ObjectRef) -> PlaceProfile {
     let [profile] = &object.reference().ior().profiles[..] else {
         panic!("{:?}", object.reference().ior());
@@ -82,7 +82,7 @@ fn end(orbs: [&Orb; 2]) {
     }
 }
 
-/// The number of this process's descriptors.
+/// Returns the number of open descriptors of this process.
 fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").unwrap().count()
 }
@@ -127,7 +127,7 @@ fn large_messages_arrive_whole_and_in_fragments() {
             },
         );
         assert_eq!(big, Ok(true), "fragments of {fragments}");
-        // Arguments that the operation does not read.
+        // Arguments that the operation does not decode.
         let octets = vec![7; 8 << 20];
         let sent: Result<(), oxorb::SystemException> = object.reference().invoke(
             &HANGING,
@@ -184,7 +184,7 @@ fn one_object_is_published_under_both_protocols() {
         let object = client.string_to_object(&alone.to_string()).unwrap();
         assert_eq!(ping(&object, 1), Ok(2), "{:#x}", profile.tag);
     }
-    // The other one is tried when the first fails.
+    // The second address is tried when the first fails.
     let mut nobody = ior.clone();
     let mut gone = PlaceProfile::parse(&ior.profiles[0]).unwrap();
     gone.place = "/nobody/listens/here".to_owned();
@@ -194,7 +194,7 @@ fn one_object_is_published_under_both_protocols() {
     end([&client, &server]);
 }
 
-/// Lets a new client, which is returned, talk to an object until nothing more is under way.
+/// Lets a new client make calls until none is outstanding, and returns it.
 fn conversation(ior: &Ior) -> Result<Orb, SystemException> {
     static FAIL: Op = Op::twoway("fail");
     let client = Orb::builder().setting("FragmentSize", "4096").build()?;
@@ -254,7 +254,7 @@ fn the_octets_are_those_of_iiop() {
     end([&client, &server]);
 }
 
-/// Returns the octets of the requests and of the replies of the one conversation there was.
+/// Returns the octets of the requests and of the replies of the only connection.
 fn said(heard: &[Conversation]) -> [Vec<u8>; 2] {
     assert_eq!(heard.len(), 1, "connections");
     let Conversation { requests, replies } = heard[0].clone();
@@ -267,7 +267,7 @@ fn tells_of_a_socket(component: &TaggedComponent) -> bool {
     [OMNIORB_UNIX, OXORB_SOCKET].contains(&component.tag)
 }
 
-/// An object that is reached over TCP, and by a component at what a test listens on instead of its server.
+/// A TCP object whose reference also names a socket, at which the test listens instead of its server.
 struct Impostor {
     server: Orb,
     object: oxorb::Ref,
@@ -287,7 +287,7 @@ impl Impostor {
         Self { server, object, listener, path }
     }
 
-    /// The identity that the server published.
+    /// Returns the identity that the server published.
     fn identity(&self) -> SocketIdentity {
         let ior = self.object.ior();
         let profile = IiopProfile::parse(&ior.profiles[0]).unwrap();
@@ -301,7 +301,7 @@ impl Impostor {
         identity
     }
 
-    /// Calls the object with another component, and returns the octets that each connection to the socket brought.
+    /// Calls the object with another component, and returns the octets received over each connection to the socket.
     fn call(&self, component: &TaggedComponent) -> Vec<Vec<u8>> {
         let mut profile = IiopProfile::parse(&self.object.ior().profiles[0]).unwrap();
         profile.components.retain(|it| !tells_of_a_socket(it));
@@ -324,7 +324,7 @@ impl Impostor {
     }
 }
 
-/// A socket of the server's name on another host, in another container, or of another user is not taken for the server's.
+/// A socket of the server's name on another host, in another container, or of another user is not used.
 #[test]
 fn a_socket_that_is_not_the_servers_gets_no_octet() {
     let _guard = watchdog(LONG);
@@ -340,12 +340,12 @@ fn a_socket_that_is_not_the_servers_gets_no_octet() {
     assert_eq!(impostor.call(&told(&|it| it.users += 1)), nobody);
     assert_eq!(impostor.call(&told(&|it| it.device += 1)), nobody);
     assert_eq!(impostor.call(&told(&|it| it.inode += 1)), nobody);
-    // Only the connection itself tells who listens.
+    // The listener's user is known only after a connection to it.
     assert_eq!(impostor.call(&told(&|it| it.uid += 1)), [b""]);
     impostor.server.shutdown(true).unwrap();
 }
 
-/// Where only socket endpoints are published, a reference has to outlive them: it says no more than TAO's.
+/// A reference to socket endpoints alone has to stay valid across restarts: it carries no identity, as TAO's do not.
 #[test]
 fn a_reference_without_a_fallback_goes_by_the_name() {
     let _guard = watchdog(LONG);
@@ -360,7 +360,7 @@ fn a_reference_without_a_fallback_goes_by_the_name() {
         let has = uiop.components.iter().any(|it| it.tag == OXORB_SOCKET);
         assert_eq!(has, identified);
         assert_eq!(ping(&object, 1), Ok(2));
-        // Its own server knows it in either form.
+        // The server recognizes either form as its own.
         for text in
             [object.reference().ior().to_string(), object.reference().to_corbaloc().unwrap()]
         {
@@ -372,7 +372,7 @@ fn a_reference_without_a_fallback_goes_by_the_name() {
     }
 }
 
-/// As omniORB's clients and servers do it (TAG_OMNIORB_UNIX_TRANS), and with OxORB's component.
+/// Compatible with omniORB's clients and servers (TAG_OMNIORB_UNIX_TRANS), and with OxORB's component.
 #[test]
 fn a_profile_of_iiop_leads_to_the_socket_on_the_same_host() {
     let _guard = watchdog(LONG);
@@ -402,7 +402,7 @@ fn a_profile_of_iiop_leads_to_the_socket_on_the_same_host() {
     elsewhere.components.push(TaggedComponent::omniorb_unix("another-host", "/tmp/x"));
     let refused = ping(&without(&elsewhere), 1).unwrap_err();
     assert_eq!(refused.kind, SystemExceptionKind::Transient);
-    // omniORB's port where it listens on a socket only.
+    // The port that omniORB publishes if it listens on a socket only.
     let mut only = read;
     only.port = 0;
     assert_eq!(ping(&without(&only), 1), Ok(2));
@@ -455,8 +455,8 @@ fn a_server_that_answers_nothing_times_out() {
     client.shutdown(true).unwrap();
 }
 
-/// The server dies while it works, while the connection idles, and before it is asked; its file stays, and its
-/// successor takes it over.
+/// The server dies while it works, while the connection is idle, and before the first call; its socket file remains,
+/// and its successor takes it over.
 #[test]
 fn what_callers_are_told_when_the_server_is_killed() {
     let _guard = watchdog(LONG);
@@ -509,7 +509,7 @@ fn killing_servers_and_clients_leaves_nothing() {
     assert_eq!(ping(&object, 1), Ok(2));
     let before = descriptors();
     for number in 0..1000 {
-        // What is left of a client that was killed, in the middle of a message every other time.
+        // A killed client leaves a connection, in the middle of a message every other time.
         let gone = UnixStream::connect(&path.0).unwrap();
         if number % 2 == 0 {
             use std::io::Write as _;
@@ -607,8 +607,8 @@ fn connections_are_counted_by_user() {
     server.shutdown(true).unwrap();
 }
 
-/// BI_DIR_IIOP has no place for paths, so they travel in a context of our own. Whose socket it is, a connection tells that ends
-/// at once; callbacks take none.
+/// BI_DIR_IIOP has no field for paths, so they travel in OxORB's own context. The server verifies the socket's owner by
+/// a connection that ends at once; callbacks open none.
 #[test]
 fn callbacks_take_the_connection_that_is_offered() {
     let _guard = watchdog(LONG);

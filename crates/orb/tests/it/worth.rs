@@ -1,5 +1,5 @@
-//! RIOP: what a call is worth reaches the thread that serves it, its connection, and the calls that a servant makes
-//! (A3.3, A3.4, A3.8; R11).
+//! RIOP: the QoS of a call reaches the serving thread, its connection, and the calls of the servant (A3.3, A3.4, A3.8;
+//! R11).
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -26,7 +26,7 @@ const EVERY_CLASS: [CommunicationClass; 4] = [
     CommunicationClass::MessageStream,
 ];
 
-/// Returns the `RequestQos` of a request that was seen.
+/// Returns the `RequestQos` of a recorded request.
 fn worth_of(seen: &Seen) -> Option<Qos> {
     let mut contexts = seen.contexts.iter();
     let context = contexts.find(|(id, _)| *id == context_id::RIOP);
@@ -37,10 +37,10 @@ fn of_class(class: CommunicationClass) -> RequestQos {
     RequestQos(Qos { class, ..Qos::default() })
 }
 
-/// Makes calls in every way there is when it is called.
+/// Servant that makes calls of every kind.
 struct Relay {
     to: ObjectRef,
-    /// Its own QoS for each call, if it sets any.
+    /// QoS that it sets on each call; `None` for the caller's.
     says: Option<RequestQos>,
 }
 
@@ -114,12 +114,12 @@ fn calls_of_a_servant_carry_on_what_its_caller_said() {
         ping(&far, 1).unwrap();
         assert!(seen().iter().all(|request| worth_of(request).is_none()));
 
-        // A call within the process carries it on, too.
+        // A collocated call propagates the QoS, too.
         ping(&ObjectRef::from_ref(plain).with(RequestQos(said)), 1).unwrap();
         for request in seen() {
             assert_eq!(worth_of(&request).map(|worth| worth.importance), Some(7));
         }
-        // What the servant says itself counts.
+        // QoS set by the servant has precedence.
         let other = elsewhere(&client, &relay(Some(RequestQos(own))));
         ping(&other.with(RequestQos(said)), 1).unwrap();
         for request in seen() {
@@ -131,7 +131,7 @@ fn calls_of_a_servant_carry_on_what_its_caller_said() {
     }
 }
 
-/// A server whose threads take the priorities of requests.
+/// Returns a server whose threads take the priorities of requests, a client, and an object.
 fn urgent() -> (Orb, Orb, ObjectRef) {
     let server = common::transport::listening()
         .configure(|options| options.realtime.class = SchedulingClass::Fifo)
@@ -185,7 +185,7 @@ fn importance_reaches_the_thread_that_serves_the_request() {
     server.shutdown(true).unwrap();
 }
 
-/// A caller that reads no policies in the reference sends no RTCorbaPriority.
+/// A caller that ignores the policies in the reference sends no RTCorbaPriority.
 #[test]
 fn the_priority_of_riop_reaches_the_thread_where_no_other_is_sent() {
     only_over!(CONTEXTS, "what a call is worth travels in a service context");
@@ -257,10 +257,10 @@ fn explicit_binding_opens_the_connection_of_the_class() {
     client.shutdown(true).unwrap();
 }
 
-/// Counts how many of its requests run at one time, and notes their order.
+/// Servant that counts its concurrent requests, and records their order.
 #[derive(Default)]
 struct Together {
-    /// Number of requests that have to run at one time before the first of them ends.
+    /// Number of requests that have to run concurrently before the first of them ends.
     wanted: usize,
     running: AtomicUsize,
     most: AtomicUsize,
@@ -277,7 +277,7 @@ impl Servant for Together {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(running, Ordering::SeqCst);
         self.order.lock().unwrap().extend(number);
-        // Time for another request to begin. Where one has to, this one waits for it.
+        // Leaves time for another request to begin, or waits for it if it has to.
         thread::sleep(Duration::from_millis(20));
         until("requests run side by side", || self.most.load(Ordering::SeqCst) >= self.wanted);
         self.running.fetch_sub(1, Ordering::SeqCst);
@@ -292,7 +292,7 @@ impl Servant for Together {
     }
 }
 
-/// Requests of one connection run side by side, but those of a message stream.
+/// Requests of one connection run concurrently, except those of a message stream.
 #[test]
 fn a_message_stream_is_served_in_order() {
     only_over!(CONTEXTS, "what a call is worth travels in a service context");

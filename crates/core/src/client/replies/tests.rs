@@ -12,7 +12,7 @@ fn enter(replies: &Replies) -> Result<u32, SystemException> {
     replies.enter(CALL, Waiter::Awake, Vec::new())
 }
 
-/// A reply without results to each of these requests.
+/// Returns an inbox with a reply without results to each of these requests.
 fn inbox_with(ids: &[u32]) -> Inbox {
     let mut inbox = Inbox::new(&oxorb_giop::Limits::default());
     let (buffer, _) = inbox.room();
@@ -32,7 +32,7 @@ fn a_connection_with_a_call_outstanding_does_not_retire() {
     assert!(!replies.retire());
     replies.forget(id);
     assert!(replies.retire());
-    // Who comes too late has certainly sent nothing, and takes a new connection.
+    // A call that comes too late has certainly sent nothing, and takes a new connection.
     assert_eq!(enter(&replies), Err(raise::CONNECTION_CLOSED));
     assert_eq!(replies.pass(), Err(raise::CONNECTION_CLOSED));
 }
@@ -40,7 +40,7 @@ fn a_connection_with_a_call_outstanding_does_not_retire() {
 #[test]
 fn each_reply_reaches_its_call_while_the_ring_grows() {
     let replies = Replies::new(RequestIds::OF_ACCEPTOR, None);
-    // One stays while many come and go: ids pass its place by.
+    // One call stays while many come and go: their ids skip its entry.
     let first = enter(&replies).unwrap();
     for _ in 0..3 * PLACES {
         let id = enter(&replies).unwrap();

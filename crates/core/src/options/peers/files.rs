@@ -18,7 +18,7 @@ const FACTORIES: [&str; 5] = [
     "RT_ORB_Loader",
 ];
 
-/// Components whose absence changes what a program means.
+/// Components without which a program does not work as intended.
 const NEEDED: [&str; 2] = ["SSLIOP_Factory", "UIPMC_Factory"];
 
 /// Applies the directives of a `svc.conf`.
@@ -79,7 +79,7 @@ pub(super) fn directive(options: &mut Options, line: &str) -> Result<(), String>
 }
 
 impl Options {
-    /// Applies a file of omniORB's form, lines of `name = value`, where names may be OxORB's, too.
+    /// Applies a file of omniORB's form, lines of `name = value`; names may be OxORB's, too.
     ///
     /// # Errors
     /// A sentence with file and line.
@@ -110,6 +110,6 @@ fn read(path: &str) -> Result<String, String> {
     if text.len() as u64 > LARGEST {
         return Err(format!("{path} is larger than {LARGEST} octets, the most that is read"));
     }
-    // An editor may have put a byte order mark before it.
+    // An editor may have written a byte order mark.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

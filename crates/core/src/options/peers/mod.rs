@@ -1,9 +1,9 @@
-//! Options of other ORBs that start scripts hold: mapped, ignored with one line, or refused.
+//! Options of other ORBs in start scripts: mapped, ignored with a log line, or refused.
 //!
-//! Whoever replaces a program of TAO's or omniORB's keeps its script. An option that OxORB has under
-//! another name or in another unit is mapped; one that asks for what OxORB does anyway, or that only
-//! tunes the other ORB's insides, is ignored and logged; one that the program would not work as
-//! intended without is refused with the reason.
+//! A program that replaces one of TAO or omniORB keeps its start script. An option that OxORB has under another name or
+//! in another unit is mapped; an option that requests what OxORB does anyway, or only tunes the internals of the other
+//! ORB, is ignored and logged; an option without which the program would not work as intended is refused with the
+//! reason.
 
 mod files;
 mod omniorb;
@@ -12,12 +12,12 @@ mod tao;
 use super::Options;
 use crate::options::SettingError;
 
-/// An option of another ORB.
+/// Option of another ORB.
 #[derive(Debug)]
 pub struct PeerOption {
-    /// The option's name, without `-ORB`.
+    /// Name of the option, without `-ORB`.
     pub name: &'static str,
-    /// Whether a value follows it.
+    /// Whether a value follows the option.
     pub takes_value: bool,
     /// Meaning to OxORB.
     pub meaning: Meaning,
@@ -29,24 +29,23 @@ pub struct PeerOption {
 pub enum Meaning {
     /// A setting of OxORB.
     Setting {
-        /// The setting's name.
+        /// Name of the setting.
         name: &'static str,
-        /// The value for it; `None` where the option asks for what is the default.
+        /// Value of the setting; `None` if the option requests the default.
         value: fn(&str) -> Result<Option<String>, String>,
-        /// Difference that a reader of the table should know; may be empty.
+        /// Difference that the table of options mentions; may be empty.
         note: &'static str,
     },
-    /// Accepted without effect, for the values that ask for what OxORB does anyway; an error for
-    /// all others.
+    /// Accepted without effect for the values that request what OxORB does anyway; an error for all others.
     Checked {
-        /// Returns what to do instead, where the value cannot be had.
+        /// Accepts a value, or returns what to do instead.
         check: fn(&str) -> Result<(), String>,
-        /// Values that pass.
+        /// Values that are accepted.
         note: &'static str,
     },
-    /// Accepted without effect: the reason.
+    /// Accepted without effect, for this reason.
     Ignored(&'static str),
-    /// An error, unless it is switched off (`0`, `no`): what to do instead.
+    /// Refused with this alternative, unless the value switches the option off (`0`, `no`).
     Refused(&'static str),
     /// A file with directives of TAO's Service Configurator.
     ServiceFile,
@@ -54,22 +53,22 @@ pub enum Meaning {
     ServiceDirective,
 }
 
-/// Options of other ORBs, by ORB: TAO's on the command line, TAO's in `svc.conf`, omniORB's on the
-/// command line and in `omniORB.cfg`. Names are those the ORBs document.
+/// Options of other ORBs, by ORB: TAO's on the command line, TAO's in `svc.conf`, omniORB's on the command line and in
+/// `omniORB.cfg`. Names are spelled as the ORBs document them.
 pub static PEER_OPTIONS: [(&str, &[PeerOption]); 3] = [
     ("TAO, command line", tao::COMMAND_LINE),
     ("TAO, svc.conf", tao::SERVICE_CONFIGURATOR),
     ("omniORB, command line and omniORB.cfg", omniorb::OPTIONS),
 ];
 
-/// The option of a command line by its name, in any case.
+/// Returns the option of a command line by its name, in any case.
 pub(super) fn find(name: &str) -> Option<&'static PeerOption> {
     let mut all = tao::COMMAND_LINE.iter().chain(omniorb::OPTIONS);
     all.find(|option| option.name.eq_ignore_ascii_case(name))
 }
 
 impl Options {
-    /// Applies an option of another ORB; what it ignores is logged when the ORB starts.
+    /// Applies an option of another ORB; ignored options are logged when the ORB starts.
     pub(super) fn take_peer(
         &mut self,
         option: &PeerOption,
@@ -101,7 +100,7 @@ impl Options {
     }
 }
 
-/// A mapped option whose value stays as it is.
+/// Makes a mapped option whose value stays as it is.
 const fn same(name: &'static str, setting: &'static str) -> PeerOption {
     mapped(name, setting, |value| Ok(Some(value.to_owned())), "")
 }
@@ -136,14 +135,14 @@ const fn alone(option: PeerOption) -> PeerOption {
     PeerOption { takes_value: false, ..option }
 }
 
-/// A time in seconds as one in milliseconds.
+/// Converts seconds to milliseconds.
 fn seconds(value: &str) -> Result<Option<String>, String> {
     let seconds: u64 = value.parse().map_err(|_| "expected a number of seconds")?;
     let milliseconds = seconds.checked_mul(1000).ok_or("that is too long")?;
     Ok(Some(milliseconds.to_string()))
 }
 
-/// A level of detail as a log level: the ORBs count from 0 and print ever more from about 5 on.
+/// Converts a level of detail to a log level: the ORBs count from 0 and print ever more from about 5 on.
 fn verbosity(value: &str) -> Result<Option<String>, String> {
     let level: u32 = value.parse().map_err(|_| "expected a number from 0 on")?;
     let named = match level {

@@ -9,7 +9,7 @@ const BOOTSTRAP: &str = "say -ORBInitRef NameService=corbaloc::HOST:PORT/NameSer
 const INSIDE: &str = "it tunes the other ORB's insides";
 const SOCKETS: &str = "the system sizes reads, writes and socket buffers";
 
-/// A transport rule that lets TCP through to everybody.
+/// Checks that a transport rule admits everybody over TCP.
 fn any_tcp(value: &str) -> Result<(), String> {
     let mut words = value.split([' ', ',', '\t']).filter(|word| !word.is_empty());
     let everybody = words.next() == Some("*");
@@ -26,7 +26,7 @@ fn any_tcp(value: &str) -> Result<(), String> {
         .to_owned())
 }
 
-/// Reads a server's demand for certificates of its clients.
+/// Reads a server's requirement for certificates of its clients.
 fn verify_mode(value: &str) -> Result<Option<String>, String> {
     let mut words: Vec<_> = value.split(',').map(str::trim).collect();
     words.retain(|word| *word != "once");
@@ -39,7 +39,7 @@ fn verify_mode(value: &str) -> Result<Option<String>, String> {
     Ok(Some(clients.to_owned()))
 }
 
-/// A limit that 0 switches off there, and which stays at its default here.
+/// Reads a limit; 0, which switches it off in omniORB, keeps the default here.
 fn unless_zero(value: &str) -> Result<Option<String>, String> {
     Ok((value != "0").then(|| value.to_owned()))
 }

@@ -143,7 +143,7 @@ pub(super) const COMMAND_LINE: &[PeerOption] = &[
     )),
 ];
 
-/// Returns what an OxORB user says instead of naming a protocol's factory.
+/// Returns the error for a protocol's factory: how an OxORB user chooses protocols instead.
 pub(super) fn no_factory(name: &str) -> String {
     format!(
         "there is no {name}: an endpoint chooses the protocol (-ORBListenEndpoints iiops://HOST:PORT, uiop:///PATH, \

@@ -1,4 +1,4 @@
-//! Start scripts of other ORBs work, or say what to change (N5).
+//! Start scripts of other ORBs work, or the error says what to change.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Calls: their time, their connections, and the threads that serve them.
+//! Settings of calls: time limits, connections, and serving threads.
 
 use oxorb_transport::Pages;
 

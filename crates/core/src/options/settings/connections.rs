@@ -1,4 +1,4 @@
-//! Connections: how many, from whom, for how long, and what each client takes.
+//! Settings of connections: number, peers, lifetime, and memory for each client.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Limits of what is received.
+//! Settings of limits on received messages.
 
 use oxorb_giop::setting;
 
@@ -13,7 +13,7 @@ pub(super) const ALL: &[Setting] = &[
         apply: |options, text| {
             let octets = positive(text)?;
             options.limits.max_message = octets;
-            // A message that may come should be readable.
+            // A message of the greatest length should be decodable.
             let decoded = u32::try_from(octets.saturating_mul(4)).unwrap_or(u32::MAX);
             let cdr = &mut options.limits.cdr;
             cdr.max_memory = cdr.max_memory.max(decoded);

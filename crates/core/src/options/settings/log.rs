@@ -1,4 +1,4 @@
-//! Lines of the log.
+//! Settings of the log.
 
 use std::fs::OpenOptions;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The form of messages.
+//! Settings of the form of messages.
 
 use super::Setting;
 use crate::options::value::{

@@ -1,4 +1,4 @@
-//! The table of everything that can be set by argument or environment.
+//! Table of all settings by argument or environment variable.
 
 mod calls;
 mod connections;
@@ -14,19 +14,19 @@ use super::Options;
 /// Setting by argument or environment.
 #[derive(Clone, Copy)]
 pub struct Setting {
-    /// Name, which follows `-ORB`, and upper-cased `OXORB_`.
+    /// Name, which follows `-ORB` and, in upper case, `OXORB_`.
     pub name: &'static str,
     /// Form of the value, as `--help` would print it.
     pub value: &'static str,
-    /// Description, a sentence.
+    /// Description, in one sentence or more.
     pub help: &'static str,
     pub(super) apply: fn(&mut Options, &str) -> Result<(), String>,
 }
 
-/// Settings by argument or environment, all of them.
+/// All settings by argument or environment.
 pub static SETTINGS: &[Setting] = &JOINED;
 
-/// The settings of each topic, in the order in which they are told.
+/// Settings of each topic, in the order of their documentation.
 const TOPICS: [&[Setting]; 8] = [
     references::ALL,
     calls::ALL,

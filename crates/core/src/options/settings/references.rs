@@ -1,4 +1,4 @@
-//! References and addresses: where objects are found, and where this ORB is.
+//! Settings of references and addresses: where objects are found, and where this ORB listens.
 
 use oxorb_transport::Publish;
 

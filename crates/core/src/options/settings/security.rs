@@ -1,4 +1,4 @@
-//! Security: certificates, keys, and whom to trust.
+//! Settings of security: certificates, keys, and trusted authorities.
 
 use super::Setting;
 use crate::options::value::{positive, some_milliseconds, yes_or_no};

@@ -1,4 +1,4 @@
-//! Requests that wait, and the priorities of what serves them.
+//! Settings of serving: requests that wait, priorities, lanes and budgets.
 
 use std::time::Duration;
 

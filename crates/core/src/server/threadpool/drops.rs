@@ -1,4 +1,4 @@
-//! Rules by which oneways that wait for a thread may be dropped, by their communication class.
+//! Rules for dropping queued oneways, by communication class.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,8 +8,8 @@ use oxorb_cdr::Printable;
 use oxorb_object::CommunicationClass;
 use oxorb_sched::time::{self, Show};
 
-/// Rules by which oneways that wait in the queue of a lane may be dropped, for each communication class that callers name
-/// ([`RequestQos`](crate::policy::RequestQos)). Requests that are answered are never dropped.
+/// Rules for dropping oneways from the queue of a lane, one for each communication class
+/// ([`RequestQos`](crate::policy::RequestQos)). Two-way requests are never dropped.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,14 +27,14 @@ pub struct DropRules([DropRule; 4]);
 /// Rule for the oneways of one communication class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DropRule {
-    /// Longest time that one waits for a thread: later it is dropped. `None`: any.
+    /// Longest time that a oneway is queued before it is dropped. `None` for no limit.
     pub age: Option<Duration>,
-    /// Requests for which there is no room any more take the places of such oneways: of the least urgent one where the queue
-    /// goes by urgency, of the oldest one otherwise.
+    /// Whether such a oneway may be dropped for a new request when the queue is full: the least urgent one if the queue
+    /// is ordered by urgency, the oldest one otherwise.
     pub full: bool,
 }
 
-/// Mistake in the text of drop rules.
+/// Error in the text of drop rules.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DropError(String);
@@ -47,7 +47,8 @@ const CLASSES: [(&str, CommunicationClass); 4] = [
 ];
 
 impl DropRules {
-    /// Sets the rule of a class. That of [`Message`](CommunicationClass::Message) holds for oneways that say nothing, too.
+    /// Sets the rule of a class. The rule of [`Message`](CommunicationClass::Message) also applies to oneways without a
+    /// QoS.
     #[must_use]
     pub fn of_class(mut self, class: CommunicationClass, rule: DropRule) -> DropRules {
         self.0[class as usize] = rule;
@@ -59,7 +60,7 @@ impl DropRules {
         self.0[class as usize]
     }
 
-    /// Reports whether nothing is ever dropped.
+    /// Reports whether no oneway is ever dropped.
     pub fn is_empty(&self) -> bool {
         *self == DropRules::default()
     }

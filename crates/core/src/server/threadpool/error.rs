@@ -1,4 +1,4 @@
-//! Why there is no threadpool.
+//! Errors in the creation and destruction of threadpools.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use oxorb_rt::Priority;
 use crate::ThreadpoolId;
 use crate::{SetupError, raise};
 
-/// Why a threadpool cannot be had, or not be ended.
+/// Error in the creation or destruction of a threadpool.
 ///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is readable.
+/// `Debug` prints the same text as `Display`, so that a `main` which returns the error is readable.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ThreadpoolError {
-    /// BAD_PARAM: what is wrong.
+    /// BAD_PARAM: an invalid parameter, with the reason.
     #[error("{0}")]
     BadParameter(&'static str),
     /// DATA_CONVERSION: the priority of a lane has no native one.
@@ -26,10 +26,10 @@ pub enum ThreadpoolError {
     /// The ORB has no such threadpool (InvalidThreadpool).
     #[error("there is no threadpool {} (InvalidThreadpool)", .0.0)]
     Unknown(ThreadpoolId),
-    /// The threadpool gets no endpoint or no thread.
+    /// Endpoint or thread that cannot be had.
     #[error("{0}")]
     Setup(SetupError),
-    /// Anything else.
+    /// Any other exception.
     #[error(transparent)]
     System(SystemException),
 }
@@ -47,7 +47,7 @@ impl From<SetupError> for ThreadpoolError {
 }
 
 impl From<ThreadpoolError> for SystemException {
-    /// Converts the error for code that only knows CORBA exceptions.
+    /// Converts the error for code that only handles CORBA exceptions.
     fn from(error: ThreadpoolError) -> Self {
         match error {
             ThreadpoolError::BadParameter(_) | ThreadpoolError::Unknown(_) => {

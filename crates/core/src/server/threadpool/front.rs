@@ -1,4 +1,5 @@
-//! Front: an endpoint that all lanes of a threadpool share, and which of them serves a connection.
+//! Fronts: endpoints shared by all lanes of a threadpool, and the choice of the lane for a
+//! connection.
 
 use std::io;
 use std::sync::Arc;
@@ -20,12 +21,12 @@ use crate::{Options, SetupError};
 #[derive(Default)]
 pub(super) struct OpenFront {
     pub(super) addresses: Vec<PublishedAddress>,
-    /// Place of the lane that takes what no other does.
+    /// Index of the lane for connections that no other lane is chosen for.
     pub(super) least: usize,
 }
 
 impl OpenFront {
-    /// Whether an address is that of the front.
+    /// Reports whether an address is that of the front.
     pub(super) fn is_at(&self, address: &Address) -> bool {
         let at = |front: &PublishedAddress| address.leads_to(&front.address);
         self.addresses.iter().any(at)
@@ -33,11 +34,11 @@ impl OpenFront {
 }
 
 impl Threadpool {
-    /// Lets all lanes listen at one endpoint of TCP more, and the kernel pick the lane for each
-    /// connection there. Its address stands first in references that lead to all lanes, for clients
-    /// without RT-CORBA; those with it go on to choose the port of the lane that they need.
+    /// Adds a TCP endpoint at which all lanes listen, where the kernel selects the lane for each connection. In
+    /// references to all lanes its address comes first, for clients without RT-CORBA; clients with RT-CORBA still
+    /// select the port of their lane.
     ///
-    /// The kernel lets other processes of the same user listen there later on and take connections away.
+    /// The kernel lets other processes of the same user listen there as well, and take connections away.
     ///
     /// ```
     /// use oxorb_core::{Steering, Threadpool, ThreadpoolLane};
@@ -52,14 +53,14 @@ impl Threadpool {
     /// ```
     ///
     /// # Errors
-    /// Creating the pool fails where it has no lanes, two lanes have the same mark or processor or a lane has no processor,
-    /// the endpoint is not one of TCP, or somebody listens there.
+    /// Creating the pool fails if it has no lanes, if two lanes have the same mark or processor or a lane has no
+    /// processor, if the endpoint is not one of TCP, or if another process listens there.
     pub fn front(mut self, endpoint: impl Into<String>, by: Steering) -> Self {
         self.front = Some(Front { endpoint: endpoint.into(), by });
         self
     }
 
-    /// Checks that lanes can be told apart at the front.
+    /// Checks that the front can distinguish the lanes.
     pub(super) fn check_front(
         &self,
         shared: &Shared,
@@ -105,13 +106,13 @@ impl Threadpool {
     }
 }
 
-/// Whether all are there and no two are the same.
+/// Reports whether all values are present and different.
 fn differ<T: Ord>(mut all: Vec<Option<T>>) -> bool {
     all.sort();
     all.iter().all(Option::is_some) && all.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// Opens the front of the plan for all lanes, if it has one.
+/// Opens the front of the plan for all lanes, if there is one.
 pub(super) fn open<'l>(
     orb: &impl Host,
     id: ThreadpoolId,
@@ -135,7 +136,7 @@ pub(super) fn open<'l>(
         let listen = |transport: &dyn Transport, endpoint: &Endpoint| {
             transport.listen_in_group(endpoint, is_first, cpu)
         };
-        // The port that the system chose for the first is that of all.
+        // The port that the system chose for the first lane applies to all.
         endpoint = listeners.open_by(orb, &[endpoint], serves, listen)?.remove(0);
         first.get_or_insert(listeners);
     }
@@ -150,7 +151,7 @@ pub(super) fn open<'l>(
     Ok(OpenFront { addresses: orb.shared().addresses_of(&endpoint)?, least })
 }
 
-/// Returns the one endpoint that a text names.
+/// Parses the single endpoint of a front.
 fn front_endpoint(options: &Options, text: &str) -> Result<Endpoint, SetupError> {
     let named = || Endpoint::new(oxorb_transport::tcp::SCHEME, text);
     let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidInput, why);

@@ -42,24 +42,24 @@ pub use error::ThreadpoolError;
 pub use plan::{QueueOrder, RequestBuffering, Threadpool, ThreadpoolLane};
 pub use steering::Steering;
 
-/// Longest time that destroying a threadpool waits for requests that are running.
+/// Longest time that destroying a threadpool waits for running requests.
 const LAST_REQUESTS: Duration = Duration::from_secs(30);
 
-/// Time that its threads have to end after their connections were cut.
+/// Time within which its threads have to end after their connections were closed.
 const LAST_THREADS: Duration = Duration::from_secs(2);
 
-/// Facts about a threadpool of an ORB.
+/// Description of a threadpool of an ORB.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadpoolLanes {
     /// Whether its threads keep the priority of their lane.
     pub has_lanes: bool,
-    /// The priority of each lane, in the order given; without lanes the default priority.
+    /// Priority of each lane, in the order given; without lanes the default priority.
     pub priorities: Vec<Priority>,
-    /// The period of each lane, where they are [rate groups](Threadpool::rate_groups); otherwise empty.
+    /// Period of each lane if they are [rate groups](Threadpool::rate_groups); empty otherwise.
     pub periods: Vec<Duration>,
     /// Choice of the threads that serve.
     pub serving: Serving,
-    /// The buffers of each lane; empty where [none were made ahead](Threadpool::message_buffers).
+    /// Buffers of each lane; empty without [preallocated ones](Threadpool::message_buffers).
     pub memory: Vec<LaneMemory>,
 }
 
@@ -68,7 +68,7 @@ pub struct ThreadpoolLanes {
 pub(crate) struct Pools {
     pools: Mutex<BTreeMap<ThreadpoolId, Arc<Pool>>>,
     last: AtomicU32,
-    /// Lanes of all threadpools so far, in the order in which these were created: decides their ports.
+    /// Number of lanes of all threadpools so far, in the order of creation, which determines their ports.
     lanes: AtomicU32,
 }
 
@@ -87,9 +87,9 @@ struct OpenLane {
     priority: Priority,
     listeners: Listeners,
     addresses: Vec<PublishedAddress>,
-    /// Addresses at which this process connects to each.
+    /// Addresses at which this process connects to each of `addresses`.
     at: Vec<Address>,
-    /// The system chose none of its ports.
+    /// Whether none of its ports was chosen by the system.
     fixed: bool,
 }
 
@@ -101,16 +101,17 @@ pub(crate) struct PoolAddresses {
 }
 
 impl Pools {
-    /// The threads that a filter has picked, if there are such.
+    /// Returns the lane that a filter has chosen, if it exists.
     pub(crate) fn lane(&self, picked: PoolThread) -> Option<Arc<Lane>> {
         let pool = Arc::clone(self.lock().get(&picked.pool)?);
         Some(Arc::clone(&pool.lanes.get(picked.lane)?.lane))
     }
 
-    /// Returns the lane of a threadpool whose only thread serves requests for objects at `priority`; `None`: at any.
+    /// Returns the lane of a threadpool whose only thread serves requests for objects at `priority`; `None` for any
+    /// priority.
     ///
     /// # Errors
-    /// The reason why no one thread serves them.
+    /// The reason why no single thread serves them.
     pub(crate) fn of_one_thread(
         &self,
         id: ThreadpoolId,
@@ -151,7 +152,7 @@ impl Pools {
             let each = lane.addresses.iter();
             each.map(|address| (address.clone(), lane.priority))
         });
-        // For clients that take the first of all.
+        // The front comes first, for clients that use the first address.
         let least = pool.lanes[pool.front.least].priority;
         let all = pool.lanes.iter().all(|lane| wanted(lane.priority));
         let front = pool.front.addresses.iter().filter(|_| all);
@@ -160,7 +161,7 @@ impl Pools {
         Some(PoolAddresses { addresses: addresses.collect(), has_lanes: pool.has_lanes })
     }
 
-    /// Returns the lane that is published there.
+    /// Returns the lane that is published at an address.
     pub(crate) fn own_address(&self, address: &Address) -> OwnAddress {
         let own = |at: &PublishedAddress| address.leads_to(&at.address);
         let pools = self.lock();
@@ -184,7 +185,7 @@ impl Pools {
         OwnAddress::No
     }
 
-    /// Bounds the octets that leave in a second over each connection that a threadpool accepts from now on.
+    /// Sets the largest send rate of connections that a threadpool accepts from now on, in octets per second.
     pub(crate) fn set_bandwidth(&self, id: ThreadpoolId, octets: NonZeroU32) {
         if let Some(pool) = self.lock().get(&id) {
             for lane in &pool.lanes {
@@ -193,7 +194,7 @@ impl Pools {
         }
     }
 
-    /// Sets how connections are set up that a threadpool accepts from now on.
+    /// Sets the protocol properties of connections that a threadpool accepts from now on.
     pub(crate) fn set_protocols(&self, id: ThreadpoolId, protocols: ProtocolList) {
         if let Some(pool) = self.lock().get(&id) {
             for lane in &pool.lanes {
@@ -202,7 +203,7 @@ impl Pools {
         }
     }
 
-    /// Ends the threads that served connections, after the last connection.
+    /// Ends the threads that serve connections, after the last connection.
     pub(crate) fn end(&self) {
         for pool in self.lock().values() {
             for lane in &pool.lanes {
@@ -212,7 +213,7 @@ impl Pools {
         }
     }
 
-    /// Stops listening; connections live on.
+    /// Stops listening; open connections are not affected.
     pub(crate) fn close(&self) {
         let pools: Vec<_> = self.lock().values().cloned().collect();
         for pool in pools {
@@ -300,7 +301,7 @@ impl Pools {
         Ok(id)
     }
 
-    /// Ends a threadpool.
+    /// Destroys a threadpool.
     pub(crate) fn destroy(
         &self,
         registry: &Registry,
@@ -323,7 +324,7 @@ impl Pools {
         }
     }
 
-    /// Returns the lanes of a threadpool; `None` if there is none of this name.
+    /// Returns the description of a threadpool; `None` if there is none with this id.
     pub(crate) fn lanes_of(&self, id: ThreadpoolId) -> Option<ThreadpoolLanes> {
         let pools = self.lock();
         let pool = pools.get(&id)?;
@@ -341,7 +342,7 @@ impl Pools {
         })
     }
 
-    /// Returns whether the ports of a threadpool are the same at the next start.
+    /// Reports whether the ports of a threadpool will be the same at the next start.
     pub(crate) fn has_fixed_ports(&self, pool: ThreadpoolId) -> bool {
         let pools = self.lock();
         pools.get(&pool).is_some_and(|pool| pool.lanes.iter().all(|lane| lane.fixed))
@@ -389,7 +390,7 @@ fn new_lane(options: &Options, plan: &Threadpool, id: ThreadpoolId, at: usize) -
     Lane::new(plan, reserve)
 }
 
-/// Returns the addresses on which a lane listens, the `number`th of the ORB from 1.
+/// Returns the endpoints of a lane, the `number`th of the ORB from 1.
 fn lane_endpoints(
     options: &Options,
     id: ThreadpoolId,

@@ -1,4 +1,4 @@
-//! Threads of the kernel that take the packets of a lane's network device.
+//! Kernel threads that receive the packets of a lane's network device.
 
 use oxorb_sys::napi::Threaded;
 
@@ -9,12 +9,13 @@ use crate::lock::Mutex;
 use crate::rt::ThreadpoolId;
 use crate::shared::Shared;
 
-/// Network devices whose packets are taken at the priority of lanes, until [`end`](Self::end).
+/// Network devices whose packets are received at the priority of lanes, until [`end`](Self::end).
 #[derive(Default)]
 pub(super) struct LaneNapi(Mutex<Vec<Threaded>>);
 
 impl LaneNapi {
-    /// Gives the threads of each lane's device the lane's schedule. Where that cannot be, says why, once for each lane.
+    /// Sets the lane's schedule for the threads of each lane's device. A failure is reported with its reason, once for
+    /// each lane.
     pub(super) fn begin(&self, shared: &Shared, id: ThreadpoolId, plan: &Threadpool) {
         let mut held = self.0.lock();
         for (at, lane) in plan.lanes.iter().enumerate() {
@@ -37,7 +38,7 @@ impl LaneNapi {
         }
     }
 
-    /// Gives devices and threads back what they had.
+    /// Restores the former settings of devices and threads.
     pub(super) fn end(&self) {
         self.0.lock().clear();
     }

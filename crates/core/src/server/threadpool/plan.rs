@@ -1,4 +1,4 @@
-//! Plan of a threadpool, and wishes that contradict each other.
+//! Plan of a threadpool, and checks for contradicting settings.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -18,10 +18,10 @@ use crate::server::lane_memory::MessageBuffers;
 use crate::shared::Shared;
 use crate::{Incident, LaneNumber};
 
-/// Number of pollers that can watch one another in a chain.
+/// Longest chain of pollers that watch one another.
 const CHAIN: usize = 5;
 
-/// A threadpool to be created (`RTCORBA::RTORB::create_threadpool`, `create_threadpool_with_lanes`).
+/// Threadpool to be created (`RTCORBA::RTORB::create_threadpool`, `create_threadpool_with_lanes`).
 ///
 /// ```
 /// use oxorb_core::{Threadpool, ThreadpoolLane};
@@ -48,7 +48,7 @@ pub struct Threadpool {
     pub(super) value_arena: Option<usize>,
     pub(super) serving: Serving,
     pub(super) reactor: Option<ReactorChoice>,
-    /// Periods of rate groups; otherwise none.
+    /// Periods of rate groups; empty otherwise.
     pub(super) periods: Vec<Duration>,
     pub(super) front: Option<Front>,
 }
@@ -57,65 +57,67 @@ pub struct Threadpool {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ThreadpoolLane {
-    /// `lane_priority`.
+    /// Priority of the lane (`lane_priority`).
     pub priority: Priority,
-    /// `static_threads`: at least 1.
+    /// Number of threads that exist from the start (`static_threads`); at least 1.
     pub static_threads: usize,
-    /// `dynamic_threads`: most further ones, made when all others are busy.
+    /// Largest number of further threads (`dynamic_threads`), which are started when all others are
+    /// busy.
     pub dynamic_threads: usize,
-    /// The only processor its threads run on; `None`: any. Not of the specification.
+    /// Processor of its threads; `None` for any. Not in the specification.
     pub cpu: Option<usize>,
-    /// Time that reads of its connections look for packets in the network device before they wait
-    /// for the interrupt. Not of the specification.
+    /// Time for which reads of its connections poll the network device before they wait for the
+    /// interrupt. Not in the specification.
     pub busy_poll: Option<Duration>,
-    /// Marks the packets of its connections (DSCP, 0 to 63). Not of the specification, which has a ServerProtocolPolicy
-    /// with `enable_network_priority` for that.
+    /// DSCP of its connections' packets, 0 to 63. Not in the specification, which has a ServerProtocolPolicy with
+    /// `enable_network_priority` for this purpose.
     pub dscp: Option<u8>,
-    /// The queue of this host's network devices that they go to (SO_PRIORITY), 0 to 6: the queueing discipline says which
-    /// that is. Not of the specification.
+    /// Queue of this host's network devices for its packets (SO_PRIORITY), 0 to 6, as interpreted by the queueing
+    /// discipline. Not in the specification.
     pub socket_priority: Option<u8>,
-    /// Octets that leave in a second over each of its connections, at most (SO_MAX_PACING_RATE): answers of bulk so do not
-    /// fill the queues of the network. Not of the specification.
+    /// Largest send rate of each of its connections, in octets per second (SO_MAX_PACING_RATE), so that large answers
+    /// do not fill the network's queues. Not in the specification.
     pub pacing: Option<NonZeroU64>,
-    /// The network device whose packets are taken by threads at the lane's native priority (threaded NAPI), while the lane
-    /// is there. Lanes that name the same device share its threads, which have the priority of the most urgent one. Not of
-    /// the specification.
+    /// Network device whose packets are received by threads at the lane's native priority (threaded NAPI) while the
+    /// lane exists. Lanes that name the same device share its threads, which have the priority of the most urgent lane.
+    /// Not in the specification.
     pub napi: Option<String>,
-    /// Schedule of its threads in the kernel. Not of the specification.
+    /// Schedule of its threads in the kernel. Not in the specification.
     pub scheduling: LaneScheduling,
 }
 
-/// Requests may wait for a thread, within limits (`allow_request_buffering`). The limits hold for each lane.
+/// Limits of the buffer in which requests wait for a thread (`allow_request_buffering`), for each lane.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestBuffering {
-    /// `max_buffered_requests`: most that wait; 0: as many as there are connections. Each connection has at most one
-    /// request in the buffer; what its client sends beyond that waits in the socket.
+    /// Largest number of queued requests (`max_buffered_requests`); 0 for the number of connections. Each connection
+    /// has at most one request in the buffer; further ones wait in the socket.
     pub max_requests: usize,
-    /// `max_request_buffer_size`: most octets they have in all; 0: the option MaxBufferedOctets.
+    /// Largest total size of queued requests in octets (`max_request_buffer_size`); 0 for the
+    /// option MaxBufferedOctets.
     pub max_octets: usize,
-    /// Order in which they are served. Not of the specification.
+    /// Order in which requests are served. Not in the specification.
     pub order: QueueOrder,
-    /// Rules by which oneways may be dropped. Not of the specification.
+    /// Rules for dropping oneways. Not in the specification.
     pub drops: DropRules,
 }
 
-/// The order in which buffered requests are served.
+/// Order in which buffered requests are served.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum QueueOrder {
     /// Order of arrival.
     #[default]
     Arrival,
-    /// Order of what their callers say they are worth ([`RequestQos`](crate::policy::RequestQos)):
+    /// Order of the callers' quality of service ([`RequestQos`](crate::policy::RequestQos)):
     /// priority, then importance, then the nearer deadline, then communication class. Order of
-    /// arrival among equals; those that say nothing last.
+    /// arrival among equals; requests without QoS come last.
     Urgency,
-    /// Order of the periods that their callers name there: priority, then the shorter period
-    /// (rate-monotonic), then as [`Urgency`](Self::Urgency).
+    /// Order of the callers' periods: priority, then the shorter period (rate monotonic), then as
+    /// [`Urgency`](Self::Urgency).
     Rate,
 }
 
 impl QueueOrder {
-    /// Returns the place in the queue of a request with these contexts; `None`: behind those that say something.
+    /// Returns the position of a request with these contexts in the queue; `None` for after all that have one.
     pub(crate) fn place(self, contexts: &ServiceContexts<'_>) -> Option<Urgency> {
         match self {
             QueueOrder::Arrival => None,
@@ -126,7 +128,7 @@ impl QueueOrder {
 }
 
 impl ThreadpoolLane {
-    /// A lane of so many threads, all there from the start.
+    /// Returns a lane with this number of threads, all of which exist from the start.
     pub fn new(priority: Priority, static_threads: usize) -> Self {
         ThreadpoolLane {
             priority,
@@ -142,53 +144,53 @@ impl ThreadpoolLane {
         }
     }
 
-    /// Adds so many further threads that are made when all others are busy. The request that finds
-    /// them busy pays for starting one.
+    /// Sets the largest number of further threads, which are started when all others are busy. The
+    /// request that finds them busy pays for the start of one.
     pub fn dynamic_threads(mut self, threads: usize) -> Self {
         self.dynamic_threads = threads;
         self
     }
 
-    /// Runs on this processor only.
+    /// Binds the threads to a processor.
     pub fn cpu(mut self, cpu: usize) -> Self {
         self.cpu = Some(cpu);
         self
     }
 
-    /// Marks the packets of its connections.
+    /// Sets the DSCP of the packets of its connections.
     pub fn dscp(mut self, dscp: u8) -> Self {
         self.dscp = Some(dscp);
         self
     }
 
-    /// Sends its packets to a queue of the network device, 0 to 6.
+    /// Sets the queue of the network device for its packets, 0 to 6.
     pub fn socket_priority(mut self, priority: u8) -> Self {
         self.socket_priority = Some(priority);
         self
     }
 
-    /// Makes reads of its connections look for packets in the network device for so long.
+    /// Sets the time for which reads of its connections poll the network device.
     pub fn busy_poll(mut self, time: Duration) -> Self {
         self.busy_poll = Some(time);
         self
     }
 
-    /// Makes the system pace each of its connections: so many octets leave in a second, at most. A
-    /// Bandwidth policy of a POA that asks for less wins.
+    /// Sets the largest send rate of each of its connections, in octets per second, which the
+    /// system paces. A lower rate of a POA's Bandwidth policy has precedence.
     pub fn pacing(mut self, octets: NonZeroU64) -> Self {
         self.pacing = Some(octets);
         self
     }
 
-    /// Makes threads of the kernel at the lane's priority take the packets of a network device,
-    /// such as `eth0`. Where the device or the system does not allow it, packets are taken as
-    /// before, and `Incident::LaneNotSteered` says why.
+    /// Makes kernel threads at the lane's priority receive the packets of a network device, such as
+    /// `eth0`. If the device or the system does not permit it, packets are received as before, and
+    /// `Incident::LaneNotSteered` reports the reason.
     pub fn napi(mut self, device: impl Into<String>) -> Self {
         self.napi = Some(device.into());
         self
     }
 
-    /// Sets a schedule of its threads in the kernel that is not that of the ORB's.
+    /// Sets a schedule of its threads in the kernel that differs from the ORB's.
     ///
     /// ```
     /// use std::time::Duration;
@@ -211,7 +213,7 @@ impl ThreadpoolLane {
 }
 
 impl Threadpool {
-    /// A pool without lanes, at priority 0 between requests.
+    /// Returns a pool without lanes, whose threads have priority 0 between requests.
     pub fn new(static_threads: usize) -> Self {
         Threadpool {
             has_lanes: false,
@@ -219,7 +221,7 @@ impl Threadpool {
         }
     }
 
-    /// A pool with lanes.
+    /// Returns a pool with lanes.
     pub fn with_lanes(lanes: impl IntoIterator<Item = ThreadpoolLane>) -> Self {
         Threadpool {
             lanes: lanes.into_iter().collect(),
@@ -242,11 +244,11 @@ impl Threadpool {
         self
     }
 
-    /// Sets how the lanes' threads wait for requests; otherwise as the option Reactor says.
+    /// Sets the reactor of the lanes; the default is the option Reactor.
     ///
-    /// Under SCHED_FIFO and SCHED_RR a thread that asks without sleeping keeps all that is less urgent from its
-    /// processor. Each lane must then have one thread and a processor of its own
-    /// ([`ThreadpoolLane::cpu`]), and the machine one processor more than that.
+    /// Under SCHED_FIFO and SCHED_RR a thread that polls keeps all less urgent threads from its processor. Each lane
+    /// must then have one thread and a processor of its own ([`ThreadpoolLane::cpu`]), and the machine at least one
+    /// processor more.
     pub fn reactor(mut self, reactor: ReactorChoice) -> Self {
         self.reactor = Some(reactor);
         self
@@ -257,7 +259,7 @@ impl Threadpool {
         self
     }
 
-    /// `dynamic_threads` of a pool without lanes.
+    /// Sets `dynamic_threads` of a pool without lanes.
     pub fn dynamic_threads(mut self, threads: usize) -> Self {
         if let (false, [lane]) = (self.has_lanes, self.lanes.as_mut_slice()) {
             lane.dynamic_threads = threads;
@@ -265,12 +267,13 @@ impl Threadpool {
         self
     }
 
-    /// The lanes, in the order given; a pool without lanes has one.
+    /// Returns the lanes, in the order given; a pool without lanes has one.
     pub fn lanes(&self) -> &[ThreadpoolLane] {
         &self.lanes
     }
 
-    /// `default_priority` of a pool without lanes: that of its threads between requests.
+    /// Sets `default_priority` of a pool without lanes: the priority of its threads between
+    /// requests.
     pub fn default_priority(mut self, priority: Priority) -> Self {
         if let (false, [lane]) = (self.has_lanes, self.lanes.as_mut_slice()) {
             lane.priority = priority;
@@ -278,43 +281,44 @@ impl Threadpool {
         self
     }
 
-    /// `stacksize`, octets of each thread; 0, the default: as the system does.
+    /// Sets the stack size of each thread in octets (`stacksize`); 0, the default, for the
+    /// system's.
     pub fn stack_size(mut self, octets: usize) -> Self {
         self.stack_size = octets;
         self
     }
 
-    /// `allow_borrowing`: a lane whose threads are all busy takes one of a lower lane for a while. Up to five lanes in
-    /// a chain.
+    /// Enables borrowing (`allow_borrowing`): a lane whose threads are all busy uses one of a lower lane for a while.
+    /// Up to five lanes in a chain.
     pub fn allow_borrowing(mut self) -> Self {
         self.borrowing = true;
         self
     }
 
-    /// Memory for messages that is there before anybody connects, and touched; the amount is for each lane. Octets are
-    /// `connections * octets * 2`, and 48 for each buffer. Without, a connection allocates its buffers when it comes, and as its messages grow;
-    /// after warm-up neither does. Not of the specification.
+    /// Sets the size of message buffers that each lane allocates and touches before clients connect. They take
+    /// `connections * octets * 2` octets, and 48 for each buffer. Without them a connection allocates its buffers when
+    /// it is accepted and when its messages grow; after warm-up neither allocates. Not in the specification.
     pub fn message_buffers(mut self, buffers: MessageBuffers) -> Self {
         self.buffers = Some(buffers);
         self
     }
 
-    /// Memory that each thread has from its start for decoded values of `@borrowed` parameters, touched; otherwise a thread
-    /// allocates as much as the option ValueArena says with its first such request. Not of the specification.
+    /// Sets the size of the arena for decoded values of `@borrowed` parameters, which each thread allocates and touches
+    /// at its start; by default a thread allocates the size of the option ValueArena with its first such request. Not
+    /// in the specification.
     pub fn value_arena(mut self, octets: usize) -> Self {
         self.value_arena = Some(octets);
         self
     }
 
-    /// `allow_request_buffering`: requests that find all threads busy are read and queued. Costs a thread for each
-    /// lane.
-    /// With [`Serving::Queue`] these are the limits of the queue.
+    /// Enables request buffering (`allow_request_buffering`): requests that find all threads busy are read and queued.
+    /// Costs a thread for each lane. With [`Serving::Queue`] these are the limits of the queue.
     pub fn buffering(mut self, limits: RequestBuffering) -> Self {
         self.buffering = Some(limits);
         self
     }
 
-    /// Reports what cannot be had, and why.
+    /// Checks the plan, and returns the reason if it cannot be carried out.
     pub(crate) fn check(&self, shared: &Shared) -> Result<(), ThreadpoolError> {
         let wrong = |why| Err(ThreadpoolError::BadParameter(why));
         if self.lanes.is_empty() {
@@ -396,7 +400,7 @@ impl Threadpool {
         }
     }
 
-    /// Whether the lanes can be scheduled in ways of their own.
+    /// Checks that the lanes can be scheduled as configured.
     pub(super) fn check_scheduling(
         &self,
         shared: &Shared,
@@ -459,13 +463,13 @@ impl Threadpool {
         self.lanes[at].cpu.or_else(named)
     }
 
-    /// Returns the DSCP of a lane's packets, where the plan or the configuration names one.
+    /// Returns the DSCP of a lane's packets, if the plan or the configuration sets one.
     pub(super) fn mark(&self, options: &Options, id: ThreadpoolId, at: usize) -> Option<u8> {
         let named = || LaneNumber::of(&options.realtime.lane_dscps, id.0, at as u32);
         self.lanes[at].dscp.or_else(|| named().map(|dscp| dscp as u8))
     }
 
-    /// Says once that priorities of lanes do not reach the scheduler, where they do not.
+    /// Reports, once, if priorities of lanes do not reach the scheduler.
     pub(super) fn warn_of_priorities(&self, shared: &Shared, id: ThreadpoolId) {
         let unscheduled = shared.options.realtime.class == Class::Other
             && self.lanes.len() > 1
@@ -476,7 +480,7 @@ impl Threadpool {
         }
     }
 
-    /// Whether threads that never sleep leave room for others.
+    /// Checks that polling threads leave processors to other threads.
     pub(super) fn check_reactor(
         &self,
         shared: &Shared,

@@ -1,4 +1,4 @@
-//! Calls in good weather, and the world itself.
+//! Calls over an undisturbed network, and the world itself.
 
 use super::everywhere;
 use crate::simulation::pair::{Pair, Work, assert_about, note, run, run_async, secs, timed};

@@ -1,4 +1,4 @@
-//! Ends: of ORBs while servants hang, of calls that are given up, of forwards that lead in a circle.
+//! Shutdowns while servants hang, abandoned calls, and circular forwards.
 
 use oxorb_object::CompletionStatus::{Maybe, No};
 use oxorb_object::SystemExceptionKind::{CommFailure, Transient};
@@ -85,7 +85,7 @@ fn forwards_in_a_circle_end() {
         ] {
             assert_eq!(failed(told), (Transient, No, minor::transient::FORWARD_LOOP));
         }
-        // Each forward takes 4 s, and the call has 60.
+        // Each forward takes 4 s, and the call's limit is 60 s.
         pair.net.set(|weather| weather.latency = secs(2));
         let (told, took) = timed(|| run(&pair.object, &Work::number(4)));
         println!("{told:?} {took:?}");
@@ -116,7 +116,7 @@ fn oneways_wait_for_company_as_long_as_they_may() {
             object.with(BufferingConstraint { count: Some(3), ..BufferingConstraint::FLUSH });
         note(&counted, 3).unwrap();
         note(&counted, 4).unwrap();
-        // However long: nobody looks again and again.
+        // Independent of the time: no thread polls.
         let (before, _) = course();
         thread::sleep(secs(600));
         let (after, _) = course();

@@ -1,4 +1,4 @@
-//! Connections that nobody uses, and those that died meanwhile.
+//! Idle connections, and connections that were lost meanwhile.
 
 use super::{ALL_SERVING, ALL_SHARING, everywhere, with_options};
 use crate::simulation::network::Connect;
@@ -10,7 +10,7 @@ use crate::{ClientConnections, Incident, Options};
 fn a_server_closes_connections_at_its_limit() {
     for sharing in ALL_SHARING {
         if sharing == ClientConnections::Multiplexed {
-            // Its reader gives up before.
+            // Its reader closes the connection before.
             continue;
         }
         for serving in ALL_SERVING {
@@ -26,7 +26,7 @@ fn a_server_closes_connections_at_its_limit() {
                     let open = || pair.server.orb.connection_statistics().open;
                     thread::sleep(secs(97));
                     assert_eq!(open(), 1);
-                    // Idle for long enough, and looked after.
+                    // Idle for longer than the limit, and a check has occurred.
                     thread::sleep(secs(8));
                     assert_eq!(open(), 0);
                 }
@@ -48,7 +48,7 @@ fn the_reader_of_a_shared_connection_gives_up_when_nobody_calls() {
             thread::sleep(secs(7));
             assert_eq!(pair.net.pipes(), 0);
         }
-        // One that waits for its answer keeps it.
+        // A call that waits for its answer keeps the connection.
         let long = Work::number(3).taking(secs(50));
         assert_eq!(run(&pair.object, &long), Ok(4));
         assert_eq!(pair.net.attempts(), 4);
@@ -63,7 +63,7 @@ fn a_client_closes_connections_at_its_limit() {
             assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
             thread::sleep(secs(97));
             assert_eq!(pair.net.pipes(), 2);
-            // A quarter of the limit at most until somebody looks.
+            // The next check is due after a quarter of the limit at most.
             thread::sleep(secs(32));
             assert_eq!(pair.net.pipes(), 0);
         }
@@ -74,7 +74,7 @@ fn a_client_closes_connections_at_its_limit() {
 fn a_client_drops_connections_that_its_server_has_closed() {
     for sharing in ALL_SHARING {
         if sharing == ClientConnections::Private {
-            // The thread that has it drops it when it opens another.
+            // The thread that owns the connection drops it when it opens another.
             continue;
         }
         super::with_sharing(2, sharing, |pair| {
@@ -106,7 +106,7 @@ fn no_call_fails_because_its_connection_was_about_to_be_closed() {
                     };
                     assert_eq!(told, Ok(number + 1));
                     assert_eq!(pair.server.worker.ran(number), 1);
-                    // Around the moment at which the server looks: its tick is as long as the limit.
+                    // Around the time of the server's check: its tick is as long as the limit.
                     thread::sleep(ms(980) + ms(random.below(60)));
                     if number % 7 == 0 {
                         thread::sleep(secs(1));
@@ -146,14 +146,15 @@ fn retries_wait_longer_each_time() {
         super::with_sharing(2, sharing, |pair| {
             let object = pair.object.with(Retry::times(8));
             pair.net.set(|weather| weather.connect = Connect::Refused(6));
-            // 20 + 40 + 80 + 160 + 320 + 640, and two milliseconds (up to a tick of connecting) each.
+            // 20 + 40 + 80 + 160 + 320 + 640 ms, and two milliseconds (up to a tick of connecting)
+            // each.
             let (told, took) = timed(|| run(&object, &Work::number(1)));
             assert_eq!(told, Ok(2));
             assert_about(took, ms(1260 + 7 * 5));
             assert_eq!(pair.net.attempts(), 7);
             pair.net.reset_all();
             pair.net.set(|weather| weather.connect = Connect::Refused(100));
-            // ... and 1 s at most.
+            // At most 1 s each.
             let (told, took) = timed(|| run(&object, &Work::number(2)));
             assert_eq!(
                 failed(told),
@@ -162,7 +163,7 @@ fn retries_wait_longer_each_time() {
             assert_about(took, ms(1260 + 2 * 1000 + 9 * 5));
             let hurried = object.with(RelativeRoundtripTimeout(ms(200)));
             let (told, took) = timed(|| run(&hurried, &Work::number(3)));
-            // What failed says more than that time is over.
+            // The failure is more specific than TIMEOUT.
             assert_eq!(failed(told).0, Transient);
             assert!(took < ms(200), "{took:?}");
             let (told, took) = timed(|| run_async(&object, &Work::number(4)).wait());

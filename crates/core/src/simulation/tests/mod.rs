@@ -21,7 +21,7 @@ const ALL_SHARING: [ClientConnections; 4] = [
 const ALL_SERVING: [Concurrency; 2] =
     [Concurrency::ThreadPerConnection, Concurrency::LeaderFollowers { threads: 3 }];
 
-/// Runs `test` with a client that shares connections in one way.
+/// Runs `test` with a client that shares connections in this way.
 #[track_caller]
 fn with_sharing(
     seeds: u64,
@@ -43,7 +43,7 @@ fn with(
     with_options(seeds, client, server, test);
 }
 
-/// Runs `test` with all ways to share connections and threads.
+/// Runs `test` with all combinations of sharing connections and serving threads.
 #[track_caller]
 fn everywhere(seeds: u64, test: impl Fn(&Pair) + Copy + Send + 'static) {
     for sharing in ALL_SHARING {
@@ -53,7 +53,7 @@ fn everywhere(seeds: u64, test: impl Fn(&Pair) + Copy + Send + 'static) {
     }
 }
 
-/// Runs `test` with a client and a server of their own options.
+/// Runs `test` with these options of client and server.
 #[track_caller]
 fn with_options(
     seeds: u64,

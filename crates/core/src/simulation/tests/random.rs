@@ -1,5 +1,5 @@
-//! Calls of all kinds in any weather, in any order: whatever happens, each ends once, in time, with the truth, and
-//! nothing is left behind.
+//! Calls of all kinds in all weathers and orders: each ends once, in time and with a true result, and leaves nothing
+//! behind.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::simulation::random::Random;
 use crate::simulation::{self, simulate, thread};
 use crate::{AsyncReply, ClientConnections, Concurrency, LogLevel, Options, Orb, Ref};
 
-/// Runs of the test where nobody asks for more (`OXORB_SIMULATION_SEEDS`).
+/// Default number of runs (`OXORB_SIMULATION_SEEDS`).
 const SEEDS: u64 = 12;
 
-/// Actions of one caller.
+/// Number of actions of one caller.
 const ACTIONS: usize = 80;
 
-/// Lateness of a time-out: ticks of whoever looks after it, a write that tells the server, the steps of all threads, and
-/// a 64th of the longest limit.
+/// Tolerance of a time-out: for ticks of periodic checks, a write to the server, the steps of all threads, and a 64th
+/// of the longest limit.
 const LATE: Duration = ms(1000);
 
 #[test]
@@ -60,7 +60,7 @@ fn whatever_happens_every_call_ends_once_in_time_and_with_the_truth() {
         }
         over.store(true, Ordering::SeqCst);
         let server = weather.join().expect("the weather");
-        // Fair weather, and all that ran is done.
+        // Fair weather again, and all servants have ended.
         net.set(|weather| *weather = Weather::default());
         net.reset_all();
         thread::sleep(secs(100));
@@ -144,7 +144,7 @@ impl Record {
     }
 }
 
-/// An asynchronous call under way, and when it has to be over.
+/// An outstanding asynchronous call, and the time by which it has to end.
 struct UnderWay {
     number: i64,
     answer: AsyncReply<i64, SystemException>,
@@ -153,7 +153,7 @@ struct UnderWay {
 
 impl UnderWay {
     fn end(self, record: &Record) {
-        // Nobody looks at it before it is asked for.
+        // Checked only from the time of the query on.
         let until = self.until.map(|until| until.max(elapsed()));
         let told = self.answer.wait();
         in_time(until, self.number, &told);
@@ -205,8 +205,8 @@ fn call(object: &Ref, alone: bool, record: &Record, mut random: Random) {
         match random.below(10) {
             0..4 => {
                 let told = run(&object, &work);
-                // A small request is taken to go out at once: where it does not, its caller waits for the reply as long
-                // as for the whole call.
+                // A small request is assumed to be written without blocking: if its write blocks, the caller then waits
+                // for the reply for the whole limit again.
                 let more = match alone {
                     true => limit.unwrap_or(secs(30)),
                     false => ms(0),
@@ -220,7 +220,7 @@ fn call(object: &Ref, alone: bool, record: &Record, mut random: Random) {
                 match random.below(4) {
                     0 => call.end(record),
                     1 => {
-                        // Nobody waits for it.
+                        // Abandoned by its caller.
                         drop(call);
                         record.note(number, Err(unknown()));
                     }
@@ -252,12 +252,12 @@ fn call(object: &Ref, alone: bool, record: &Record, mut random: Random) {
     }
 }
 
-/// Stands for the outcome of what nobody is told about.
+/// Returns a placeholder for an unknown outcome.
 fn unknown() -> SystemException {
     SystemException::comm_failure(0, CompletionStatus::Maybe)
 }
 
-/// Changes the weather until it is over; the server, too, may end and be there again.
+/// Changes the weather until `over`; the server may also be shut down and restarted.
 fn bad_weather(
     net: &Network,
     mut server: Server,

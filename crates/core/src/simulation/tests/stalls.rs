@@ -1,4 +1,4 @@
-//! Peers that stop in the middle of something, or are very slow.
+//! Peers that stop in the middle of a message, or are very slow.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::simulation::pair::{
 use crate::simulation::thread;
 use crate::{ClientConnections, Incident, Options};
 
-/// Runs a test for each place of a message where a connection may have its trouble.
+/// Runs a test for each position in a message at which the connection may have its trouble.
 fn at_each_place(trouble: fn(u64) -> Fate, test: fn(&Pair, u64)) {
     for (index, sharing) in ALL_SHARING.into_iter().enumerate() {
         for serving in ALL_SERVING {
@@ -37,7 +37,7 @@ fn a_request_that_stalls_anywhere_holds_up_nobody_for_long() {
     let stall = |place| Fate { to_server: Trouble::Stall(place), ..Fate::default() };
     at_each_place(stall, |pair, _| {
         let hurried = pair.object.with(RelativeRoundtripTimeout(secs(100)));
-        // The first request stalls, or the one behind it.
+        // The first or the second request stalls.
         for number in [1, 2] {
             let (told, took) = timed(|| run(&hurried, &Work::number(number)));
             assert_true(told, number, pair.server.worker.ran(number));
@@ -92,13 +92,13 @@ fn a_client_that_sends_octet_by_octet_is_served_or_found_out() {
         let server =
             Options { concurrency: serving, stall_timeout: secs(20), ..Options::default() };
         with_options(1, Options::default(), server, |pair| {
-            // Some 150 octets of request within the limit, if slowly.
+            // Some 150 octets of a request arrive within the limit, though slowly.
             pair.net.set(|weather| {
                 weather.piece = 1;
                 weather.pace = ms(100);
             });
             assert_eq!(run(&pair.object, &Work::number(1)), Ok(2));
-            // One of which an octet comes each second is none that gets on.
+            // A message of one octet per second counts as stalled.
             pair.net.set(|weather| weather.pace = secs(1));
             let patient = pair.object.with(RelativeRoundtripTimeout(secs(1000)));
             let (told, took) = timed(|| run(&patient, &Work::number(2)));
@@ -126,7 +126,7 @@ fn a_client_that_takes_no_reply_holds_a_thread_for_a_time_at_most() {
             let patient = pair.object.with(RelativeRoundtripTimeout(secs(300)));
             let large = Work::number(1).octets(0, 300_000);
             let (told, took) = timed(|| run(&patient, &large));
-            // The server gives up first, and its end of the connection comes to nothing.
+            // The server gives up first, but the client does not notice the close.
             assert_true(told, 1, 1);
             assert!(took <= secs(306), "{took:?}");
             let open = pair.server.orb.connection_statistics().open;
@@ -177,7 +177,7 @@ fn a_message_in_pieces_takes_no_longer_than_one_in_one_piece() {
             ..Options::default()
         };
         with_options(2, client, Options::default(), |pair| {
-            // Room for a piece becomes free each 900 ms, which is in time for each of them alone.
+            // Space for a piece becomes free every 900 ms, which is within the limit of each write.
             pair.net.set(|weather| {
                 weather.window = 1100;
                 weather.piece = 550;
@@ -186,7 +186,7 @@ fn a_message_in_pieces_takes_no_longer_than_one_in_one_piece() {
             let hurried = pair.object.with(RelativeRoundtripTimeout(secs(5)));
             let large = Work::number(1).octets(50_000, 0);
             let (told, took) = timed(|| run(&hurried, &large));
-            // What went out in part may not be taken for what never left.
+            // A request sent in part must not be reported as unsent.
             assert_eq!(failed(told).1, Maybe);
             assert_about(took, secs(5));
             pair.net.set(|weather| *weather = Weather::default());

@@ -1,4 +1,4 @@
-//! Time limits of calls: each ends when it should, and says what is true.
+//! Time limits of calls: each call ends in time, with a true result.
 
 use oxorb_object::CompletionStatus::{Maybe, No};
 use oxorb_object::SystemExceptionKind::{Timeout, Transient};
@@ -23,7 +23,7 @@ fn a_reply_that_is_late_is_a_timeout_and_nobody_elses_answer() {
         let (told, took) = timed(|| run(&hurried, &Work::number(1).taking(secs(12))));
         assert_eq!(failed(told), (Timeout, Maybe, minor::timeout::AWAITING_REPLY));
         assert_about(took, secs(5));
-        // The late answer is for nobody.
+        // The late answer is dropped.
         for number in 2..5 {
             assert_eq!(run(&pair.object, &Work::number(number)), Ok(number + 1));
         }
@@ -81,7 +81,7 @@ fn a_server_that_does_not_answer_connecting_costs_the_connect_timeout() {
 fn a_limit_on_the_reply_counts_from_sending() {
     everywhere(1, |pair| {
         pair.net.set(|weather| weather.latency = ms(500));
-        // Connecting takes a second, and is none of it.
+        // The second for connecting does not count against the limit.
         let object = pair.object.with(RelativeReplyTimeout(secs(3)));
         assert_eq!(run(&object, &Work::number(1).taking(ms(1900))), Ok(2));
         let (told, took) = timed(|| run(&object, &Work::number(2).taking(secs(30))));
@@ -99,7 +99,7 @@ fn a_request_is_not_sent_before_its_time_nor_after() {
         let later = later.with(RelativeRoundtripTimeout::NEVER);
         assert_eq!(run(&later, &Work::number(1)), Ok(2));
         assert_about(pair.server.worker.began(1) - began, secs(1800));
-        // As its limit is over before.
+        // The limit of the call expires before.
         let never = later
             .with(RequestStartTime(clock::time_of_day() + secs(60)))
             .with(RelativeRoundtripTimeout(secs(50)));
@@ -144,8 +144,8 @@ fn a_reply_is_given_between_its_times() {
 fn a_server_does_not_begin_what_nobody_waits_for() {
     everywhere(2, |pair| {
         assert_eq!(run(&pair.object, &Work::number(0)), Ok(1));
-        // The request is under way for longer than its caller waits: counted from its arrival it has time, but an end
-        // in absolute terms is over.
+        // The request is in transit for longer than its caller waits: a limit that counts from its arrival has not
+        // expired, but an absolute deadline has.
         pair.net.set(|weather| weather.latency = secs(10));
         let ends = pair.object.with(RequestEndTime(clock::time_of_day() + secs(5)));
         let (told, took) = timed(|| run(&ends, &Work::number(1)));

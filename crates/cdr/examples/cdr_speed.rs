@@ -1,4 +1,4 @@
-//! How long an element takes to encode and decode: `cargo run --release -p oxorb-cdr --example cdr_speed`.
+//! Time to encode and decode an element: `cargo run --release -p oxorb-cdr --example cdr_speed`.
 //!
 //! Prints the best of many rounds in nanoseconds per element, with a plain copy of the same memory for scale.
 
@@ -39,7 +39,7 @@ impl Fixed for Hop {
 
 oxorb_cdr::fixed!(Hop);
 
-/// The same members one by one, as a struct must do it that also holds a string.
+/// The same members written one by one, as in a struct that also contains a string.
 #[derive(Clone, PartialEq, Debug)]
 struct Loose(Hop);
 
@@ -65,7 +65,7 @@ impl<'de> Decode<'de> for Loose {
     }
 }
 
-/// Fixed, and with a value to check in each element.
+/// Struct of fixed layout with a value to check in each element.
 #[derive(Clone, PartialEq, Debug)]
 struct Checked {
     on: bool,
@@ -108,7 +108,7 @@ fn main() {
     }
 }
 
-/// A message like a small request: header, key, operation name, one argument.
+/// Measures a message like a small request: header, key, operation name, one argument.
 fn measure_message() {
     const MESSAGES: usize = 1000;
     let mut buffer = Vec::new();

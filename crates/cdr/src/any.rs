@@ -9,13 +9,13 @@ use crate::{
     ErrorKind, Limits, Result, Scope, TcKind, TypeCode, Typed, WcharSet,
 };
 
-/// An IDL `any`: a value of any type, and the type.
+/// IDL `any`: a value of any type, with the type.
 ///
-/// A value put in is encoded only when it is sent, and one received is decoded only when somebody asks for it: an `any`
-/// that is only passed on is not decoded at all, as long as it is passed on in the byte order and code sets it came in.
-/// Cloning costs two atomic increments at most.
+/// An inserted value is encoded only when it is sent, and a received one is decoded only when it is
+/// requested: an `any` that is merely passed on is not decoded at all, as long as byte order and
+/// code sets stay the same. Cloning costs at most two atomic increments.
 ///
-/// Two are `==` when their types and their values are equal, wherever they came from.
+/// Two anys are `==` when their types and their values are equal, whatever their origin.
 ///
 /// ```
 /// use oxorb_cdr::{Any, ByteOrder, Decode, Decoder, Dialect, Encode, Encoder};
@@ -40,7 +40,7 @@ pub struct Any {
 
 #[derive(Clone, Default)]
 enum Content {
-    /// The only value of `null` and `void`.
+    /// Sole value of `null` and `void`.
     #[default]
     Nothing,
     Typed(Arc<dyn Held>),
@@ -48,7 +48,7 @@ enum Content {
     Received(Arc<Received>),
 }
 
-/// A value that can be sent, and found again as what it is.
+/// Value that can be encoded, and downcast to its own type.
 trait Held: Send + Sync {
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
     fn as_std_any(&self) -> &dyn StdAny;
@@ -64,10 +64,10 @@ impl<T: Encode + Send + Sync + 'static> Held for T {
     }
 }
 
-/// Octets of a value, and all that is needed to read them.
+/// Octets of a received value, with all that is needed to decode them.
 struct Received {
-    /// Octets that mean nothing, as many as there were between the alignment origin and the value,
-    /// modulo eight; and then the value.
+    /// Unused octets, as many as the distance between the alignment origin and the value modulo
+    /// eight, followed by the value.
     octets: Box<[u8]>,
     phase: usize,
     order: ByteOrder,
@@ -78,13 +78,14 @@ struct Received {
 }
 
 impl Any {
-    /// Holds a value. Encodes nothing yet; allocates once.
+    /// Creates an any that holds a value. Encodes nothing yet; allocates once.
     pub fn new<T: Typed + Encode + Send + Sync + 'static>(value: T) -> Self {
         Self { ty: T::type_code(), content: Content::Typed(Arc::new(value)) }
     }
 
-    /// Holds a value of a type that Rust does not tell from others: an alias, or a struct with aliases instead.
-    /// `None` when the type is not [equivalent](TypeCode::equivalent) to what the value is.
+    /// Creates an any whose type Rust cannot express: an alias, or a struct with members of alias
+    /// types. Returns `None` when `ty` is not [equivalent](TypeCode::equivalent) to the type of the
+    /// value.
     ///
     /// ```
     /// use oxorb_cdr::{Any, TypeCode};
@@ -101,14 +102,15 @@ impl Any {
         ty.equivalent(&T::type_code()).then(|| Self { ty, ..Self::new(value) })
     }
 
-    /// Holds a value that is known only at run time, if it is one of the type. Checking costs as much as encoding.
+    /// Creates an any from a value known only at run time, if it is a value of `ty`. Checking costs
+    /// as much as encoding.
     pub fn with_type(ty: TypeCode, value: Dynamic) -> Result<Self, DynamicError> {
         value.check(&ty)?;
         Ok(Self { ty, content: Content::Dynamic(Arc::new(value)) })
     }
 
-    /// Returns the number of octets that the value takes, if the any was received; `None` for a value that was put in
-    /// here, which is encoded only when it is sent.
+    /// Returns the number of octets of a received value; `None` for an inserted value, which is
+    /// encoded only when it is sent.
     pub fn received_octets(&self) -> Option<usize> {
         match &self.content {
             Content::Received(received) => Some(received.octets.len()),
@@ -116,18 +118,19 @@ impl Any {
         }
     }
 
-    /// The type of the value; [`TypeCode::NULL`] when there is none.
+    /// Returns the type of the value; [`TypeCode::NULL`] when there is none.
     #[inline]
     pub fn type_code(&self) -> &TypeCode {
         &self.ty
     }
 
-    /// The value as a `T`, or `None` if its type is not [equivalent](TypeCode::equivalent) to that of `T`. Every object
-    /// reference can be had as an `Object`, and every valuetype as a `ValueBase` (as `Any::to_object` and `Any::to_value` of
-    /// the C++ mapping, 4.16): omniORB gives an `Object` in an any the type of its interface.
+    /// Returns the value as a `T`, or `None` if its type is not [equivalent](TypeCode::equivalent)
+    /// to that of `T`. Every object reference can be extracted as an `Object`, and every valuetype
+    /// as a `ValueBase` (as `Any::to_object` and `Any::to_value` of the C++ mapping, 4.16): omniORB
+    /// gives an `Object` in an any the type of its interface.
     ///
-    /// Clones a `T` that was put in, decodes one that was received. Fails when octets received are wrong after all.
-    /// Object references in what was received belong to the ORB that received it.
+    /// Clones an inserted `T`, decodes a received one. Fails if received octets turn out to be
+    /// invalid. Received object references belong to the ORB that received them.
     pub fn get<T>(&self) -> Result<Option<T>>
     where
         T: Typed + Clone + for<'de> Decode<'de> + 'static,
@@ -135,8 +138,8 @@ impl Any {
         self.extract(None)
     }
 
-    /// Decodes like [`get`](Self::get), for an any that no ORB received: with what
-    /// [`Decoder::with_scope`] needs to make object references usable.
+    /// Returns the value as [`get`](Self::get), for an any that no ORB received: `scope` is passed
+    /// to [`Decoder::with_scope`] to make object references usable.
     pub fn get_in<T>(&self, scope: &dyn Scope) -> Result<Option<T>>
     where
         T: Typed + Clone + for<'de> Decode<'de> + 'static,
@@ -144,7 +147,7 @@ impl Any {
         self.extract(Some(scope))
     }
 
-    /// The `T` that was put in, if that is what was put in. Costs nothing.
+    /// Returns the value if it was inserted as a `T`. Does not decode, and costs nothing.
     pub fn downcast_ref<T: 'static>(&self) -> Option<&T> {
         match &self.content {
             Content::Typed(value) => value.as_std_any().downcast_ref(),
@@ -152,8 +155,8 @@ impl Any {
         }
     }
 
-    /// Returns a decoder of the value's octets, if the value was received: reads what is wanted of it where it lies.
-    /// `None` for a value that was put in. The value of an exception begins with its repository id.
+    /// Returns a decoder of the octets of a received value, to read parts of it in place. `None`
+    /// for an inserted value. The value of an exception begins with its repository id.
     ///
     /// ```
     /// use oxorb_cdr::{Any, ByteOrder, Decode, Decoder, Dialect};
@@ -171,7 +174,7 @@ impl Any {
         }
     }
 
-    /// Returns the tree of a value that was put in as one, without copying it.
+    /// Returns the tree of a value that was inserted as one, without a copy.
     pub fn as_dynamic(&self) -> Option<&Dynamic> {
         match &self.content {
             Content::Dynamic(value) => Some(value),
@@ -179,7 +182,7 @@ impl Any {
         }
     }
 
-    /// The value as a tree.
+    /// Returns the value as a tree.
     pub fn dynamic(&self) -> Result<Dynamic, DynamicError> {
         match &self.content {
             Content::Nothing => Ok(Dynamic::Null),
@@ -196,7 +199,7 @@ impl Any {
             Content::Nothing => Ok(()),
             Content::Dynamic(value) => self.write_dynamic(value, e),
             Content::Received(received) => self.write_received(received, e, Encoder::copy_octets),
-            // In chunks values are written otherwise than on their own.
+            // Within chunks, the encoding of values differs from their encoding alone.
             Content::Typed(_) if e.is_chunked() && self.ty.as_ref().is_bound() => {
                 let at = e.position();
                 let value = self.dynamic();
@@ -238,7 +241,8 @@ impl Any {
         }
     }
 
-    /// Whether the value can be read as this: also any reference as an `Object`, and any value as a `ValueBase`.
+    /// Reports whether the value can be read as `wanted`; any reference also as an `Object`, and
+    /// any value as a `ValueBase`.
     fn is_a(&self, wanted: &TypeCode) -> bool {
         let kind = self.ty.as_ref().resolved().kind();
         self.ty.equivalent(wanted)
@@ -246,7 +250,7 @@ impl Any {
             || kind == TcKind::Value && *wanted == TypeCode::VALUE_BASE
     }
 
-    /// The value as if it had been received.
+    /// Returns the value in the form of a received one.
     fn received(&self) -> Result<Received> {
         let dialect = |chars| Dialect { giop_minor: 2, chars, wchars: WcharSet::Utf16 };
         match self.encoded(ByteOrder::NATIVE, dialect(CharSet::Utf8), 0) {
@@ -272,7 +276,7 @@ impl Any {
         })
     }
 
-    /// Writes the value alone.
+    /// Writes the value without its type.
     pub(crate) fn encode_value<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
         match &self.content {
             Content::Nothing => Ok(()),
@@ -280,7 +284,8 @@ impl Any {
             Content::Received(received) => self.write_received(received, e, Encoder::octets),
             Content::Typed(value) => {
                 if self.is_exception() {
-                    // What an exception is within an any, but not what its type encodes: that is its members alone.
+                    // An exception within an any starts with its repository id, whereas its type
+                    // encodes only the members.
                     let id = self.ty.as_ref().resolved().id().unwrap_or_default();
                     e.ulong(id.len() as u32 + 1);
                     e.copy_octets(id.as_bytes());
@@ -296,7 +301,8 @@ impl Any {
         value.encode(&self.ty, e).map_err(|error| error.to_cdr(at))
     }
 
-    /// Writes octets as they came if they mean the same here, else reads them and writes them anew.
+    /// Writes received octets unchanged if they have the same meaning here, else decodes and
+    /// re-encodes them.
     fn write_received<'r, 'a>(
         &self,
         received: &'r Received,
@@ -348,9 +354,10 @@ impl Encode for Any {
 impl<'de> Decode<'de> for Any {
     const MIN_SIZE: usize = 4;
 
-    /// Finds where the value ends, and copies its octets. Anys within anys may nest as deeply as `max_depth`.
+    /// Finds the end of the value, and copies its octets. Nested anys may be as deep as
+    /// `max_depth`.
     ///
-    /// Values that it shares with what is outside it, as peers may send them, become values of its own.
+    /// Values shared with the outside of the any, as peers may send them, are duplicated.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         let ty = TypeCode::decode(d)?;
         if ty.kind() == TcKind::Null {
@@ -372,7 +379,7 @@ impl Any {
             return Err(d.error(ErrorKind::BadTypeCode));
         }
         let bound = ty.as_ref().is_bound();
-        // Only values can lead anywhere, and only within values are there chunks.
+        // Only values can contain indirections, and only within values are there chunks.
         let Some(octets) = (match bound || d.values.is_some() {
             false => {
                 let start = d.cursor();
@@ -389,8 +396,8 @@ impl Any {
         Ok(Self::of_octets(ty, octets, d))
     }
 
-    /// Goes past a value that may hold values; gives its octets, if they mean something without those before them. Else
-    /// goes back to where it starts.
+    /// Skips a value that may contain values, and returns its octets if they can be decoded without
+    /// preceding ones. Otherwise returns to the start of the value.
     fn read_bound<'de>(
         ty: &TypeCode,
         walk: &mut Walk,
@@ -411,7 +418,7 @@ impl Any {
         Ok(d.whole().get(from..d.cursor()))
     }
 
-    /// Reads a value and writes it to octets of its own.
+    /// Reads a value, and re-encodes it to separate octets.
     fn read_apart(ty: TypeCode, walk: &mut Walk, d: &mut Decoder<'_>) -> Result<Self> {
         let at = d.position();
         let value = d.nested(|d| Ok(d.afresh(|d| walk.read(ty.as_ref(), d))))?;
@@ -455,7 +462,7 @@ impl Any {
 }
 
 impl PartialEq for Any {
-    /// Decodes both, unless they are of different types.
+    /// Decodes both, unless their types differ.
     fn eq(&self, other: &Self) -> bool {
         self.ty == other.ty
             && match (self.dynamic(), other.dynamic()) {

@@ -1,4 +1,4 @@
-//! Memory for values that are read and given back together.
+//! Memory for values that are read, and released, together.
 
 use crate::prelude::*;
 use core::cell::RefCell;
@@ -10,11 +10,13 @@ use bumpalo::collections::Vec as BumpVec;
 use crate::primitive::Primitive;
 use crate::{Decoder, ErrorKind, Result};
 
-/// Memory for the strings and sequences of one message, taken piece after piece and given back whole.
+/// Memory for the strings and sequences of one message, allocated piece by piece and released as a
+/// whole.
 ///
-/// Values that are read into an arena borrow from it, and from the message where the octets can stay: text that is UTF-8,
-/// octets, and numbers that lie aligned in the order of this machine. [`reset`](Self::reset) gives everything back at a cost
-/// that does not depend on what was taken. While values fit, nothing is allocated.
+/// Values that are read into an arena borrow from it, and from the message where no conversion is
+/// necessary: UTF-8 text, octets, and aligned numbers in native order. [`reset`](Self::reset)
+/// releases everything, at a cost that does not depend on the amount. While values fit, nothing is
+/// allocated.
 ///
 /// ```
 /// use oxorb_cdr::{Arena, ByteOrder, Decoder, Dialect, Encoder};
@@ -34,21 +36,21 @@ use crate::{Decoder, ErrorKind, Result};
 pub struct Arena {
     bump: Bump,
     octets: usize,
-    /// Octets of the first chunk as it was made.
+    /// Initial size of the first chunk, in octets.
     first: usize,
-    /// Text that is converted.
+    /// Buffer for text conversion.
     scratch: RefCell<String>,
 }
 
 impl Arena {
-    /// Makes an arena of so many octets, which takes more from the heap when these are full: see
-    /// [`set_growing`](Self::set_growing). Allocates.
+    /// Creates an arena of `octets` octets, which takes more memory from the heap when it is full:
+    /// see [`set_growing`](Self::set_growing). Allocates.
     pub fn new(octets: usize) -> Arena {
         let bump = Bump::with_capacity(octets);
         Arena { octets, first: bump.allocated_bytes(), bump, scratch: RefCell::new(String::new()) }
     }
 
-    /// Makes an arena whose pages the kernel has given. Allocates.
+    /// Creates an arena whose pages are already faulted in. Allocates.
     pub fn touched(octets: usize) -> Arena {
         let mut arena = Arena::new(octets);
         arena.bump.alloc_slice_fill_copy(arena.bump.chunk_capacity(), 1_u8);
@@ -57,20 +59,20 @@ impl Arena {
         arena
     }
 
-    /// Decides whether a full arena takes more from the heap until it is [reset](Self::reset). Otherwise reading ends with
-    /// [`ErrorKind::ArenaFull`].
+    /// Sets whether a full arena takes more memory from the heap until it is [reset](Self::reset).
+    /// If not, reading fails with [`ErrorKind::ArenaFull`].
     pub fn set_growing(&mut self, growing: bool) {
         let limit = (!growing).then_some(self.first);
         self.bump.set_allocation_limit(limit);
     }
 
-    /// Returns the octets that the arena was made with.
+    /// Returns the initial size of the arena, in octets.
     pub fn octets(&self) -> usize {
         self.octets
     }
 
-    /// Gives everything back. Costs a few instructions, and the freeing of what was taken from the heap if that was
-    /// necessary.
+    /// Releases everything. Costs a few instructions, and the freeing of additional heap memory if
+    /// there was any.
     pub fn reset(&mut self) {
         self.bump.reset();
         if self.bump.allocated_bytes() > self.first {
@@ -83,7 +85,8 @@ impl Arena {
         }
     }
 
-    /// Reads a string: borrowed from the message where its octets are UTF-8 as they are, else converted into the arena.
+    /// Reads a string: borrowed from the message if its octets are UTF-8, else converted into the
+    /// arena.
     #[inline]
     pub fn string<'a, 'de: 'a>(&'a self, d: &mut Decoder<'de>) -> Result<&'a str> {
         match d.string_or_latin()? {
@@ -125,8 +128,8 @@ impl Arena {
         Ok(text)
     }
 
-    /// Reads a sequence whose elements `f` reads, each of at least `min_element` octets, one level deeper. Elements must
-    /// need no drop.
+    /// Reads a sequence with `f` for each element, of at least `min_element` octets, one nesting
+    /// level deeper. Elements must not need drop.
     #[inline]
     pub fn list<'a, 'de, T>(
         &'a self,
@@ -161,7 +164,7 @@ impl Arena {
         }
     }
 
-    /// Copies what is read into the arena.
+    /// Copies text into the arena.
     fn text(&self, d: &Decoder<'_>, text: &str) -> Result<&str> {
         match self.bump.try_alloc_str(text) {
             Ok(text) => Ok(text),
@@ -169,7 +172,7 @@ impl Arena {
         }
     }
 
-    /// Room for `n` elements, which are then added without an allocation.
+    /// Returns an empty vector with capacity for `n` elements in the arena.
     #[inline]
     fn room<T>(&self, d: &Decoder<'_>, n: usize) -> Result<BumpVec<'_, T>> {
         let mut items = BumpVec::new_in(&self.bump);

@@ -1,4 +1,5 @@
-/// An array of what `f` returns, or its first error, after which `f` is not called again. Allocates nothing.
+/// Returns an array of the results of `f`, or its first error, after which `f` is not called again.
+/// Allocates nothing.
 #[inline(always)]
 pub(crate) fn try_from_fn<T, E, const N: usize>(
     mut f: impl FnMut() -> Result<T, E>,

@@ -1,6 +1,7 @@
 use crate::{ErrorKind, Result};
 
-/// Puts the fields of a `bitset` of IDL 4 into one integer, the first one into the low bits.
+/// Writer that packs the fields of an IDL 4 `bitset` into one integer, the first one into the low
+/// bits.
 ///
 /// ```
 /// use oxorb_cdr::{BitReader, BitWriter};
@@ -25,37 +26,37 @@ pub struct BitWriter {
     overflow: bool,
 }
 
-/// Takes the fields of a `bitset` from an integer.
+/// Reader that extracts the fields of a `bitset` from an integer.
 #[derive(Clone, Copy, Debug)]
 pub struct BitReader {
     bits: u64,
 }
 
 impl BitWriter {
-    /// Returns a writer of no bits.
+    /// Creates a writer without bits.
     pub const fn new() -> Self {
         Self { bits: 0, used: 0, overflow: false }
     }
 
-    /// A field of `width` bits, 1 to 64.
+    /// Appends a field of `width` bits, 1 to 64.
     pub fn unsigned(&mut self, value: u64, width: u32) {
         self.overflow |= value & !mask(width) != 0;
         self.put(value, width);
     }
 
-    /// A field of `width` bits, 1 to 64, in two's complement.
+    /// Appends a field of `width` bits, 1 to 64, in two's complement.
     pub fn signed(&mut self, value: i64, width: u32) {
         self.overflow |= extended(value.cast_unsigned(), width) != value;
         self.put(value.cast_unsigned(), width);
     }
 
-    /// Bits of no meaning: zeros.
+    /// Appends unused bits, as zeros.
     pub fn skip(&mut self, width: u32) {
         self.used += width;
     }
 
-    /// The integer, to be written `at` so many octets from the start of the message; an error if a value was too large
-    /// for its field.
+    /// Returns the integer, to be written at offset `at` of the message; an error if a value was
+    /// too large for its field.
     pub fn finish(self, at: usize) -> Result<u64> {
         match self.overflow {
             true => Err(ErrorKind::BadValue.at(at)),
@@ -70,24 +71,24 @@ impl BitWriter {
 }
 
 impl BitReader {
-    /// All fields.
+    /// Creates a reader of all fields in `bits`.
     pub const fn new(bits: u64) -> Self {
         Self { bits }
     }
 
-    /// A field of `width` bits, 1 to 64.
+    /// Returns the next field of `width` bits, 1 to 64.
     pub fn unsigned(&mut self, width: u32) -> u64 {
         let value = self.bits & mask(width);
         self.skip(width);
         value
     }
 
-    /// A field of `width` bits, 1 to 64, in two's complement.
+    /// Returns the next field of `width` bits, 1 to 64, in two's complement.
     pub fn signed(&mut self, width: u32) -> i64 {
         extended(self.unsigned(width), width)
     }
 
-    /// Bits of no meaning, whatever they are.
+    /// Skips unused bits, whatever their values.
     pub fn skip(&mut self, width: u32) {
         self.bits = self.bits.checked_shr(width).unwrap_or(0);
     }
@@ -97,7 +98,7 @@ const fn mask(width: u32) -> u64 {
     u64::MAX >> (64 - width)
 }
 
-/// The low bits as a number with a sign.
+/// Returns the low bits as a sign-extended number.
 const fn extended(value: u64, width: u32) -> i64 {
     (value << (64 - width)).cast_signed() >> (64 - width)
 }

@@ -1,26 +1,26 @@
-//! Memory that the values of one message take.
+//! Memory budget of the values of one message.
 
 use core::mem::needs_drop;
 
-/// Memory left of what was granted for the values of a message.
+/// Remaining part of the memory granted for the values of a message.
 ///
-/// Small messages live on what they have from the start, so that all they pay is a comparison for each sequence.
+/// Small messages use only the initial grant, so they pay just one comparison per sequence.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     left: u32,
     granted: u32,
 }
 
-/// Octets that the values of every message may take.
+/// Octets initially granted for the values of every message.
 const FIRST: u32 = 1 << 15;
 
-/// Octets that are granted at a time, at least.
+/// Minimum number of octets of a further grant.
 const STEP: u32 = 1 << 16;
 
 impl Budget {
     pub(crate) const START: Self = Self { left: FIRST, granted: FIRST };
 
-    /// Takes octets out of what was granted.
+    /// Deducts octets from the grant; returns `false` if too few are left.
     #[inline(always)]
     pub(crate) fn take(&mut self, octets: usize) -> bool {
         let enough = octets <= self.left as usize;
@@ -30,23 +30,23 @@ impl Budget {
         enough
     }
 
-    /// Returns the number of further octets to grant so that so many can be taken; `None`: all
-    /// together would exceed the limit.
+    /// Returns the number of further octets to grant before `octets` can be taken; `None` if the
+    /// total would exceed the limit.
     pub(crate) fn step(&self, octets: usize, limit: u32) -> Option<usize> {
         let least = u32::try_from(octets - self.left as usize).ok()?;
         let most = limit.checked_sub(self.granted)?;
         (least <= most).then(|| least.max(STEP).min(most) as usize)
     }
 
-    /// Adds octets that were granted, and takes some.
+    /// Adds granted octets, and deducts some.
     pub(crate) fn grant(&mut self, more: usize, octets: usize) {
         self.granted += more as u32;
         self.left = (self.left as usize + more - octets) as u32;
     }
 }
 
-/// Octets that a value of a type is taken to need. One that owns memory may consist of strings and sequences: each is
-/// three words, and what it owns takes four at least.
+/// Estimates the octets that a value of a type needs. A type that owns memory may consist of
+/// strings and sequences: each has three words, and owns at least four.
 pub(crate) const fn footprint<T>() -> usize {
     match needs_drop::<T>() {
         true => size_of::<T>() * 7 / 3 + 8,

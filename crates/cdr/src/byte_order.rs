@@ -1,6 +1,7 @@
-/// The order of the octets of a number on the wire.
+/// Order of the octets of a number on the wire.
 ///
-/// A sender writes in the order that suits it and says which (CORBA 3.3 part 2, 9.3.1); the receiver makes it right.
+/// A sender writes in its own order and declares it (CORBA 3.3 part 2, 9.3.1); the receiver
+/// converts.
 ///
 /// ```
 /// use oxorb_cdr::ByteOrder;
@@ -17,7 +18,7 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order of the machine this runs on: what an encoder uses unless told otherwise.
+    /// Native order of this machine, the default of an encoder.
     pub const NATIVE: Self = if cfg!(target_endian = "big") { Self::Big } else { Self::Little };
 
     /// Reads the byte-order flag of a GIOP header or an encapsulation: `true` is little-endian.
@@ -26,13 +27,13 @@ impl ByteOrder {
         if little { Self::Little } else { Self::Big }
     }
 
-    /// The byte-order flag to send: `true` is little-endian.
+    /// Returns the byte-order flag to send: `true` is little-endian.
     #[inline]
     pub const fn flag(self) -> bool {
         matches!(self, Self::Little)
     }
 
-    /// Whether numbers must be swapped on their way between this order and memory.
+    /// Reports whether numbers must be swapped between this order and memory.
     #[inline]
     pub(crate) const fn is_foreign(self) -> bool {
         self.flag() != Self::NATIVE.flag()

@@ -1,4 +1,4 @@
-//! Values as octets outside of messages.
+//! Encapsulation of values outside messages.
 
 use crate::dynamic::Walk;
 use crate::prelude::*;
@@ -6,11 +6,13 @@ use crate::{
     Any, ByteOrder, Decode as _, Decoder, Dialect, Encoder, Limits, Result, Scope, TypeCode,
 };
 
-/// Turns values into the octets of an encapsulation and back: the data of a service context or of a component in a
-/// reference (`IOP::Codec` for `ENCODING_CDR_ENCAPS`; CORBA 3.4, 16.8).
+/// Codec that converts values to the octets of an encapsulation and back: the data of a service
+/// context or of a component in a reference (`IOP::Codec` for `ENCODING_CDR_ENCAPS`; CORBA 3.4,
+/// 16.8).
 ///
-/// `encode` puts the type before the value, `encode_value` leaves it out for whoever knows it anyway. The dialect says
-/// which GIOP version and code sets hold inside (`create_codec_with_codesets`). Allocates the result; no lock.
+/// `encode` writes the type before the value; `encode_value` omits it, for receivers that know it.
+/// The dialect determines the GIOP version and code sets inside (`create_codec_with_codesets`).
+/// Allocates the result; no lock.
 ///
 /// ```
 /// use oxorb_cdr::{Any, Codec, TypeCode};
@@ -37,35 +39,37 @@ pub struct Codec {
 }
 
 impl Codec {
-    /// A codec for these rules (`CodecFactory::create_codec`), writing in this machine's byte order.
+    /// Creates a codec for these rules (`CodecFactory::create_codec`), which writes in native byte
+    /// order.
     pub fn new(dialect: Dialect) -> Codec {
         Codec { dialect, order: ByteOrder::NATIVE, limits: Limits::default() }
     }
 
-    /// Returns a codec that writes in another byte order. Both orders can always be read.
+    /// Returns this codec with another byte order for writing. Both orders can always be read.
     #[must_use]
     pub fn with_byte_order(self, order: ByteOrder) -> Codec {
         Codec { order, ..self }
     }
 
-    /// Returns a codec with other limits on what is read.
+    /// Returns this codec with other limits for reading.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Codec {
         Codec { limits, ..self }
     }
 
-    /// Type and value (`encode`).
+    /// Encodes type and value (`encode`).
     ///
     /// # Errors
-    /// The value cannot be encoded (`InvalidTypeForEncoding`): text outside the code set, say.
+    /// The value cannot be encoded (`InvalidTypeForEncoding`), for example because of text outside
+    /// the code set.
     pub fn encode(&self, value: &Any) -> Result<Vec<u8>> {
         Encoder::encapsulated(self.order, self.dialect, |e| value.write(e))
     }
 
-    /// The value alone (`encode_value`).
+    /// Encodes the value without its type (`encode_value`).
     ///
     /// # Errors
-    /// As [`encode`](Self::encode).
+    /// Those of [`encode`](Self::encode).
     pub fn encode_value(&self, value: &Any) -> Result<Vec<u8>> {
         let mut e = Encoder::new(Vec::new(), self.order, self.dialect);
         e.octet(u8::from(self.order.flag()));
@@ -73,27 +77,27 @@ impl Codec {
         Ok(e.finish().to_vec())
     }
 
-    /// Reads type and value (`decode`).
+    /// Decodes type and value (`decode`).
     ///
     /// # Errors
-    /// The octets are not one value and its type, and nothing else (`FormatMismatch`).
+    /// The octets are not exactly one type and its value (`FormatMismatch`).
     pub fn decode(&self, octets: &[u8]) -> Result<Any> {
         self.read(octets, None, typed)
     }
 
-    /// Reads a value of this type (`decode_value`).
+    /// Decodes a value of this type (`decode_value`).
     ///
     /// # Errors
-    /// The octets are not one value of the type, and nothing else (`FormatMismatch`, `TypeMismatch`).
+    /// The octets are not exactly one value of the type (`FormatMismatch`, `TypeMismatch`).
     pub fn decode_value(&self, octets: &[u8], ty: &TypeCode) -> Result<Any> {
         self.read(octets, None, |d| Any::read_value(ty.clone(), &mut Walk::within(d), d))
     }
 
-    /// Decodes like [`decode`](Self::decode), for values with object references, which `scope` (an
+    /// Decodes as [`decode`](Self::decode), for values with object references, which `scope` (an
     /// ORB) makes usable.
     ///
     /// # Errors
-    /// As [`decode`](Self::decode).
+    /// Those of [`decode`](Self::decode).
     pub fn decode_in(&self, octets: &[u8], scope: &dyn Scope) -> Result<Any> {
         self.read(octets, Some(scope), typed)
     }
@@ -119,7 +123,7 @@ fn typed(d: &mut Decoder<'_>) -> Result<Any> {
 }
 
 impl Default for Codec {
-    /// GIOP 1.2 with ISO 8859-1 and UTF-16: what peers expect where nothing else was agreed.
+    /// Returns a codec for GIOP 1.2 with ISO 8859-1 and UTF-16, which peers expect by default.
     fn default() -> Codec {
         Codec::new(Dialect::GIOP_1_2)
     }

@@ -1,21 +1,22 @@
-//! Copies of many octets, fast wherever they go.
+//! Large copies that are fast for every destination.
 //!
-//! Where a copy goes to an address that lies 1 to 31 octets behind that of its source, both counted within a page of 4 KiB, AMD
-//! processors since Zen 3 move 3 octets in a nanosecond by `rep movsb`, and 40 otherwise; glibc takes that instruction for long
-//! copies, until 2.39 on these processors, too. Messages ask for just that: glibc's allocator hands out large blocks 16 octets
-//! behind the beginning of a page, and a payload goes from the beginning of one to behind a header in another. Short copies
-//! are made by other instructions, so such a copy is made of short ones: where there was nothing to mend that takes a
-//! twentieth longer.
+//! Where the destination of a copy is 1 to 31 octets after its source, both modulo the page size of
+//! 4 KiB, AMD processors since Zen 3 move 3 octets per nanosecond by `rep movsb`, and 40 otherwise;
+//! glibc uses that instruction for long copies, until 2.39 on these processors, too. Messages cause
+//! exactly this: glibc's allocator returns large blocks at 16 octets after the start of a page, and
+//! a payload is copied from the start of one to a place after a header in another. Short copies use
+//! other instructions, so such a copy is split into short ones; where the problem does not exist,
+//! this takes a twentieth longer.
 
 use crate::prelude::*;
 
-/// Page of the processor.
+/// Page size of the processor, in octets.
 const PAGE: usize = 4096;
-/// Distances at which long copies are slow.
+/// Distances modulo the page size at which long copies are slow.
 const SLOW: core::ops::Range<usize> = 1..32;
-/// Octets from which on a copy is a long one, at the least.
+/// Minimum size of a long copy, in octets.
 const LONG: usize = 2048;
-/// Octets of a short copy.
+/// Size of a short copy, in octets.
 const PIECE: usize = 1536;
 
 /// Copies all elements, as `copy_from_slice` does.
@@ -51,7 +52,7 @@ pub fn append<T: Copy>(to: &mut Vec<T>, from: &[T]) {
     }
 }
 
-/// Returns the elements in a vector, as `to_vec` does.
+/// Returns a vector of the elements, as `to_vec` does.
 ///
 /// ```
 /// assert_eq!(oxorb_cdr::copies::to_vec(&[1, 2]), [1, 2]);
@@ -66,7 +67,8 @@ pub fn to_vec<T: Copy>(from: &[T]) -> Vec<T> {
     to
 }
 
-/// Reports whether a long copy is slow to an address so many octets behind that of its source, by this processor's architecture.
+/// Reports whether a long copy to an address `octets` after its source is slow on this processor
+/// architecture.
 ///
 /// ```
 /// assert!(!oxorb_cdr::copies::is_slow_distance(4096));
@@ -81,14 +83,14 @@ fn is_long<T>(from: &[T]) -> bool {
     size_of_val(from) >= LONG
 }
 
-/// Reports whether a long copy of these elements to this place is slow.
+/// Reports whether a long copy of these elements to this address is slow.
 #[inline]
 fn is_slow<T>(to: *const T, from: &[T]) -> bool {
     is_slow_distance(to.addr().wrapping_sub(from.as_ptr().addr()))
 }
 
 fn append_long<T: Copy>(to: &mut Vec<T>, from: &[T]) {
-    // Another place may be found for a vector that grows.
+    // A vector that grows may move to another address.
     to.reserve(from.len());
     match is_slow(to.as_ptr_range().end, from) {
         false => to.extend_from_slice(from),
@@ -110,7 +112,7 @@ fn append_in_pieces<T: Copy>(to: &mut Vec<T>, from: &[T]) {
     from.chunks(piece::<T>()).for_each(|piece| to.extend_from_slice(piece));
 }
 
-/// Elements of a short copy.
+/// Number of elements of a short copy.
 const fn piece<T>() -> usize {
     match PIECE.checked_div(size_of::<T>()) {
         None | Some(0) => 1,
@@ -122,7 +124,7 @@ const fn piece<T>() -> usize {
 mod tests {
     use super::*;
 
-    /// At each distance that two places can have, and of lengths around those that matter.
+    /// Tests each possible distance, and lengths around the thresholds.
     #[test]
     fn everything_is_copied_wherever_it_goes() {
         let from: Vec<u8> = (0..=255).cycle().take(3 * PAGE).collect();

@@ -1,16 +1,17 @@
-/// The transmission code set of `char` and `string` (TCS-C).
+/// Transmission code set of `char` and `string` (TCS-C).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CharSet {
-    /// ISO 8859-1 (0x00010001), what holds when nothing was negotiated.
+    /// ISO 8859-1 (0x00010001), the default without negotiation.
     Iso8859_1,
     /// UTF-8 (0x05010001).
     Utf8,
 }
 
-/// The transmission code set of `wchar` and `wstring` (TCS-W).
+/// Transmission code set of `wchar` and `wstring` (TCS-W).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WcharSet {
-    /// None was agreed: any wide character is an error, because the receiver could not read it.
+    /// Missing code set: any wide character is an error, because the receiver could not
+    /// read it.
     None,
     /// UTF-16 (0x00010109).
     Utf16,
@@ -18,8 +19,8 @@ pub enum WcharSet {
     Ucs2,
 }
 
-/// Rules that apply where GIOP versions and code sets differ: everything else in CDR is the same
-/// for all of them.
+/// CDR rules that depend on GIOP version and code sets; all other rules are the same for all of
+/// them.
 ///
 /// ```
 /// use oxorb_cdr::{CharSet, Dialect, WcharSet};
@@ -29,7 +30,8 @@ pub enum WcharSet {
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Dialect {
-    /// Minor version of the GIOP message: 0 forbids wide characters, 1 sends them as `ushort`, 2 and later with a length.
+    /// Minor version of the GIOP message: 0 forbids wide characters, 1 sends them as `ushort`, 2
+    /// and later with a length.
     pub giop_minor: u8,
     /// Code set of `char` and `string`.
     pub chars: CharSet,
@@ -38,10 +40,11 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// The rules inside encapsulations, whose version nobody announces: GIOP 1.2 with ISO 8859-1 and UTF-16.
+    /// Rules inside encapsulations, which declare no version: GIOP 1.2 with ISO 8859-1 and UTF-16.
     pub const GIOP_1_2: Self = Self { wchars: WcharSet::Utf16, ..Self::new(2) };
 
-    /// The rules of a connection on which no code set was negotiated: ISO 8859-1 and no wide characters.
+    /// Returns the rules of a connection without negotiated code sets: ISO 8859-1 and no wide
+    /// characters.
     #[inline]
     pub const fn new(giop_minor: u8) -> Self {
         Self { giop_minor, chars: CharSet::Iso8859_1, wchars: WcharSet::None }

@@ -11,13 +11,15 @@ use crate::raw::Room;
 use crate::value::Outgoing;
 use crate::{ByteOrder, Dialect, Error, ErrorKind, Fixed, FixedWriter, Layout, LongDouble, Result};
 
-/// Writes CDR into a buffer that is used again for the next message.
+/// Encoder of CDR into a buffer that can be reused for the next message.
 ///
-/// Alignment counts from the first octet of the buffer, which is where a GIOP header starts, or from the start of the
-/// encapsulation being written. Numbers cannot fail; what can (characters, bounds) says so.
+/// Alignment counts from the first octet of the buffer, where a GIOP header starts, or from the
+/// start of the current encapsulation. Writing numbers cannot fail; operations that can
+/// (characters, bounds) return a `Result`.
 ///
-/// The buffer's *length* on entry is scratch space that need not be cleared or zeroed again, so hand back what
-/// [`Encoded::into_buffer`] returned, as it is: then nothing is allocated or zeroed on the steady path.
+/// The initial contents of the buffer are scratch space that need not be cleared or zeroed: pass
+/// the buffer that [`Encoded::into_buffer`] returned, unchanged, and nothing is allocated or zeroed
+/// on the steady path.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
@@ -37,12 +39,12 @@ pub struct Encoder<'a> {
     dialect: Dialect,
     gather_above: usize,
     gathered: Gathered<'a>,
-    /// Values that were written; `None` in most messages.
+    /// Values written so far; `None` in most messages.
     pub(crate) values: Option<Box<Outgoing>>,
 }
 
 impl<'a> Encoder<'a> {
-    /// Starts a message in a buffer, whose contents do not matter and whose capacity is kept.
+    /// Starts a message in a buffer, whose contents are ignored and whose capacity is reused.
     #[inline(always)]
     pub fn new(buffer: Vec<u8>, order: ByteOrder, dialect: Dialect) -> Self {
         Self {
@@ -56,9 +58,10 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// References octet and number slices longer than this many octets instead of copying them.
+    /// References slices of octets and numbers longer than this many octets instead of copying
+    /// them.
     ///
-    /// At most eight are referenced; later ones are copied. By default nothing is.
+    /// At most eight slices are referenced; later ones are copied. By default all are copied.
     #[inline(always)]
     #[must_use]
     pub fn gather_above(mut self, octets: usize) -> Self {
@@ -66,25 +69,25 @@ impl<'a> Encoder<'a> {
         self
     }
 
-    /// The order numbers are written in.
+    /// Returns the byte order in which numbers are written.
     #[inline]
     pub fn order(&self) -> ByteOrder {
         self.order
     }
 
-    /// The rules in force for characters.
+    /// Returns the current rules for characters.
     #[inline]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Changes the rules for the characters that follow.
+    /// Changes the rules for subsequent characters.
     #[inline]
     pub fn set_dialect(&mut self, dialect: Dialect) {
         self.dialect = dialect;
     }
 
-    /// Octets written so far, gathered ones included.
+    /// Returns the number of octets written so far, including gathered ones.
     #[inline]
     pub fn position(&self) -> usize {
         self.room.used() + self.gathered.octets()
@@ -97,7 +100,8 @@ impl<'a> Encoder<'a> {
         self.room.align(to);
     }
 
-    /// Makes room for this many octets at once, so that writing them does not grow the buffer step by step.
+    /// Reserves space for this many octets, so that writing them does not grow the buffer step by
+    /// step.
     #[inline]
     pub fn reserve(&mut self, octets: usize) {
         self.room.reserve(octets);
@@ -185,7 +189,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes octets without a count. Long ones are referenced if [`gather_above`](Self::gather_above) says so.
+    /// Writes octets without a count. Slices above the threshold of
+    /// [`gather_above`](Self::gather_above) are referenced.
     #[inline]
     pub fn octets(&mut self, v: &'a [u8]) {
         if v.len() <= self.gather_above || !self.gather(v) {
@@ -193,8 +198,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes octets without a count that are better sent from where they lie: referenced, whatever their number, unless nothing
-    /// may be.
+    /// Writes octets without a count that are better sent in place: references them regardless of
+    /// their number, unless gathering is disabled.
     pub(crate) fn placed_octets(&mut self, v: &'a [u8]) {
         if self.gather_above == usize::MAX || !self.gather(v) {
             self.copy_octets(v);
@@ -261,7 +266,7 @@ impl<'a> Encoder<'a> {
         self.numbers(v);
     }
 
-    /// Writes a value whose layout is known beforehand, with one check of the room for all its members.
+    /// Writes a value of fixed layout, with one capacity check for all its members.
     #[inline]
     pub fn fixed<T: Fixed>(&mut self, v: &T) {
         let start = aligned(self.room.phase(), const { T::LAYOUT.first_align() });
@@ -287,7 +292,7 @@ impl<'a> Encoder<'a> {
         self.fixed_part(v, const { &T::LAYOUT });
     }
 
-    /// Writes a value whose layout is known, from wherever the message has come to.
+    /// Writes a value of fixed layout at any offset of the message.
     #[inline]
     pub(crate) fn fixed_part<T: FixedPart + ?Sized>(&mut self, v: &T, layout: &Layout) {
         let (phase, swap) = (self.phase(), self.swap);
@@ -298,10 +303,11 @@ impl<'a> Encoder<'a> {
         writer.finish();
     }
 
-    /// Writes values whose layout is known beforehand, without a count.
+    /// Writes values of fixed layout, without a count.
     ///
-    /// From the second one on they all lie alike, so this becomes a loop over blocks of constant size in which every
-    /// offset is a constant. Costs about as much as copying the members one by one in memory.
+    /// From the second one on, all have the same layout, so this becomes a loop over blocks of
+    /// constant size in which every offset is a constant. Costs about as much as copying the
+    /// members one by one in memory.
     #[inline]
     pub fn fixed_slice<T: Fixed>(&mut self, items: &[T]) {
         let Some((first, rest)) = items.split_first() else {
@@ -324,9 +330,10 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Writes an encapsulation: its length, an octet for its byte order, and what `f` writes, aligned anew.
+    /// Writes an encapsulation: its length, an octet for its byte order, and the output of `f`,
+    /// with alignment restarted.
     ///
-    /// Nothing inside is gathered. When `f` fails, nothing of the encapsulation stays.
+    /// Nothing inside is gathered. If `f` fails, the whole encapsulation is removed.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
@@ -370,7 +377,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// The octets of an encapsulation on their own, without a length: the data of a profile, component or context.
+    /// Returns the octets of a separate encapsulation, without a length: the data of a profile,
+    /// component or context.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
@@ -409,7 +417,7 @@ impl<'a> Encoder<'a> {
         self.overwrite(at, v);
     }
 
-    /// Forgets what was written after an earlier [`position`](Self::position).
+    /// Truncates the message to an earlier [`position`](Self::position).
     ///
     /// # Panics
     /// When something was gathered since, or the position was never reached.
@@ -425,10 +433,11 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Returns the message in one piece; `None` when something was gathered.
+    /// Returns the message in one piece; `None` if something was gathered.
     ///
-    /// For whoever sends small messages: with this and [`into_buffer`](Self::into_buffer) nothing is moved, where
-    /// [`finish`](Self::finish) moves the places of all slices that might have been gathered.
+    /// For senders of small messages: with this and [`into_buffer`](Self::into_buffer) nothing is
+    /// moved, whereas [`finish`](Self::finish) moves the entries of all slices that might have been
+    /// gathered.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
@@ -446,15 +455,16 @@ impl<'a> Encoder<'a> {
         self.gathered.is_empty().then(|| self.room.written())
     }
 
-    /// Returns the buffer, to begin the next message with, as [`Encoded::into_buffer`] does.
+    /// Returns the buffer for reuse, as [`Encoded::into_buffer`] does.
     #[inline]
     pub fn into_buffer(self) -> Vec<u8> {
         drop_rare(self.values);
         self.room.into_parts().0
     }
 
-    /// Takes the buffer out, as [`into_buffer`](Self::into_buffer) gives it: for who holds the encoder by reference, since
-    /// moving one costs as much as writing a small message. It then holds nothing, and has no memory.
+    /// Takes the buffer, as [`into_buffer`](Self::into_buffer) returns it, from a borrowed encoder,
+    /// since moving an encoder costs as much as writing a small message. The encoder is then empty,
+    /// without memory.
     #[inline]
     pub fn take_buffer(&mut self) -> Vec<u8> {
         drop_rare(self.values.take());
@@ -464,7 +474,8 @@ impl<'a> Encoder<'a> {
         mem::replace(&mut self.room, Room::new(Vec::new())).into_parts().0
     }
 
-    /// Takes the message out, as [`finish`](Self::finish) gives it. The encoder then holds nothing, and has no memory.
+    /// Takes the message, as [`finish`](Self::finish) returns it. The encoder is then empty,
+    /// without memory.
     pub fn take(&mut self) -> Encoded<'a> {
         drop_rare(self.values.take());
         let room = mem::replace(&mut self.room, Room::new(Vec::new()));
@@ -472,7 +483,7 @@ impl<'a> Encoder<'a> {
         Encoded::new(buffer, used, mem::take(&mut self.gathered))
     }
 
-    /// Ends the message.
+    /// Finishes the message.
     #[inline]
     pub fn finish(self) -> Encoded<'a> {
         drop_rare(self.values);
@@ -480,13 +491,13 @@ impl<'a> Encoder<'a> {
         Encoded::new(buffer, used, self.gathered)
     }
 
-    /// An error about what would be written next.
+    /// Returns an error at the next item.
     #[cold]
     pub fn error(&self, kind: ErrorKind) -> Error {
         kind.at(self.position())
     }
 
-    /// Lets `f` write what may not live as long as the message: all of it is copied.
+    /// Lets `f` write data that may not live as long as the message: all of it is copied.
     pub(crate) fn lent<'b>(
         &mut self,
         f: impl FnOnce(&mut Encoder<'b>) -> Result<()>,
@@ -506,30 +517,30 @@ impl<'a> Encoder<'a> {
         written
     }
 
-    /// Octets in the encoder's own buffer.
+    /// Returns the number of octets in the encoder's own buffer.
     pub(crate) fn own_octets(&self) -> usize {
         self.room.used()
     }
 
-    /// Forgets what was just written into the encoder's own buffer, after so many octets of it.
+    /// Truncates the encoder's own buffer to its first `own_octets` octets.
     #[inline]
     pub(crate) fn take_back(&mut self, own_octets: usize) {
         self.room.truncate(own_octets);
     }
 
-    /// Overwrites four of the buffer's own octets.
+    /// Overwrites four octets of the encoder's own buffer.
     #[inline]
     pub(crate) fn overwrite(&mut self, at: usize, v: u32) {
         v.store(self.swap, &mut self.room.written_mut()[at..at + 4]);
     }
 
-    /// Distance from the alignment origin; only its low three bits mean anything.
+    /// Returns the distance from the alignment origin; only its low three bits are significant.
     #[inline(always)]
     pub(crate) fn phase(&self) -> usize {
         self.room.phase()
     }
 
-    /// References octets instead of copying them; `false` if there is no place for more.
+    /// References octets instead of copying them; returns `false` if the list is full.
     #[inline]
     fn gather(&mut self, v: &'a [u8]) -> bool {
         let used = self.room.used();
@@ -558,7 +569,7 @@ impl<'a> Encoder<'a> {
         T::store_all_swapped(v, self.claim(size_of_val(v)));
     }
 
-    /// The next octets, counted as used: the caller must write all of them.
+    /// Returns the next octets, counted as used: the caller must write all of them.
     #[inline(always)]
     pub(crate) fn claim(&mut self, octets: usize) -> &mut [u8] {
         self.room.claim(octets)

@@ -5,7 +5,7 @@ use crate::OutsideCodeSet;
 /// Result of reading or writing CDR.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
-/// Why octets are not the value they should be, or a value cannot become octets, and where.
+/// Error in decoding octets or in encoding a value, with its position.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, ErrorKind};
@@ -19,110 +19,118 @@ pub type Result<T, E = Error> = core::result::Result<T, E>;
 pub struct Error {
     /// Kind of error.
     pub kind: ErrorKind,
-    /// Octets from the start of the message to the item that is wrong.
+    /// Offset of the faulty item from the start of the message, in octets.
     pub at: usize,
 }
 
 /// Kinds of errors in octets or in a value.
-// A tag as wide as a register: then what `Result` holds instead of an error never shares one with the tag, and reading a
-// number and asking whether that went well stay apart.
+// A tag as wide as a register: the content of `Result` without an error then never shares one with
+// the tag, and reading a number and checking for success stay separate.
 #[repr(u64)]
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ErrorKind {
-    /// The octets end within a value, alignment padding included.
+    /// The octets are truncated within a value, alignment padding included.
     Truncated {
-        /// Octets the value needs.
+        /// Number of octets that the value needs.
         needed: usize,
-        /// Octets that are there.
+        /// Number of octets left.
         left: usize,
     },
-    /// A string or sequence is longer than its type allows, or longer than a CDR length can say.
+    /// A string or sequence is longer than its type, or a CDR length, allows.
     BoundExceeded {
-        /// Characters or elements found.
+        /// Number of characters or elements found.
         length: usize,
-        /// Characters or elements allowed.
+        /// Maximum number of characters or elements.
         bound: usize,
     },
-    /// An announced length cannot be true: that much does not fit into what is left. Nothing was allocated for it.
+    /// An announced length exceeds what the remaining octets can contain. Nothing was allocated for
+    /// it.
     LengthImplausible {
-        /// Octets or elements announced.
+        /// Number of octets or elements announced.
         length: usize,
-        /// Octets that are there.
+        /// Number of octets left.
         left: usize,
     },
     /// A boolean that is neither 0 nor 1.
     BadBoolean(u8),
-    /// An ordinal that its enumeration does not have.
+    /// An ordinal that is not in the enumeration.
     BadEnumerator(u32),
-    /// A union discriminant that selects nothing in a union without a default.
+    /// A union discriminant that selects no member in a union without a default.
     BadLabel,
     /// A byte-order octet that is neither 0 nor 1.
     BadByteOrder(u8),
-    /// A string without its final NUL, with a NUL inside, or with half a wide character at its end.
+    /// A string without its final NUL, with an embedded NUL, or with half a wide character at its
+    /// end.
     BadString,
-    /// A character that the code set in use cannot carry, that is not one character on its own, or octets that are no
-    /// characters of it.
+    /// A character that the current code set cannot represent or that is not a single character, or
+    /// octets that are invalid in it.
     NotInCodeSet(OutsideCodeSet),
-    /// A wide character or string although no code set for them was agreed.
+    /// A wide character or string although no code set for them was negotiated.
     WcharUnsupported,
-    /// A wide character or string in GIOP 1.0, which has none.
+    /// A wide character or string in GIOP 1.0, which does not support them.
     WcharForbidden,
     /// Values nested more deeply than the limit `max_depth`.
     TooDeep {
-        /// The limit.
+        /// Maximum depth.
         limit: u16,
     },
     /// Octets after the end of the value.
     TrailingOctets(usize),
-    /// A value that CDR could carry but its type does not allow, such as a number out of a narrowed range.
+    /// A value that CDR could represent but its type does not allow, such as a number outside a
+    /// restricted range.
     BadValue,
-    /// An object reference, read by a decoder that belongs to no ORB: nothing to bind it to.
+    /// An object reference read by a decoder without an ORB to bind it to.
     NoScope,
-    /// A type code that is not one: an open or endless type, a discriminant that cannot be one, a modifier unheard of.
+    /// An invalid type code: an open or infinite type, an invalid discriminator type, or an unknown
+    /// modifier.
     BadTypeCode,
-    /// The number of a kind of type that there is not.
+    /// An unknown number of a kind of type.
     BadTypeKind(u32),
-    /// A reference to something earlier that is not the start of such a thing.
+    /// An indirection whose target is not the start of an earlier item of the required kind.
     BadIndirection(i32),
-    /// A `fixed` with something that is no digit, without a sign, or with more digits than its type has.
+    /// A `fixed` with an invalid digit, without a sign, or with more digits than its type has.
     BadFixed,
-    /// A custom valuetype other than null, where only a type code says what it is made of.
+    /// A custom valuetype other than null, known only by its type code, which does not describe its
+    /// state.
     ValueUnsupported,
-    /// Values outside an any that is kept by itself are part of it, or of others like it, too many times over.
+    /// Values outside a separately stored any occur in it, or in others like it, too many times.
     TooMuchShared,
-    /// A value of a type that stays within a process: a native or a local interface.
+    /// A value of a local type: a native or a local interface.
     NotMarshallable,
-    /// Octets where a value should start that start none.
+    /// An invalid tag at the start of a value.
     BadValueTag(u32),
-    /// A value of a type that this side does not know, and that cannot be truncated to one it knows.
+    /// A value of an unknown type that cannot be truncated to a known one.
     NoValueFactory,
-    /// A value whose type does not inherit from the one declared for its place.
+    /// A value whose type does not inherit from the declared one.
     ValueMismatch,
-    /// A chunk that ends within a number, a string or a block of numbers, or a value that ends before its state does.
+    /// A chunk that ends within a number, a string or a block of numbers, or a value that ends
+    /// before its state does.
     BadChunk,
-    /// A value of a custom valuetype that nobody wrote a [`CustomMarshal`](crate::CustomMarshal) for.
+    /// A value of a custom valuetype without a [`CustomMarshal`](crate::CustomMarshal)
+    /// implementation.
     NoCustomMarshal,
-    /// A value written while it is still being made.
+    /// A value written while it is still under construction.
     IncompleteValue,
     /// The values of one message take more memory than [`max_memory`](crate::Limits::max_memory).
     TooMuchMemory {
-        /// The limit.
+        /// Maximum number of octets.
         limit: u32,
     },
-    /// The values of a client's messages take more memory than is left of what they may take together.
+    /// The values of a client's messages exceed the rest of the memory that they may take together.
     NoMemoryLeft,
     /// Values that do not fit the arena that they are read into.
     ArenaFull {
-        /// Octets of the arena.
+        /// Size of the arena, in octets.
         octets: usize,
     },
-    /// Octets that may only be read where their sender wrote them, and lie elsewhere.
+    /// Octets that may only be read in place, but are not in lent memory.
     NotInPlace {
         /// Number of octets.
         octets: usize,
     },
-    /// Octets of one message that would mean something else in another: see [`Relayed`](crate::Relayed).
+    /// Octets of one message that would have another meaning in a different message: see
+    /// [`Relayed`](crate::Relayed).
     NotAlike,
 }
 
@@ -254,7 +262,7 @@ mod tests {
     use super::*;
     use crate::prelude::*;
 
-    /// Four registers: whatever reads a value hands its error on.
+    /// Four registers, since every reader passes errors on.
     #[test]
     fn an_error_is_small() {
         assert!(size_of::<Error>() <= 32, "{}", size_of::<Error>());

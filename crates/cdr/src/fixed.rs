@@ -5,8 +5,7 @@ use crate::pieces::Pieces;
 use crate::primitive::{Primitive, padding};
 use crate::{Error, ErrorKind, LongDouble, Result, raw};
 
-/// Number of octets that a value takes, which depends only on the offset modulo eight at which it
-/// starts.
+/// Size of a value, which depends only on its start offset modulo eight.
 ///
 /// ```
 /// use oxorb_cdr::Layout;
@@ -19,14 +18,14 @@ use crate::{Error, ErrorKind, LongDouble, Result, raw};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Layout {
-    /// Octets, padding included, from each offset modulo eight.
+    /// Sizes in octets, padding included, for each start offset modulo eight.
     sizes: [usize; 8],
-    /// The alignment of the first member; 0 without members.
+    /// Alignment of the first member; 0 without members.
     first: usize,
 }
 
 impl Layout {
-    /// Layout of no members, with which a struct starts.
+    /// Layout without members, from which a struct starts.
     pub const EMPTY: Self = Self { sizes: [0; 8], first: 0 };
 
     /// Returns this layout followed by a `T`.
@@ -35,13 +34,14 @@ impl Layout {
         self.followed_by(T::LAYOUT)
     }
 
-    /// Octets, padding included, of a value that starts at this offset from the alignment origin.
+    /// Returns the size in octets, padding included, of a value at this offset from the alignment
+    /// origin.
     #[inline(always)]
     pub const fn size_at(&self, offset: usize) -> usize {
         self.sizes[offset & 7]
     }
 
-    /// The fewest octets a value takes.
+    /// Returns the minimum size of a value, in octets.
     pub const fn min(&self) -> usize {
         let (mut best, mut phase) = (self.sizes[0], 1);
         while phase < 8 {
@@ -53,7 +53,7 @@ impl Layout {
         best
     }
 
-    /// The most octets a value takes.
+    /// Returns the maximum size of a value, in octets.
     pub const fn max(&self) -> usize {
         let (mut worst, mut phase) = (0, 0);
         while phase < 8 {
@@ -65,15 +65,18 @@ impl Layout {
         worst
     }
 
-    /// Octets from one value to the next in a sequence, from the second on.
+    /// Returns the distance in octets from one value to the next in a sequence, from the second
+    /// value on.
     ///
-    /// The first member with the largest alignment puts everything after it at the same place whatever came before; so
-    /// all values but the first start alike, and take the same number of octets.
+    /// The first member with the largest alignment puts everything after it at the same offset
+    /// regardless of what precedes it; so all values except the first start alike, and have the
+    /// same size.
     pub const fn stride(&self) -> usize {
         self.size_at(self.phase_after())
     }
 
-    /// The largest alignment of a member: from offsets that are equal modulo this, values lie alike.
+    /// Returns the largest alignment of a member: values at offsets equal modulo this have the same
+    /// layout.
     pub(crate) const fn align(&self) -> usize {
         let mut align = 1;
         while align < 8 {
@@ -89,20 +92,21 @@ impl Layout {
         align
     }
 
-    /// The alignment of the first member: up to there, nothing but padding is written.
+    /// Returns the alignment of the first member, before which only padding is written.
     ///
-    /// It does not follow from the sizes: `struct { octet; octet; long; }` takes as much from 1 as padding and the same from
-    /// 2, but its first octet lies elsewhere.
+    /// It cannot be derived from the sizes: `struct { octet; octet; long; }` takes as much at offset 1
+    /// as an octet of padding and the same struct at offset 2, but its first octet is elsewhere.
     pub(crate) const fn first_align(&self) -> usize {
         if self.first == 0 { 1 } else { self.first }
     }
 
-    /// The offset modulo eight, up to what alignment leaves open, at which every value after the first starts.
+    /// Returns the offset modulo eight at which every value after the first starts, as far as
+    /// alignment determines it.
     const fn phase_after(&self) -> usize {
         self.size_at(0) & 7
     }
 
-    /// The octets and the phase that all values but the first have in common.
+    /// Returns the size and the phase common to all values except the first.
     pub(crate) const fn alike(&self) -> (usize, usize) {
         assert!(self.min() > 0, "every CDR value takes at least one octet");
         (self.stride(), self.phase_after())
@@ -142,12 +146,13 @@ impl Layout {
     }
 }
 
-/// A type of which every value has the same layout: octets, booleans, numbers, enumerations, and the structs and arrays
-/// of them. No characters, which depend on code sets, and nothing with a length.
+/// Type whose values all have the same layout: octets, booleans, numbers, enumerations, and structs
+/// and arrays of them. Characters, which depend on code sets, and types with a length are not of
+/// fixed layout.
 ///
-/// Such values are written and read with one check for all members, and whole sequences of them with every offset a
-/// constant. Implement it member by member, in IDL order; [`fixed!`](crate::fixed!) then makes
-/// [`Encode`](crate::Encode) and [`Decode`](crate::Decode) of it.
+/// Such values are written and read with one check for all members, and whole sequences of them
+/// with constant offsets. Implement it member by member, in IDL order; [`fixed!`](crate::fixed!)
+/// then derives [`Encode`](crate::Encode) and [`Decode`](crate::Decode) from it.
 ///
 /// ```
 /// use oxorb_cdr::{Fixed, FixedReader, FixedWriter, Layout, Result};
@@ -178,16 +183,16 @@ impl Layout {
 /// oxorb_cdr::fixed!(Hop);
 /// ```
 pub trait Fixed: Clone {
-    /// The layouts of the members, one after the other.
+    /// Layout of the members, in order.
     const LAYOUT: Layout;
 
-    /// Writes the members in order, exactly as many octets as [`LAYOUT`](Self::LAYOUT) says.
+    /// Writes the members in order, with exactly the number of octets of [`LAYOUT`](Self::LAYOUT).
     fn put(&self, w: &mut FixedWriter<'_>);
 
-    /// Reads what [`put`](Self::put) wrote, or fails on a value the type does not have.
+    /// Reads what [`put`](Self::put) wrote, or fails for an invalid value.
     fn take(r: &mut FixedReader<'_>) -> Result<Self>;
 
-    /// Writes the elements of an array; numbers do it as one block. Nothing to implement.
+    /// Writes the elements of an array; numbers as one block. Not to be implemented.
     #[doc(hidden)]
     #[inline(always)]
     fn put_slice(items: &[Self], w: &mut FixedWriter<'_>) {
@@ -196,7 +201,7 @@ pub trait Fixed: Clone {
         }
     }
 
-    /// Reads an array; numbers do it as one block. Nothing to implement.
+    /// Reads an array; numbers as one block. Not to be implemented.
     #[doc(hidden)]
     #[inline(always)]
     fn take_array<const N: usize>(r: &mut FixedReader<'_>) -> Result<[Self; N]> {
@@ -204,15 +209,15 @@ pub trait Fixed: Clone {
     }
 }
 
-/// Writes into octets whose number was computed beforehand.
+/// Writer into octets whose number was calculated in advance.
 #[derive(Debug)]
 pub struct FixedWriter<'w> {
     octets: &'w mut [u8],
     at: usize,
-    /// Offset of `octets` from the alignment origin; only the low three bits matter.
+    /// Offset of `octets` from the alignment origin; only the low three bits are significant.
     phase: usize,
     swap: bool,
-    /// All of `octets` are zero already, and so padding is.
+    /// Whether all of `octets` are already zero, so that padding need not be written.
     zeroed: bool,
 }
 
@@ -228,8 +233,8 @@ impl<'w> FixedWriter<'w> {
         Self { zeroed: true, ..Self::new(octets, phase, swap) }
     }
 
-    /// Checks that everything was written: octets that `put` left out would go out as whatever was
-    /// in the buffer before.
+    /// Checks that everything was written: octets that `put` skipped would be sent with the
+    /// previous contents of the buffer.
     #[inline(always)]
     pub(crate) fn finish(self) {
         debug_assert_eq!(
@@ -265,28 +270,28 @@ impl<'w> FixedWriter<'w> {
     }
 }
 
-/// Reads from octets whose number was computed beforehand.
+/// Reader of octets whose number was calculated in advance.
 #[derive(Debug)]
 pub struct FixedReader<'r> {
     octets: &'r [u8],
     at: usize,
-    /// Offset of `octets` from the alignment origin; only the low three bits matter.
+    /// Offset of `octets` from the alignment origin; only the low three bits are significant.
     phase: usize,
     /// Offset of `octets` from the start of the message.
     base: usize,
     swap: bool,
     /// Whether a boolean other than 0 and 1 is an error.
     strict: bool,
-    /// Pieces that hold the rest of a value that does not end in the octets.
+    /// Pieces with the rest of a value that does not end in `octets`.
     more: Option<Across<'r>>,
 }
 
-/// The message in pieces that a value of fixed layout is read from.
+/// Pieces of the message from which a value of fixed layout is read.
 #[derive(Debug)]
 struct Across<'r> {
     pieces: &'r Pieces<'r>,
     current: usize,
-    /// The pieces end within the value.
+    /// Whether the pieces end within the value.
     ended: bool,
 }
 
@@ -302,7 +307,8 @@ impl<'r> FixedReader<'r> {
         Self { octets, at: 0, phase, base, swap, strict, more: None }
     }
 
-    /// A reader of octets up to the end of a piece, from this position on in the message.
+    /// Creates a reader of octets up to the end of a piece, starting at this position in the
+    /// message.
     pub(crate) fn across(
         octets: &'r [u8],
         at: usize,
@@ -314,13 +320,15 @@ impl<'r> FixedReader<'r> {
         Self { more: Some(more), ..Self::new(octets, at, at, swap, strict) }
     }
 
-    /// Position in the message behind what was read; `None` if the message ended within it.
+    /// Returns the position in the message after what was read; `None` if the message ended within
+    /// it.
     pub(crate) fn end(&self) -> Option<usize> {
         let ended = self.more.as_ref().is_some_and(|more| more.ended);
         (!ended).then_some(self.base + self.at)
     }
 
-    /// Reads an item or a block that does not end in the octets from the next piece: `None` where there is none.
+    /// Reads an item or a block that does not end in `octets` from the next piece; `None` if there
+    /// is none.
     #[cold]
     #[inline(never)]
     fn beyond(&mut self, align: usize, size: usize, block: bool) -> Option<&'r [u8]> {
@@ -338,20 +346,20 @@ impl<'r> FixedReader<'r> {
         Some(item)
     }
 
-    /// The error for an ordinal, just read, that its enumeration does not have.
+    /// Returns the error for an ordinal, just read, that is not in its enumeration.
     #[inline(always)]
     pub fn bad_enumerator(&self, ordinal: u32) -> Error {
         self.bad_enumerator_of(ordinal, 4)
     }
 
-    /// Returns the error of an unknown enumerator of an enumeration that takes one or two octets.
+    /// Returns the error for an unknown enumerator of an enumeration that takes one or two octets.
     #[inline(always)]
     pub fn bad_enumerator_of(&self, ordinal: u32, octets: usize) -> Error {
         cold_path();
         ErrorKind::BadEnumerator(ordinal).at(self.base + self.at - octets)
     }
 
-    /// A boolean, just read, that is neither 0 nor 1.
+    /// Converts a boolean, just read, that is neither 0 nor 1: an error if strict, else true.
     #[inline(always)]
     fn odd_boolean(&self, octet: u8) -> Result<bool> {
         cold_path();
@@ -403,17 +411,18 @@ impl<'r> FixedReader<'r> {
 
 /// Writes values that all start where a value ends, into exactly the octets they take.
 ///
-/// Size, phase and order are constants here, so once `put` is inlined nothing is left of a value but its stores.
+/// Size, phase and order are constants here, so with `put` inlined only the stores of a value
+/// remain.
 #[inline(always)]
 pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[T]) {
     let (stride, phase) = const { T::LAYOUT.alike() };
     let mut rest = octets;
     for item in items {
-        // Cut off by hand: iterators over pieces of a slice are not always inlined.
+        // Split manually: iterators over pieces of a slice are not always inlined.
         let (octets, after) = rest.split_at_mut(stride);
         rest = after;
         if let (8, Some(octets)) = (stride, octets.first_chunk_mut::<8>()) {
-            // Put together in a register, and stored once.
+            // Assembled in a register, and stored once.
             let mut block = [0; 8];
             let mut writer = FixedWriter::zeroed(&mut block, phase, SWAP);
             item.put(&mut writer);
@@ -427,9 +436,10 @@ pub(crate) fn put_alike<T: Fixed, const SWAP: bool>(octets: &mut [u8], items: &[
     }
 }
 
-/// Reads values of which the first one starts at a phase and the others where a value ends, as many as there are octets for.
-/// None if one of them is wrong, or would be if the decoder were strict: whoever asks which reads them once more.
-// A box comes back in two registers.
+/// Reads values, the first of which starts at a phase and the others where a value ends, as many as
+/// the octets contain. Returns `None` if one of them is invalid, or would be with a strict decoder;
+/// the caller then reads them again for the error.
+// A box is returned in two registers.
 #[inline(never)]
 pub(crate) fn take_all<T: Fixed, const PHASE: usize>(
     octets: &[u8],
@@ -551,7 +561,8 @@ mod tests {
         }
     }
 
-    /// Checks a layout whose sizes are those of a struct that is aligned to two, which it is not.
+    /// Checks a layout whose sizes equal those of a struct aligned to two, although its alignment
+    /// differs.
     #[test]
     fn first_members_stand_where_the_message_has_come_to() {
         let from = |start: usize| {

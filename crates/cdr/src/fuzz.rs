@@ -1,4 +1,4 @@
-//! Entry points of the fuzz targets: whatever the octets are, nothing may panic.
+//! Entry points of the fuzz targets: no input may cause a panic.
 
 pub use crate::model::encode_as_modelled;
 use crate::prelude::*;
@@ -8,7 +8,8 @@ use crate::{
     LongDouble, TypeCode, WcharSet, skip,
 };
 
-/// Reads a type code, and what follows as a value of the type. What can be read is written and read again.
+/// Decodes a type code, and the rest as a value of the type. Valid input is encoded and decoded
+/// again.
 pub fn decode_typecode(data: &[u8]) {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         let mut decoder = Decoder::new(data, order, Dialect::GIOP_1_2);
@@ -36,7 +37,7 @@ pub fn decode_typecode(data: &[u8]) {
     }
 }
 
-/// Reads an any, looks at its value, and passes it on in the other byte order.
+/// Decodes an any, examines its value, and passes it on in the other byte order.
 pub fn decode_any(data: &[u8]) {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         let Ok(any) = Any::decode(&mut Decoder::new(data, order, Dialect::GIOP_1_2)) else {
@@ -56,18 +57,18 @@ pub fn decode_any(data: &[u8]) {
             let octets = encoder.finish();
             let decoder = Decoder::new(octets.contiguous(), order, Dialect::GIOP_1_2);
             let again = Any::decode(&mut decoder.at(1)).expect("just written");
-            // As text, because a NaN is not equal to itself.
+            // Compared as text, because a NaN is not equal to itself.
             let shown = format!("{:?}", again.dynamic());
             assert_eq!(shown, format!("{:?}", Ok::<_, ()>(&value)));
         }
     }
 }
 
-/// Whether the anys within a value can be read too: so far only their ends were found.
+/// Reports whether the anys within a value can be decoded, too: so far only their ends were found.
 fn is_right_throughout(value: &Dynamic) -> bool {
     match value {
         Dynamic::Any(any) => any.dynamic().is_ok_and(|value| is_right_throughout(&value)),
-        // It is passed on as what it was truncated to.
+        // It is passed on as the type to which it was truncated.
         Dynamic::Value(value) if value.truncated_from.is_some() => false,
         other => {
             (0..other.component_count()).filter_map(|at| other.element(at)).all(is_right_throughout)
@@ -75,7 +76,7 @@ fn is_right_throughout(value: &Dynamic) -> bool {
     }
 }
 
-/// Reads the same octets as one type after the other, in every order and dialect.
+/// Decodes the same octets as one type after the other, in every order and dialect.
 pub fn decode_everything(data: &[u8]) {
     for order in [ByteOrder::Big, ByteOrder::Little] {
         for giop_minor in 0..=2 {
@@ -113,7 +114,7 @@ fn one_type_after_the_other(decoder: Decoder<'_>) {
     let _ = decoder.finish();
 }
 
-/// Lets each octet choose what to read next, so that types meet at every alignment and depth.
+/// Lets each octet select what to read next, so that types occur at every alignment and depth.
 fn directed_by_the_octets(mut decoder: Decoder<'_>) {
     decoder = decoder.with_limits(Limits { max_depth: 16, ..Limits::default() });
     while let Ok(choice) = decoder.octet() {

@@ -1,4 +1,4 @@
-//! A message of which a part lies elsewhere: in memory that the transport lends.
+//! Messages with a part in memory that the transport lends.
 
 use crate::copies;
 use crate::prelude::*;
@@ -7,10 +7,11 @@ use core::fmt;
 
 use oxorb_lend::Lease;
 
-/// Octets that belong into a message at a place, and lie in memory that is lent.
+/// Octets that belong at a position of a message, and are stored in lent memory.
 ///
-/// Whoever reads the message either takes the lease when reading comes to the place ([`Octets`](crate::Octets)), or
-/// asks for the [whole](Self::whole) message, which copies. The memory for that is used again.
+/// The reader of the message either takes the lease when it reaches the position
+/// ([`Octets`](crate::Octets)), or requests the [whole](Self::whole) message, which copies into
+/// memory that is reused.
 pub struct Gap {
     at: usize,
     octets: usize,
@@ -35,7 +36,7 @@ impl Default for Gap {
 }
 
 impl Gap {
-    /// Places the octets of a lease into a message, after `at` octets of it.
+    /// Inserts the octets of a lease into a message, after its first `at` octets.
     pub fn open(&mut self, at: usize, lease: Lease) {
         self.close(usize::MAX);
         (self.at, self.octets) = (at, lease.len());
@@ -43,7 +44,7 @@ impl Gap {
         self.taken = Cell::new(false);
     }
 
-    /// Ends the lease if nobody has taken it, and keeps memory for copies of up to `kept` octets.
+    /// Ends the lease if it was not taken, and retains memory for copies of up to `kept` octets.
     pub fn close(&mut self, kept: usize) {
         self.lease.set(None);
         if let Some(mut whole) = self.whole.take() {
@@ -53,20 +54,20 @@ impl Gap {
         }
     }
 
-    /// Returns the octets of the message before the place.
+    /// Returns the number of octets of the message before the gap.
     #[inline]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Returns the number of octets that belong there.
+    /// Returns the number of octets in the gap.
     #[inline]
     pub fn octets(&self) -> usize {
         self.octets
     }
 
-    /// Returns all of a message whose other octets are `rest`. Copies once; allocates where the memory of copies before does
-    /// not suffice. Nothing is there once the lease was taken.
+    /// Returns the whole message, whose other octets are `rest`. Copies once; allocates if the
+    /// memory of earlier copies does not suffice. Octets of a lease already taken are missing.
     pub fn whole(&self, rest: &[u8]) -> &[u8] {
         self.whole.get_or_init(|| {
             let mut whole = self.spare.take();
@@ -82,15 +83,16 @@ impl Gap {
         })
     }
 
-    /// Returns all of a message as [`whole`](Self::whole) does, in memory of its own.
+    /// Returns the whole message as [`whole`](Self::whole) does, as an owned vector.
     pub fn into_whole(&mut self, rest: &[u8]) -> Vec<u8> {
         self.whole(rest);
-        // The memory of the copy goes with it: the next one allocates.
+        // The memory of the copy is moved out: the next one allocates.
         self.whole.take().unwrap_or_default()
     }
 
-    /// Returns a copy of all of a message whose other octets are `rest`, and leaves the lease where it is: for whoever keeps
-    /// the message, and may read it in place nevertheless. Allocates. Nothing of the lease is there once it was taken.
+    /// Returns a copy of the whole message, whose other octets are `rest`, without ending the
+    /// lease: for callers that keep the message, and may still read it in place. Allocates. Octets
+    /// of a lease already taken are missing.
     pub fn to_whole(&self, rest: &[u8]) -> Vec<u8> {
         if let Some(whole) = self.whole.get() {
             return whole.clone();
@@ -107,7 +109,7 @@ impl Gap {
         whole
     }
 
-    /// Octets of memory held for copies.
+    /// Returns the memory held for copies, in octets.
     pub fn memory(&self) -> usize {
         let spare = self.spare.take();
         let octets = self.whole.get().map_or(0, Vec::capacity) + spare.capacity();
@@ -115,19 +117,19 @@ impl Gap {
         octets
     }
 
-    /// Takes the lease, if it is there.
+    /// Takes the lease, if it was not taken yet.
     pub(crate) fn take(&self) -> Option<Lease> {
         let lease = self.lease.take()?;
         self.taken.set(true);
         Some(lease)
     }
 
-    /// Whether the octets were copied to their place.
+    /// Reports whether the octets were copied into the message.
     pub fn was_copied(&self) -> bool {
         self.whole.get().is_some()
     }
 
-    /// Whether reading came to the place, and took the lease.
+    /// Reports whether a reader reached the gap, and took the lease.
     #[inline]
     pub fn was_taken(&self) -> bool {
         self.taken.get()

@@ -3,17 +3,17 @@ use crate::prelude::*;
 #[cfg(feature = "std")]
 use std::io::IoSlice;
 
-/// Number of slices that a message may reference without copying.
+/// Maximum number of slices that a message may reference without copying.
 const MAX_SEGMENTS: usize = 8;
 
-/// Slices of the caller's memory and where they belong between the encoder's own octets.
+/// Slices of the caller's memory, and their positions among the encoder's own octets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Gathered<'a> {
-    /// Each after how many of the encoder's own octets. Of a place without one a single word is written, in every message.
+    /// Segments. An unused entry costs a single word written per message.
     segments: [Option<Segment<'a>>; MAX_SEGMENTS],
     count: usize,
     octets: usize,
-    /// The position in the message after the last segment.
+    /// Position in the message after the last segment.
     end: usize,
 }
 
@@ -24,18 +24,18 @@ struct Segment<'a> {
 }
 
 impl<'a> Gathered<'a> {
-    /// Returns an empty list, in a part of a message before which so many octets were gathered.
+    /// Creates an empty list for a part of a message, before which `octets` octets were gathered.
     pub(crate) fn after(octets: usize) -> Self {
         Self { octets, end: octets, ..Self::default() }
     }
 
-    /// Whether there is no place for one more.
+    /// Reports whether the list is full.
     #[inline]
     pub(crate) fn is_full(&self) -> bool {
         self.count == MAX_SEGMENTS
     }
 
-    /// Appends a segment after `cut` own octets. There must be a place for it.
+    /// Appends a segment after `cut` own octets. The list must not be full.
     #[inline]
     pub(crate) fn push(&mut self, cut: usize, segment: &'a [u8]) {
         self.segments[self.count] = Some(Segment { octets: segment, cut });
@@ -44,13 +44,13 @@ impl<'a> Gathered<'a> {
         self.end = cut + self.octets;
     }
 
-    /// Octets in all segments together.
+    /// Returns the total number of octets in all segments.
     #[inline]
     pub(crate) fn octets(&self) -> usize {
         self.octets
     }
 
-    /// Returns whether nothing was gathered.
+    /// Reports whether nothing was gathered.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.count == 0
@@ -61,7 +61,7 @@ impl<'a> Gathered<'a> {
         self.segments[0].map(|segment| segment.cut)
     }
 
-    /// The position after the last segment: nothing before it can be taken back.
+    /// Returns the position after the last segment, before which nothing can be truncated.
     #[inline]
     pub(crate) fn end(&self) -> usize {
         self.end
@@ -74,7 +74,7 @@ impl<'a> Gathered<'a> {
     }
 }
 
-/// A finished message: octets of its own, and slices of the caller's memory between them.
+/// Finished message: its own octets, with slices of the caller's memory between them.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
@@ -102,7 +102,7 @@ pub struct Encoded<'a> {
 }
 
 impl<'a> Encoded<'a> {
-    /// The most slices that [`io_slices`](Self::io_slices) may need.
+    /// Maximum number of slices that [`io_slices`](Self::io_slices) may need.
     pub const MAX_SLICES: usize = 2 * MAX_SEGMENTS + 1;
 
     #[inline]
@@ -110,26 +110,27 @@ impl<'a> Encoded<'a> {
         Self { buffer, used, gathered }
     }
 
-    /// Octets in the whole message.
+    /// Returns the length of the whole message, in octets.
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a message is empty")]
     pub fn len(&self) -> usize {
         self.used + self.gathered.octets()
     }
 
-    /// Octets of memory that the message takes: its buffer, whether used or spare, and what is referenced.
+    /// Returns the memory that the message takes, in octets: its buffer, used or spare, and the
+    /// referenced slices.
     #[inline]
     pub fn memory(&self) -> usize {
         self.buffer.capacity() + self.gathered.octets()
     }
 
-    /// Whether all octets lie in one piece, because nothing was gathered.
+    /// Reports whether all octets are in one piece, because nothing was gathered.
     #[inline]
     pub fn is_contiguous(&self) -> bool {
         self.gathered.is_empty()
     }
 
-    /// The message in one piece.
+    /// Returns the message in one piece.
     ///
     /// # Panics
     /// When something was gathered: see [`is_contiguous`](Self::is_contiguous).
@@ -139,7 +140,8 @@ impl<'a> Encoded<'a> {
         &self.buffer[..self.used]
     }
 
-    /// The pieces of the message in order, none of them empty, ready for one vectored write. Allocates nothing.
+    /// Returns the pieces of the message in order, none of them empty, for one vectored write.
+    /// Allocates nothing.
     #[cfg(feature = "std")]
     #[inline]
     pub fn io_slices<'s, 'r>(
@@ -167,13 +169,14 @@ impl<'a> Encoded<'a> {
         add(&self.buffer[start..self.used]);
     }
 
-    /// The buffer, to begin the next message with. Its contents and length mean nothing; clearing it only costs time.
+    /// Returns the buffer for the next message. Its contents and length are irrelevant; clearing it
+    /// only costs time.
     #[inline]
     pub fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }
 
-    /// A copy of the whole message. Allocates.
+    /// Returns a copy of the whole message. Allocates.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut octets = Vec::with_capacity(self.len());
         self.each_piece(|piece| copies::append(&mut octets, piece));

@@ -1,10 +1,11 @@
-//! Interpreted marshalling: tables of members and one loop for all types, where compiled code writes every member
-//! out for every type.
+//! Interpreted marshalling: tables of members and one loop for all types, whereas compiled code
+//! contains the code for every member of every type.
 //!
-//! A table is a list of places in a value, each with the address of what writes or reads such a member. Writing a struct
-//! is one call with its table; reading fills a blank value. What is written, read, and refused is the same as with
-//! compiled code, because both end in the same operations of [`Encoder`] and [`Decoder`]; here they are called, there they
-//! are part of each type's code. For generated code; nothing here allocates that compiled code would not.
+//! A table lists the members of a value, each with the address of its write or read function.
+//! Writing a struct is one call with its table; reading fills a blank value. What is written, read,
+//! and rejected is the same as with compiled code, because both end in the same operations of
+//! [`Encoder`] and [`Decoder`]; here they are called, there they are inlined for each type. For
+//! generated code; allocates no more than compiled code.
 //!
 //! ```
 //! use oxorb_cdr::interpreted::{self, Blank, Part, Slot};
@@ -53,51 +54,51 @@ use crate::{
     LongDouble, Nilable, Result, TypeCode,
 };
 
-/// A value that the interpreter writes.
+/// Value that the interpreter writes.
 pub trait Part {
-    /// Writes it.
+    /// Writes the value.
     fn write<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
 }
 
-/// A place that the interpreter reads a value into.
+/// Destination into which the interpreter reads a value.
 pub trait Slot {
-    /// Reads it. After an error the place holds some value of its type.
+    /// Reads the value. After an error the destination holds an unspecified value of its type.
     fn read(&mut self, d: &mut Decoder<'_>) -> Result<()>;
 }
 
-/// A value of fixed layout that the interpreter writes; every [`Fixed`] is one.
+/// Value of fixed layout that the interpreter writes; every [`Fixed`] is one.
 pub trait FixedPart {
-    /// Writes it.
+    /// Writes the value.
     fn put_part(&self, w: &mut FixedWriter<'_>);
 }
 
-/// A place that the interpreter reads a value of fixed layout into; every [`Fixed`] is one.
+/// Destination into which the interpreter reads a value of fixed layout; every [`Fixed`] is one.
 pub trait FixedSlot {
-    /// Reads it. After an error the place holds some value of its type.
+    /// Reads the value. After an error the destination holds an unspecified value of its type.
     fn take_slot(&mut self, r: &mut FixedReader<'_>) -> Result<()>;
 }
 
-/// A type with a value to fill. Which one does not matter, as long as it costs nothing to make.
+/// Type with an initial value to be overwritten. Any value will do, if it costs nothing to create.
 pub trait Blank: Sized + 'static {
-    /// The value.
+    /// Returns the initial value.
     fn blank() -> Self;
 }
 
-/// A sequence that grows while it is read: all that depends on the type of its elements.
+/// Sequence that grows while it is read: the operations that depend on the element type.
 pub trait Grow<S: ?Sized> {
-    /// Makes room for so many more.
+    /// Reserves capacity for `n` more elements.
     fn reserve(&mut self, n: usize);
-    /// Adds an element, to be filled.
+    /// Appends an element, and returns it to be filled.
     fn grow(&mut self) -> &mut S;
 }
 
-/// Writes what a table lists.
+/// Writes the members in a table.
 #[inline(never)]
 pub fn write<'a>(table: &[&'a dyn Part], e: &mut Encoder<'a>) -> Result<()> {
     table.iter().try_for_each(|part| part.write(e))
 }
 
-/// Reads what a table lists.
+/// Reads the members in a table.
 #[inline(never)]
 pub fn read(table: &mut [&mut dyn Slot], d: &mut Decoder<'_>) -> Result<()> {
     table.iter_mut().try_for_each(|slot| slot.read(d))
@@ -155,7 +156,7 @@ pub fn write_each_fixed<'a>(
     (0..n).for_each(|index| e.fixed_part(item(index), layout));
 }
 
-/// Reads the elements of a sequence whose count was read and checked.
+/// Reads the elements of a sequence whose count was already read and checked.
 #[inline(never)]
 pub fn read_each(
     n: usize,
@@ -167,7 +168,7 @@ pub fn read_each(
     d.nested(|d| (0..n).try_for_each(|_| items.grow().read(d)))
 }
 
-/// Reads the elements of a sequence whose count was read and checked, of fixed layout.
+/// Reads the elements of a sequence, of fixed layout, whose count was already read and checked.
 #[inline(never)]
 pub fn read_each_fixed(
     n: usize,
@@ -178,7 +179,7 @@ pub fn read_each_fixed(
     d.fixed_each(n, layout, items)
 }
 
-/// `decode_vec` of an interpreted type.
+/// Implements `decode_vec` for an interpreted type.
 #[inline]
 pub fn read_vec<T: Blank + Slot>(n: usize, d: &mut Decoder<'_>) -> Result<Vec<T>> {
     d.charge_for::<T>(n)?;
@@ -187,7 +188,7 @@ pub fn read_vec<T: Blank + Slot>(n: usize, d: &mut Decoder<'_>) -> Result<Vec<T>
     Ok(items)
 }
 
-/// `decode_vec` of an interpreted type of fixed layout.
+/// Implements `decode_vec` for an interpreted type of fixed layout.
 #[inline]
 pub fn read_fixed_vec<T: Blank + Fixed>(n: usize, d: &mut Decoder<'_>) -> Result<Vec<T>> {
     d.charge_for::<T>(n)?;
@@ -227,7 +228,7 @@ macro_rules! grow {
 grow!(Slot, Slot);
 grow!(FixedSlot, Fixed);
 
-/// Implements [`Part`] for types that are called as a whole, whatever they are made of.
+/// Implements [`Part`] for types that are encoded as a whole, whatever their contents.
 macro_rules! whole {
     ([$($parameters:tt)*] $type:ty) => {
         impl<$($parameters)*> Part for $type {
@@ -268,8 +269,8 @@ whole!([T: Nilable] Option<T>);
 whole!([K: Encode + for<'de> Decode<'de> + Ord, V: Encode + for<'de> Decode<'de>] BTreeMap<K, V>);
 whole!([const D: u16, const S: u8] FixedPoint<D, S>);
 
-/// Operations of [`Encoder`] as functions that are called, never inlined: single steps between tables, and the arguments
-/// of calls.
+/// Operations of [`Encoder`] as functions that are never inlined: single steps between tables, and
+/// the arguments of calls.
 pub mod writing {
     use crate::{Encode, Encoder, Fixed, LongDouble, Result};
 
@@ -306,13 +307,13 @@ pub mod writing {
         bounded_wstring: &str, bound;
     }
 
-    /// [`Encoder::fixed`].
+    /// Calls [`Encoder::fixed`].
     #[inline]
     pub fn fixed<T: Fixed>(e: &mut Encoder<'_>, v: &T) {
         super::write_fixed(v, const { &T::LAYOUT }, e);
     }
 
-    /// [`Encoder::sequence`].
+    /// Calls [`Encoder::sequence`].
     #[inline(never)]
     pub fn sequence<'a, T: Encode>(
         e: &mut Encoder<'a>,
@@ -323,7 +324,7 @@ pub mod writing {
     }
 }
 
-/// Operations of [`Decoder`] as functions that are called, never inlined.
+/// Operations of [`Decoder`] as functions that are never inlined.
 pub mod reading {
     use alloc::borrow::Cow;
     use alloc::string::String;
@@ -360,37 +361,37 @@ pub mod reading {
         doubles: f64
     );
 
-    /// [`Decoder::octets`].
+    /// Calls [`Decoder::octets`].
     #[inline(never)]
     pub fn octets<'de>(d: &mut Decoder<'de>, n: usize) -> Result<&'de [u8]> {
         d.octets(n)
     }
 
-    /// [`Decoder::string`].
+    /// Calls [`Decoder::string`].
     #[inline(never)]
     pub fn string<'de>(d: &mut Decoder<'de>) -> Result<Cow<'de, str>> {
         d.string()
     }
 
-    /// [`Decoder::bounded_string`].
+    /// Calls [`Decoder::bounded_string`].
     #[inline(never)]
     pub fn bounded_string<'de>(d: &mut Decoder<'de>, bound: u32) -> Result<Cow<'de, str>> {
         d.bounded_string(bound)
     }
 
-    /// [`Decoder::bounded_wstring`].
+    /// Calls [`Decoder::bounded_wstring`].
     #[inline(never)]
     pub fn bounded_wstring(d: &mut Decoder<'_>, bound: u32) -> Result<String> {
         d.bounded_wstring(bound)
     }
 
-    /// [`Decoder::length`].
+    /// Calls [`Decoder::length`].
     #[inline(never)]
     pub fn length(d: &mut Decoder<'_>, bound: Option<u32>, min_element: usize) -> Result<usize> {
         d.length(bound, min_element)
     }
 
-    /// [`Decoder::sequence`].
+    /// Calls [`Decoder::sequence`].
     #[inline(never)]
     pub fn sequence<'de, T: Decode<'de>>(
         d: &mut Decoder<'de>,
@@ -399,15 +400,16 @@ pub mod reading {
         d.sequence(bound)
     }
 
-    /// Reads a value of a type that is written as a whole.
+    /// Reads a value of a type that is encoded as a whole.
     #[inline(never)]
     pub fn value<'de, T: Decode<'de>>(d: &mut Decoder<'de>) -> Result<T> {
         T::decode(d)
     }
 }
 
-/// Makes [`Encode`](crate::Encode) and [`Decode`](crate::Decode) of [`Part`], [`Slot`] and [`Blank`], given the most
-/// octets a value can take, if its type bounds them, and the fewest.
+/// Implements [`Encode`](crate::Encode) and [`Decode`](crate::Decode) by [`Part`], [`Slot`] and
+/// [`Blank`], given the maximum number of octets of a value, if its type bounds it, and the
+/// minimum.
 #[macro_export]
 macro_rules! interpreted {
     ($type:ty, $max:expr, $min:expr) => {
@@ -449,7 +451,8 @@ macro_rules! interpreted {
     };
 }
 
-/// Makes [`Encode`](crate::Encode), [`Decode`](crate::Decode), [`Part`] and [`Slot`] of [`Fixed`] and [`Blank`].
+/// Implements [`Encode`](crate::Encode), [`Decode`](crate::Decode), [`Part`] and [`Slot`] by
+/// [`Fixed`] and [`Blank`].
 #[macro_export]
 macro_rules! interpreted_fixed {
     ($type:ty) => {

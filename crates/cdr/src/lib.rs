@@ -1,8 +1,9 @@
 //! Common Data Representation: the octets of every CORBA type (CORBA 3.3 part 2, 9.3).
 //!
-//! An [`Encoder`] writes values into a buffer and a [`Decoder`] reads them from one; [`Encode`] and [`Decode`] are what
-//! generated code implements for the types of an IDL file. Nothing here knows of messages, sockets, clocks, threads or
-//! locks. Unsafe code is in the modules of `raw` alone, behind functions that are safe for any arguments.
+//! An [`Encoder`] writes values into a buffer and a [`Decoder`] reads them from one; generated code
+//! implements [`Encode`] and [`Decode`] for the types of an IDL file. This crate has no messages,
+//! sockets, clocks, threads or locks. Unsafe code is confined to the modules of `raw`, behind
+//! functions that are safe for any arguments.
 //!
 //! ```text
 //!   values -- Encode --> Encoder --> Encoded --> io_slices()        octets -- Decoder -- Decode --> values
@@ -11,24 +12,26 @@
 //!                          `-- reused buffer, block copies, one check per fixed-size value
 //! ```
 //!
-//! - Numbers are aligned to their size (up to eight) from the start of the message or encapsulation, in the order of the
-//!   sender ([`ByteOrder`]).
-//! - Characters depend on what was negotiated: see [`Dialect`].
-//! - Types of fixed layout go through [`Fixed`], which is what makes sequences of structs fast.
-//! - Generated code is compiled, or tables for an interpreter: [`mod@interpreted`].
-//! - Types and values known only at run time are [`TypeCode`]s, [`Any`]s and [`Dynamic`]s; IDL `fixed` is a [`Decimal`].
+//! - Numbers are aligned to their size (up to eight) from the start of the message or
+//!   encapsulation, in the order of the sender ([`ByteOrder`]).
+//! - Characters depend on negotiated code sets: see [`Dialect`].
+//! - Types of fixed layout use [`Fixed`], which makes sequences of structs fast.
+//! - Generated code is either compiled, or consists of tables for an interpreter:
+//!   [`mod@interpreted`].
+//! - Types and values known only at run time are [`TypeCode`]s, [`Any`]s and [`Dynamic`]s; IDL
+//!   `fixed` is a [`Decimal`].
 //! - Octets from a peer are never trusted: see [`Decoder::length`], [`Limits`] and [`ErrorKind`].
 //!
-//! Real-time cost: with a buffer large enough from an earlier message, encoding allocates nothing; decoding allocates only
-//! for owned strings and sequences. There are no locks and no system calls.
+//! Real-time cost: with a buffer large enough from an earlier message, encoding allocates nothing;
+//! decoding allocates only for owned strings and sequences. There are no locks and no system calls.
 //!
-//! Builds without the standard library, with an allocator: `default-features = false, features = ["spin"]`. Without it
-//! messages are copied into one piece (no `io_slices`), and AVX2 is not used.
+//! Builds without the standard library, but with an allocator: `default-features = false, features
+//! = ["spin"]`. Messages are then copied into one piece (no `io_slices`), and AVX2 is not used.
 #![no_std]
 #![deny(unsafe_code)]
 
 extern crate alloc;
-/// Crate `alloc`, for code that macros make in crates which do not name it.
+/// Crate `alloc`, for code that macros generate in crates which do not declare it.
 #[doc(hidden)]
 pub extern crate alloc as __alloc;
 #[cfg(any(feature = "std", test))]

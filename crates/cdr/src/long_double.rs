@@ -1,10 +1,11 @@
 use core::fmt;
 
-/// An IDL `long double`: the 128 bits of IEEE 754 binary128, which Rust has no type for.
+/// IDL `long double`: the 128 bits of IEEE 754 binary128, for which Rust has no type.
 ///
-/// OxORB carries all 128 bits unchanged; arithmetic is for [`f64`], by [`From`] (exact) and [`to_f64`](Self::to_f64)
-/// (rounded). Peers written in C++ on x86 (TAO, omniORB) send the raw memory of an x87 `long double` instead of what the
-/// standard asks for: [`from_x87`](Self::from_x87) and [`to_x87`](Self::to_x87) convert what came from them or goes there.
+/// OxORB carries all 128 bits unchanged; calculate with [`f64`], by [`From`] (exact) and
+/// [`to_f64`](Self::to_f64) (rounded). Peers written in C++ on x86 (TAO, omniORB) send the raw
+/// memory of an x87 `long double` instead of the standard format: [`from_x87`](Self::from_x87) and
+/// [`to_x87`](Self::to_x87) convert values of such peers.
 ///
 /// ```
 /// use oxorb_cdr::LongDouble;
@@ -16,33 +17,35 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct LongDouble(u128);
 
-/// Bits of the fraction of binary128.
+/// Number of fraction bits of binary128.
 const FRACTION: u32 = 112;
-/// Bias of the exponent of binary128, and of x87.
+/// Exponent bias of binary128 and of x87.
 const BIAS: i32 = 16383;
 const SIGN: u128 = 1 << 127;
 const FRACTION_MASK: u128 = (1 << FRACTION) - 1;
 const MAX_EXPONENT: u32 = 0x7FFF;
 
 impl LongDouble {
-    /// Converts the bits of an IEEE 754 binary128 number.
+    /// Creates a number from its IEEE 754 binary128 bits.
     #[inline]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits)
     }
 
-    /// The bits of the IEEE 754 binary128 number.
+    /// Returns the IEEE 754 binary128 bits.
     #[inline]
     pub const fn to_bits(self) -> u128 {
         self.0
     }
 
-    /// The nearest `f64`, ties to even: infinite when too large, and losing up to 60 bits of the fraction.
+    /// Returns the nearest `f64`, ties to even: infinite if too large, with up to 60 fraction bits
+    /// lost.
     pub fn to_f64(self) -> f64 {
         let negative = self.0 & SIGN != 0;
         let magnitude = match (self.exponent(), self.0 & FRACTION_MASK) {
             (MAX_EXPONENT, 0) => f64::INFINITY.to_bits(),
-            // The quiet bit keeps a NaN whose payload is in the dropped bits from becoming an infinity.
+            // The quiet bit prevents a NaN whose payload is in the dropped bits from becoming an
+            // infinity.
             (MAX_EXPONENT, fraction) => f64::NAN.to_bits() | (fraction >> 60) as u64,
             (0, _) => 0, // zero, and subnormals, which are far below the smallest f64
             (exponent, fraction) => round_to_f64(exponent as i32 - BIAS, fraction | 1 << FRACTION),
@@ -50,8 +53,8 @@ impl LongDouble {
         f64::from_bits(u64::from(negative) << 63 | magnitude)
     }
 
-    /// Converts the 16 octets that a C++ peer on x86 sent, read as one number: a sign, 15 bits of
-    /// exponent and 64 bits of mantissa in the low ten octets; the other six mean nothing. Exact.
+    /// Converts the 16 octets sent by a C++ peer on x86, read as one number: a sign, 15 bits of
+    /// exponent and 64 bits of mantissa in the low ten octets; the other six are ignored. Exact.
     ///
     /// ```
     /// use oxorb_cdr::LongDouble;
@@ -67,7 +70,8 @@ impl LongDouble {
         if mantissa == 0 && exponent != MAX_EXPONENT {
             return Self(sign);
         }
-        // x87 writes the leading one; binary128 implies it. Subnormals have exponent 1 without saying so.
+        // x87 stores the leading one; binary128 implies it. Subnormals have exponent 1, encoded as
+        // 0.
         let (exponent, mantissa) = match exponent {
             MAX_EXPONENT => {
                 return Self(
@@ -83,20 +87,21 @@ impl LongDouble {
         if exponent > 0 {
             Self(sign | (exponent as u128) << FRACTION | fraction)
         } else {
-            // Below the smallest normal number of binary128, which has the same exponents but more fraction to shift into.
+            // Below the smallest normal number of binary128, which has the same exponents but a
+            // longer fraction to shift into.
             Self(sign | (1 << FRACTION | fraction) >> (1 - exponent))
         }
     }
 
-    /// The octets a C++ peer on x86 expects, as one number to write in its (little-endian) order: the fraction is
-    /// rounded to 63 bits, ties to even.
+    /// Returns the octets that a C++ peer on x86 expects, as one number to be written in its
+    /// (little-endian) order, with the fraction rounded to 63 bits, ties to even.
     pub fn to_x87(self) -> u128 {
         const DROPPED: u32 = FRACTION - 63;
         let sign = (self.0 >> 127) << 79;
         let exponent = self.exponent();
         let fraction = self.0 & FRACTION_MASK;
         if exponent == MAX_EXPONENT {
-            // Infinity, or a NaN kept one even when its payload is dropped.
+            // Infinity, or a NaN, kept a NaN even if its payload is dropped.
             let payload = (fraction >> DROPPED) as u64 | u64::from(fraction != 0) << 62;
             return sign | (MAX_EXPONENT as u128) << 64 | (1 << 63 | payload) as u128;
         }
@@ -119,7 +124,7 @@ impl LongDouble {
 }
 
 impl From<f64> for LongDouble {
-    /// Exact.
+    /// Converts exactly.
     fn from(v: f64) -> Self {
         let bits = v.to_bits();
         let sign = u128::from(bits >> 63) << 127;
@@ -151,18 +156,20 @@ impl fmt::Display for LongDouble {
     }
 }
 
-/// The bits, without sign, of the `f64` nearest to `mantissa * 2^(exponent - 112)`; bit 112 of the mantissa is set.
+/// Returns the bits, without sign, of the `f64` nearest to `mantissa * 2^(exponent - 112)`; bit 112
+/// of the mantissa is set.
 fn round_to_f64(exponent: i32, mantissa: u128) -> u64 {
     match exponent {
         1024.. => f64::INFINITY.to_bits(),
-        // The leading one of the rounded mantissa, or its carry, counts the exponent field up by what was left out.
+        // The leading one of the rounded mantissa, or its carry, increments the exponent field by
+        // the amount left out.
         -1022.. => (((exponent + 1022) as u64) << 52) + round(mantissa, 60) as u64,
         -1075.. => round(mantissa, (60 - 1022 - exponent) as u32) as u64,
         _ => 0,
     }
 }
 
-/// Drops low bits, rounding to nearest, ties to even.
+/// Drops low bits with rounding to nearest, ties to even.
 fn round(v: u128, dropped: u32) -> u128 {
     let kept = v >> dropped;
     let rest = v & ((1 << dropped) - 1);

@@ -3,9 +3,9 @@ use alloc::collections::BTreeMap;
 use crate::{Decode, Decoder, Encode, Encoder, ErrorKind, Result, TypeCode, Typed};
 
 impl<'a> Encoder<'a> {
-    /// Writes a map of IDL 4: the number of its entries, and each, which `f` writes, in the order of the keys.
+    /// Writes an IDL 4 map: the number of its entries, and each entry by `f`, in key order.
     ///
-    /// Equal maps become equal octets.
+    /// Equal maps produce equal octets.
     pub fn map_with<K, V>(
         &mut self,
         map: &'a BTreeMap<K, V>,
@@ -18,9 +18,9 @@ impl<'a> Encoder<'a> {
 }
 
 impl<'de> Decoder<'de> {
-    /// Reads a map of IDL 4, whose entries `f` reads, each of at least `min_entry` octets.
+    /// Reads an IDL 4 map with `f` for each entry, of at least `min_entry` octets.
     ///
-    /// Entries may come in any order; a key that comes twice is an error.
+    /// Entries may be in any order; a duplicate key is an error.
     pub fn map_with<K: Ord, V>(
         &mut self,
         bound: Option<u32>,
@@ -43,7 +43,7 @@ impl<'de> Decoder<'de> {
     }
 }
 
-/// An unbounded map.
+/// Encodes an unbounded map.
 impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
         e.map_with(self, None, |e, key, value| {
@@ -53,7 +53,7 @@ impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
     }
 }
 
-/// An unbounded map.
+/// Decodes an unbounded map.
 impl<'de, K: Decode<'de> + Ord, V: Decode<'de>> Decode<'de> for BTreeMap<K, V> {
     const MIN_SIZE: usize = 4;
 
@@ -69,15 +69,15 @@ impl<K: Typed, V: Typed> Typed for BTreeMap<K, V> {
 }
 
 impl TypeCode {
-    /// `map<key, value, bound>` of IDL 4; unbounded for 0. CORBA has no type code for it: it is the sequence of pairs
-    /// that travels.
+    /// Returns the type of `map<key, value, bound>` of IDL 4; unbounded for 0. CORBA has no type
+    /// code for maps, so this is the sequence of pairs that is sent.
     pub fn map(key: Self, value: Self, bound: u32) -> Self {
         let pair = Self::structure("", "", [("key", key), ("value", value)]);
         Self::bounded_sequence(pair, bound)
     }
 
-    /// Returns the type that an `@optional` member has on the wire: a union without a name, of
-    /// which `TRUE` selects the value.
+    /// Returns the wire type of an `@optional` member: an unnamed union in which `TRUE` selects the
+    /// value.
     pub fn optional(value: Self) -> Self {
         let case = (crate::Label::Value(1), "value", value);
         Self::union("", "", Self::BOOLEAN, [case])

@@ -1,4 +1,5 @@
-//! The encoder once more, as plain as can be: octet by octet into a vector that grows. What both write must be the same.
+//! Reference model of the encoder: octet by octet into a growing vector. Both must write the same
+//! octets.
 
 use crate::prelude::*;
 use crate::{
@@ -6,10 +7,10 @@ use crate::{
     LongDouble, Result,
 };
 
-/// Takes octets as what to do, and compares what the encoder makes of it with the model.
+/// Interprets octets as instructions, and compares the encoder's output with the model's.
 ///
-/// The first octets say in what order numbers are, from how many octets on something is gathered, and how large the buffer
-/// is in the beginning. It is full of what nobody wrote, which must not appear.
+/// The first octets select the byte order, the gathering threshold, and the initial size of the
+/// buffer. The buffer is filled with stale octets, which must not appear in the output.
 pub fn encode_as_modelled(data: &[u8]) {
     let mut script = Script(data);
     let order = match script.next() & 1 {
@@ -19,7 +20,7 @@ pub fn encode_as_modelled(data: &[u8]) {
     let gather_above = usize::from(script.next());
     let mut buffer = Vec::with_capacity(script.upto(400));
     buffer.resize(script.upto(400), STALE);
-    // The second message goes into the buffer of the first.
+    // The second message reuses the buffer of the first.
     for _ in 0..2 {
         buffer = message(script.clone(), buffer, order, gather_above);
     }
@@ -42,7 +43,7 @@ fn message(mut script: Script<'_>, mut buffer: Vec<u8>, order: ByteOrder, above:
     encoded.into_buffer()
 }
 
-/// Rest of the script.
+/// Remaining instructions.
 #[derive(Clone)]
 struct Script<'s>(&'s [u8]);
 
@@ -65,14 +66,14 @@ impl Script<'_> {
     }
 }
 
-/// Octets that were written, and no less plain.
+/// Octets written so far.
 struct Model {
     octets: Vec<u8>,
-    /// Position from which alignment counts.
+    /// Alignment origin.
     origin: usize,
     order: ByteOrder,
-    /// Octets that may be taken back (from the start) and written over (up to the end): gathering
-    /// limits both.
+    /// Range of octets that can be truncated (from the start) and overwritten (up to the end),
+    /// which gathering limits.
     own: core::ops::Range<usize>,
     gather_above: usize,
 }
@@ -98,11 +99,11 @@ impl Model {
         octets
     }
 
-    /// Octets that the encoder may have gathered.
+    /// Appends octets that the encoder may have gathered.
     fn block(&mut self, octets: &[u8]) {
         let start = self.octets.len();
         self.octets.extend_from_slice(octets);
-        // Whether it did does not matter here; it must only not be asked to undo it.
+        // Whether it did is irrelevant here; it must only not be asked to undo it.
         if self.origin == 0 && octets.len() > self.gather_above {
             self.own = self.octets.len()..self.own.end.min(start);
         }
@@ -118,7 +119,7 @@ impl Model {
     }
 }
 
-/// Struct of fixed layout, with padding at several places, and longer than any number.
+/// Struct of fixed layout, with padding in several places, and longer than any number.
 #[derive(Clone)]
 struct Hop {
     kind: u8,
@@ -164,10 +165,10 @@ const LONGS: [i32; 40] = [0x0123_4567; 40];
 const LONGLONGS: [i64; 40] = [-0x0123_4567_89ab_cdef; 40];
 const DOUBLES: [f64; 40] = [0.1; 40];
 
-/// The deepest encapsulation within encapsulations.
+/// Maximum depth of nested encapsulations.
 const DEPTH: usize = 4;
 
-/// Does one thing to both.
+/// Executes one instruction on both.
 fn step<'a>(script: &mut Script<'_>, e: &mut Encoder<'a>, model: &mut Model, depth: usize) {
     match script.next() % 20 {
         0 => {
@@ -277,7 +278,8 @@ fn numbers(model: &mut Model, n: usize, v: u128, size: usize) {
     if n > 0 {
         model.align(size);
         let octets = model.wire(v, size).repeat(n);
-        // In foreign order numbers are never gathered: that it might have been only means that less is undone here.
+        // Numbers in foreign order are never gathered; assuming that they are only means that less
+        // is undone here.
         model.block(&octets);
     }
 }

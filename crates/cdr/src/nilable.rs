@@ -1,9 +1,9 @@
 use crate::{Decode, Decoder, Encode, Encoder, Result, TypeCode, Typed};
 
-/// A type whose values IDL allows to be nil: a typed object reference.
+/// Type whose values IDL allows to be nil: a typed object reference.
 ///
-/// `Option<T>` of it is what IDL means wherever such a type stands, nil being `None`; it can be sent and received, alone,
-/// in sequences, and in an [`Any`](crate::Any). A bare `T` is never nil.
+/// `Option<T>` represents the IDL type in every context, with `None` for nil; it can be sent and
+/// received, alone, in sequences, and in an [`Any`](crate::Any). A bare `T` is never nil.
 pub trait Nilable: Sized {
     /// Writes a value or nil.
     fn encode_nilable<'a>(value: Option<&'a Self>, e: &mut Encoder<'a>) -> Result<()>;
@@ -20,7 +20,8 @@ impl<T: Nilable> Encode for Option<T> {
 }
 
 impl<'de, T: Nilable> Decode<'de> for Option<T> {
-    /// Nil: an empty type id, which some peers send as a count of zero alone, and no profile.
+    /// Size of nil: an empty type id, which some peers send as a count of zero alone, and no
+    /// profile.
     const MIN_SIZE: usize = 8;
 
     #[inline]

@@ -4,8 +4,8 @@ use core::ops::{Deref, Range};
 
 use crate::{Decode, Decoder, Encode, Encoder, Result};
 
-/// An owned `sequence<octet>` that may lie inside a larger buffer, such as the message it came in: so a large answer is
-/// handed over without a copy.
+/// Owned `sequence<octet>` that may be part of a larger buffer, such as the message that contained
+/// it, so that a large reply is handed over without a copy.
 ///
 /// ```
 /// use oxorb_cdr::OctetSeq;
@@ -22,10 +22,10 @@ pub struct OctetSeq {
 }
 
 impl OctetSeq {
-    /// Takes a buffer of which only `range` is meant.
+    /// Wraps the part of a buffer within `range`.
     ///
     /// # Panics
-    /// When the range does not lie in the buffer.
+    /// When the range is not within the buffer.
     #[inline]
     pub fn new(buffer: Vec<u8>, range: Range<usize>) -> Self {
         assert!(
@@ -35,7 +35,8 @@ impl OctetSeq {
         Self { buffer, range }
     }
 
-    /// The octets as a vector of their own. Does not allocate; moves them to the front when they are not there already.
+    /// Returns the octets as a vector. Does not allocate; moves the octets to the front of the
+    /// buffer if necessary.
     pub fn into_vec(self) -> Vec<u8> {
         let Self { mut buffer, range } = self;
         buffer.truncate(range.end);
@@ -61,7 +62,7 @@ impl AsRef<[u8]> for OctetSeq {
 }
 
 impl From<Vec<u8>> for OctetSeq {
-    /// Does not copy.
+    /// Takes over the buffer without a copy.
     #[inline]
     fn from(buffer: Vec<u8>) -> Self {
         let range = 0..buffer.len();
@@ -100,7 +101,7 @@ impl Encode for OctetSeq {
 impl<'de> Decode<'de> for OctetSeq {
     const MIN_SIZE: usize = 4;
 
-    /// Copies.
+    /// Copies the octets.
     #[inline]
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         d.sequence::<u8>(None).map(Self::from)

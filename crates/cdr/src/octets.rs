@@ -1,4 +1,4 @@
-//! Large octet sequences as parameters: borrowed, owned, or read where the sender wrote them.
+//! Large octet sequences as parameters: borrowed, owned, or read in place.
 
 use crate::prelude::*;
 use core::fmt;
@@ -7,11 +7,11 @@ use oxorb_lend::{Lease, Room, SealedRoom};
 
 use crate::{Decode, Decoder, Encode, Encoder, Result, copies};
 
-/// A `sequence<octet>` wherever it lies: in the caller's memory, in a buffer of its own, or in memory that the transport
-/// lends. Parameters that the IDL marks `@in_place` are passed so.
+/// `sequence<octet>` in the caller's memory, in an owned buffer, or in memory that the transport
+/// lends. Used for parameters that the IDL marks `@in_place`.
 ///
-/// Memory that is lent may be another process's to change: [`as_slice`](Self::as_slice) has nothing to show of it, and
-/// octets are copied out where they are needed.
+/// Another process may change lent memory: [`as_slice`](Self::as_slice) therefore returns `None`
+/// for it, and octets are copied out where they are needed.
 ///
 /// ```
 /// use oxorb_cdr::Octets;
@@ -25,11 +25,11 @@ use crate::{Decode, Decoder, Encode, Encoder, Result, copies};
 pub enum Octets<'a> {
     /// Octets in memory of the caller, or of the message.
     Borrowed(&'a [u8]),
-    /// Octets in a buffer of their own.
+    /// Octets in an owned buffer.
     Owned(Vec<u8>),
     /// Octets in memory that the transport lends until the value is dropped.
     Leased(Lease),
-    /// Octets to be sent from where the transport of a connection wants them, if that lends memory
+    /// Octets to be sent from memory that the transport of a connection lends, if it lends any
     /// ([`Room`]).
     Placed(SealedRoom),
 }
@@ -45,17 +45,17 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Whether there are no octets.
+    /// Reports whether there are no octets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the octets lie where the sender wrote them.
+    /// Reports whether the octets are still where the sender wrote them.
     pub fn is_leased(&self) -> bool {
         matches!(self, Self::Leased(_))
     }
 
-    /// Returns the octets where nobody else can change them; `None` if they are leased.
+    /// Returns the octets if no other process can change them; `None` if they are leased.
     pub fn as_slice(&self) -> Option<&[u8]> {
         match self {
             Self::Borrowed(octets) => Some(octets),
@@ -65,7 +65,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Copies octets out, from the octet `at` on.
+    /// Copies octets out, starting at offset `at`.
     ///
     /// # Panics
     /// When there are fewer.
@@ -78,8 +78,8 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Calls `f` with all octets, in order, in pieces of at most `CHUNK` octets; leased ones are copied to the stack for
-    /// it, each once. Allocates nothing.
+    /// Calls `f` with all octets, in order, in chunks of at most `CHUNK` octets; leased octets are
+    /// first copied to the stack, each once. Allocates nothing.
     pub fn for_each_chunk<const CHUNK: usize>(&self, mut f: impl FnMut(&[u8])) {
         match self {
             Self::Borrowed(octets) => octets.chunks(CHUNK).for_each(f),
@@ -106,7 +106,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Returns the octets in a vector; copies them unless it has them. Ends a lease.
+    /// Returns the octets as a vector; copies them unless they are owned. Ends a lease.
     pub fn into_vec(self) -> Vec<u8> {
         match self {
             Self::Owned(octets) => octets,
@@ -116,7 +116,7 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Returns the octets for a call with them. Copies leased ones; nothing else.
+    /// Returns the octets as an argument for a call. Copies only leased octets.
     pub fn borrowed(&self) -> Octets<'_> {
         match self {
             Self::Borrowed(octets) => Octets::Borrowed(octets),
@@ -126,8 +126,8 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Returns the octets for longer than the call they came with. Copies borrowed ones; a lease stays one, and its memory
-    /// is the sender's loss until it is dropped.
+    /// Returns the octets in a form that outlives the call they arrived with. Copies borrowed
+    /// octets; a lease is kept, and its memory is unavailable to the sender until it is dropped.
     pub fn into_owned(self) -> Octets<'static> {
         match self {
             Self::Owned(octets) => Octets::Owned(octets),
@@ -137,7 +137,8 @@ impl<'a> Octets<'a> {
         }
     }
 
-    /// Reads octets as a message has them: leased where the message has them so, otherwise borrowed from it.
+    /// Reads octets without a copy: leased if they are lent to the message, otherwise borrowed from
+    /// it.
     pub fn decode_from(d: &mut Decoder<'a>) -> Result<Self> {
         if let Some(lease) = d.leased()? {
             return Ok(Self::Leased(lease));
@@ -177,7 +178,7 @@ impl From<Lease> for Octets<'_> {
 }
 
 impl From<Room> for Octets<'_> {
-    /// Ends writing into the room: what is in it is sent.
+    /// Ends writing into the room, whose contents are to be sent.
     fn from(room: Room) -> Self {
         Self::Placed(room.sealed())
     }
@@ -193,8 +194,8 @@ impl fmt::Debug for Octets<'_> {
 }
 
 impl Encode for Octets<'_> {
-    /// References long octets as the encoder does for all ([`Encoder::gather_above`]), and placed ones of any length; copies
-    /// leased ones.
+    /// References long octets according to [`Encoder::gather_above`], and placed ones of any
+    /// length; copies leased ones.
     fn encode<'e>(&'e self, e: &mut Encoder<'e>) -> Result<()> {
         match self {
             Self::Borrowed(octets) => e.sequence(octets, None),

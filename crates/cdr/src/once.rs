@@ -1,4 +1,5 @@
-//! A place that is filled once: that of the standard library, or one that spins while another thread fills it.
+//! Write-once cell: that of the standard library, or one that spins while another thread
+//! initialises it.
 
 #[cfg(feature = "std")]
 pub use std::sync::OnceLock;
@@ -8,35 +9,35 @@ pub use alone::OnceLock;
 
 #[cfg(not(feature = "std"))]
 mod alone {
-    /// The part of `std::sync::OnceLock` that the codec and the layer above need.
+    /// Subset of `std::sync::OnceLock` that the codec and the layer above need.
     #[derive(Debug)]
     pub struct OnceLock<T>(spin::Once<T>);
 
     impl<T> OnceLock<T> {
-        /// Returns an empty place.
+        /// Creates an empty cell.
         pub const fn new() -> Self {
             OnceLock(spin::Once::new())
         }
 
-        /// Returns what was put in.
+        /// Returns the value, if the cell is initialised.
         pub fn get(&self) -> Option<&T> {
             self.0.get()
         }
 
-        /// Returns what was put in, of a place that nobody else has.
+        /// Returns the value of an exclusively borrowed cell, if it is initialised.
         pub fn get_mut(&mut self) -> Option<&mut T> {
             self.0.get_mut()
         }
 
-        /// Returns what was put in, and fills an empty place before.
+        /// Returns the value, after initialising an empty cell.
         pub fn get_or_init(&self, value: impl FnOnce() -> T) -> &T {
             self.0.call_once(value)
         }
 
-        /// Fills the place.
+        /// Initialises the cell.
         ///
         /// # Errors
-        /// The value, if the place is full.
+        /// The value, if the cell is already initialised.
         pub fn set(&self, value: T) -> Result<(), T> {
             let mut value = Some(value);
             self.0.call_once(|| value.take().expect("it is taken once"));

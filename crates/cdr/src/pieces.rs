@@ -1,23 +1,24 @@
-//! Messages of GIOP 1.1 that came in fragments, each of which aligns anew.
+//! GIOP 1.1 messages received in fragments, each of which restarts alignment.
 //!
-//! Joining cannot know the types, so the octets keep the gaps: every fragment's data starts where it would in a message of
-//! its own, modulo eight, and positions count through all of them. Blocks (text, octets, encapsulations and arrays of
-//! numbers) go on from one fragment to the next without a gap, so a copy of the data without gaps follows, which blocks that
-//! cross a boundary are borrowed from. A table of the boundaries ends the octets:
+//! Joining fragments does not know the types, so the octets keep gaps: every fragment's data starts
+//! at the same offset modulo eight as in a separate message, and positions count through all
+//! fragments. Blocks (text, octets, encapsulations and arrays of numbers) continue from one
+//! fragment to the next without a gap; therefore a copy of the data without gaps follows, from
+//! which blocks across a boundary are borrowed. A table of the boundaries ends the octets:
 //!
 //! ```text
 //! data with gaps | the same data without | start and end of each piece ... | number of pieces
 //! ```
 //!
-//! While a piece is read, the decoder's octets end where the piece ends, so reading within it costs nothing; what does not
-//! fit any more comes here.
+//! While a piece is read, the decoder's octets end with the piece, so reading within it costs
+//! nothing extra; items that do not fit are read by this module.
 
 use crate::decoder::Here;
 use crate::prelude::*;
 use crate::primitive::{aligned, padding};
 use crate::{ByteOrder, Decoder, Dialect, Error, ErrorKind, Result};
 
-/// Boundaries of the pieces of a message while it is joined.
+/// Boundaries of the pieces of a message that is being joined.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, PieceTable};
@@ -39,13 +40,13 @@ pub struct PieceTable {
 }
 
 impl PieceTable {
-    /// Starts the table of a message whose first piece has this many octets.
+    /// Creates the table of a message whose first piece has `first` octets.
     pub fn new(first: usize) -> Self {
         Self { bounds: vec![(0, first as u32)] }
     }
 
-    /// Appends the data of a further piece, which stood this many octets, modulo eight, behind its alignment origin. Empty
-    /// pieces leave no trace.
+    /// Appends the data of a further piece, which was `phase` octets, modulo eight, after its
+    /// alignment origin. Empty pieces are ignored.
     pub fn append(&mut self, octets: &mut Vec<u8>, phase: usize, data: &[u8]) {
         if data.is_empty() {
             return;
@@ -56,13 +57,13 @@ impl PieceTable {
         self.bounds.push((start as u32, octets.len() as u32));
     }
 
-    /// Returns how many octets message and table take, besides the copy, with so many more octets of data.
+    /// Returns the size of message and table, without the copy, after `data` more octets.
     pub fn octets(&self, before: usize, data: usize) -> usize {
         before + 7 + data + (self.bounds.len() + 1) * ENTRY
     }
 
-    /// Appends the copy without gaps and the table, which makes the octets what [`Decoder::in_pieces`] reads. Returns whether
-    /// it did: a single piece is left as it is.
+    /// Appends the copy without gaps and the table, so that [`Decoder::in_pieces`] can read the
+    /// octets. Returns whether it did: a single piece stays unchanged.
     pub fn seal(&self, octets: &mut Vec<u8>) -> bool {
         if self.bounds.len() < 2 {
             return false;
@@ -80,13 +81,13 @@ impl PieceTable {
     }
 }
 
-/// Octets of a table entry.
+/// Size of a table entry, in octets.
 const ENTRY: usize = 8;
 
-/// The pieces of a message that is being read, and the one where reading is.
+/// Pieces of a message that is being read, with the current one.
 #[derive(Clone, Debug)]
 pub(crate) struct Pieces<'de> {
-    /// Data with gaps, and without.
+    /// Data with gaps, followed by data without.
     octets: &'de [u8],
     list: Vec<Piece>,
     current: usize,
@@ -96,12 +97,12 @@ pub(crate) struct Pieces<'de> {
 struct Piece {
     start: usize,
     end: usize,
-    /// Position of the data in the copy without gaps.
+    /// Offset of the piece's data in the copy without gaps.
     copy: usize,
 }
 
 impl<'de> Pieces<'de> {
-    /// Reads the table at the end of octets; `None` if there is none that fits them.
+    /// Parses the table at the end of octets; `None` if there is none that fits them.
     fn find(octets: &'de [u8]) -> Option<Self> {
         let number = |octets: &[u8; 4]| u32::from_le_bytes(*octets) as usize;
         let (rest, count) = octets.split_last_chunk()?;
@@ -125,36 +126,36 @@ impl<'de> Pieces<'de> {
         fits.then_some(Self { octets, list, current: 0 })
     }
 
-    /// The piece where reading is.
+    /// Returns the current piece.
     pub(crate) fn current(&self) -> usize {
         self.current
     }
 
-    /// All data, with gaps.
+    /// Returns all data, with gaps.
     pub(crate) fn whole(&self) -> &'de [u8] {
         let end = self.list.last().map_or(0, |last| last.end);
         &self.octets[..end]
     }
 
-    /// Makes the piece current that a position lies in, and returns the octets up to its end.
+    /// Makes the piece that contains a position current, and returns the octets up to its end.
     pub(crate) fn open(&mut self, position: usize) -> &'de [u8] {
         let before = self.list.partition_point(|piece| piece.end < position);
         self.current = before.min(self.list.len() - 1);
         &self.octets[..self.list[self.current].end]
     }
 
-    /// Octets of data behind a position in the current piece.
+    /// Returns the number of octets of data after a position in the current piece.
     pub(crate) fn left(&self, at: usize) -> usize {
         let here = &self.list[self.current];
         let end = self.list.last().map_or(0, |last| last.copy + last.end - last.start);
         end.saturating_sub(here.copy + at.min(here.end).saturating_sub(here.start))
     }
 
-    /// Finds an item that does not fit into the current piece: its octets, those up to the end of the piece it ends in, and
-    /// where it ends.
+    /// Finds an item that does not fit into the current piece, and returns its octets, those up to
+    /// the end of its last piece, and the position of its end.
     ///
-    /// A block is aligned where it starts and goes on at the start of the next piece. A number stands whole in one piece,
-    /// aligned there; what is left of the piece before is padding.
+    /// A block is aligned at its start and continues at the start of the next piece. A number is
+    /// whole within one piece, aligned there; the rest of the previous piece is padding.
     pub(crate) fn beyond(
         &self,
         current: &mut usize,
@@ -183,9 +184,10 @@ impl<'de> Pieces<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    /// Reads octets that a [`PieceTable`] sealed, from the first one. Octets that no table ends are read as one piece.
+    /// Creates a decoder of octets that a [`PieceTable`] sealed. Octets without a table are read as
+    /// one piece.
     ///
-    /// Allocates. Values that come in chunks, which GIOP 1.1 does not have, are refused.
+    /// Allocates. Rejects chunked values, which GIOP 1.1 does not have.
     #[cold]
     pub fn in_pieces(message: &'de [u8], order: ByteOrder, dialect: Dialect) -> Self {
         let Some(mut pieces) = Pieces::find(message) else {
@@ -196,8 +198,8 @@ impl<'de> Decoder<'de> {
         decoder
     }
 
-    /// Reads numbers that stand as a block, without alignment of their own, with a decoder of theirs; `None` where numbers
-    /// that follow each other are read alike.
+    /// Returns a decoder of numbers that form a block, without individual alignment; `None` if
+    /// consecutive numbers need no separate decoder.
     pub(crate) fn block_of(&mut self, size: usize, n: usize) -> Result<Option<Self>> {
         if !self.is_in_pieces() || n == 0 {
             return Ok(None);
@@ -208,7 +210,7 @@ impl<'de> Decoder<'de> {
 }
 
 impl<'de> Here<'de> {
-    /// Reads on in the pieces.
+    /// Continues reading in the pieces.
     #[cold]
     pub(crate) fn in_next_piece(
         &self,

@@ -1,10 +1,10 @@
-//! Numbers as CDR sees them: a size, which is also the alignment up to eight, and an order of octets.
+//! Numbers in CDR: a size, which is also the alignment up to eight, and a byte order.
 
 use core::hint::cold_path;
 
 use bytemuck::Pod;
 
-/// A number whose octets in memory are its octets on the wire, in one order or the other.
+/// Number whose octets in memory equal its octets on the wire, in one byte order or the other.
 pub(crate) trait Primitive: Pod {
     /// Number as octets.
     type Wire: Pod;
@@ -15,30 +15,31 @@ pub(crate) trait Primitive: Pod {
 
     fn to_wire(self, swap: bool) -> Self::Wire;
 
-    /// Writes the number to the start of `room`, which must be long enough: one store, where copying a slice of a
-    /// length that only the caller knows can become a call.
+    /// Writes the number to the start of `room`, which must be long enough, as one store; copying a
+    /// slice whose length only the caller knows can become a call.
     fn store(self, swap: bool, room: &mut [u8]);
 
     fn from_wire(wire: Self::Wire, swap: bool) -> Self;
 
-    /// Reads the number that octets are, which must be as many as it takes.
+    /// Reads the number in `octets`, which must have exactly its size.
     fn load(octets: &[u8], swap: bool) -> Self;
 
-    /// Writes numbers in foreign order into as many octets as they take; a loop that becomes vector instructions.
+    /// Writes numbers in foreign order into exactly the octets they take; the loop becomes vector
+    /// instructions.
     fn store_all_swapped(items: &[Self], room: &mut [u8]);
 }
 
-/// Every position in memory. Masked with it, one surely has another close behind: of a range from there to there, the
-/// compiler then checks nothing but the end.
+/// Mask of all positions in memory. After masking with it, adding a small size cannot overflow, so
+/// the compiler checks only the end of a range.
 pub(crate) const POSITIONS: usize = usize::MAX >> 1;
 
-/// Octets of padding from an offset to the next multiple of `align`, which is a power of two.
+/// Returns the padding from an offset to the next multiple of `align`, a power of two.
 #[inline(always)]
 pub(crate) const fn padding(offset: usize, align: usize) -> usize {
     offset.wrapping_neg() & (align - 1)
 }
 
-/// The next multiple of `align`, which is a power of two.
+/// Returns the next multiple of `align`, a power of two.
 #[inline(always)]
 pub(crate) const fn aligned(offset: usize, align: usize) -> usize {
     offset.wrapping_add(align - 1) & !(align - 1)

@@ -1,10 +1,12 @@
 use core::fmt;
 
-/// Text of a peer's, for a terminal or a log: on one line, and without what controls a terminal.
+/// Text of a peer, formatted for a terminal or a log: on one line, and without characters that
+/// control a terminal.
 ///
-/// Control characters, line and paragraph separators, and the characters that change the direction of the text or cannot
-/// be seen are written as `\n`, `\u{1b}` and so on; all others stand for themselves, quotes and backslashes included.
-/// With a precision (`{:.80}`) at most so many characters of the text are shown, and `...` where some are left out.
+/// Control characters, line and paragraph separators, and characters that change the text direction
+/// or are invisible are written as `\n`, `\u{1b}` and so on; all others are unchanged, quotes and
+/// backslashes included. With a precision (`{:.80}`) at most that many characters of the text are
+/// shown, followed by `...` if some are left out.
 ///
 /// ```
 /// use oxorb_cdr::Printable;
@@ -16,7 +18,8 @@ use core::fmt;
 pub struct Printable<'a>(pub &'a str);
 
 impl Printable<'_> {
-    /// Reports whether a character moves the cursor, changes how others look, or cannot be seen.
+    /// Reports whether a character moves the cursor, changes the display of others, or is
+    /// invisible.
     pub fn hides(c: char) -> bool {
         is_hidden(c)
     }
@@ -43,7 +46,7 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
-/// Whether a character moves the cursor, changes what the others look like, or cannot be seen.
+/// Reports whether a character moves the cursor, changes the display of others, or is invisible.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -1,9 +1,10 @@
-//! Dropping what nearly no message has.
+//! Dropping of fields that are empty in nearly every message.
 
 use crate::prelude::*;
-/// Drops what is there in few messages: a look in place, and a call only where something is there.
+/// Drops a value that few messages have: a check inline, and a call only if there is a value.
 ///
-/// Left to itself, the compiler makes one function of all that dropping `T` takes and calls it for each message.
+/// By default the compiler puts the whole drop of `T` into one function, which is called for each
+/// message.
 #[inline(always)]
 pub(crate) fn drop_rare<T>(value: Option<Box<T>>) {
     if let Some(value) = value {

@@ -1,16 +1,19 @@
-//! Values that go on from one message into another without being understood.
+//! Values passed from one message to another without decoding.
 
 use crate::{ByteOrder, Decoder, Dialect, Encode, Encoder, ErrorKind, Result, WcharSet};
 
-/// The octets of values, and what they depend on: byte order, code sets, and where they lie in their message.
+/// Octets of values, with their byte order, code sets, and offset in their message, on which they
+/// depend.
 ///
-/// A gateway reads the rest of a message so, and writes it into another without knowing types. That is refused where the
-/// octets would mean something else there ([`ErrorKind::NotAlike`]):
+/// A gateway reads the rest of a message in this form, and writes it into another without knowing
+/// types. That is rejected if the octets would have another meaning there
+/// ([`ErrorKind::NotAlike`]):
 ///
 /// * the messages differ in byte order,
-/// * they carry text differently: in other code sets, or wide characters by the rules of another version of GIOP,
-/// * the octets would begin elsewhere between multiples of eight, and there are enough of them for a value that is aligned to
-///   eight. (Requests of GIOP 1.0 and 1.1 begin their values anywhere.)
+/// * they encode text differently: in other code sets, or wide characters by the rules of another
+///   GIOP version,
+/// * the offsets of the octets differ modulo eight, and there are enough octets for a value that is
+///   aligned to eight. (Values in requests of GIOP 1.0 and 1.1 begin at any offset.)
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encode, Encoder, Relayed};
@@ -28,24 +31,24 @@ pub struct Relayed<'de> {
     octets: &'de [u8],
     order: ByteOrder,
     dialect: Dialect,
-    /// Position at which the octets begin, of 8.
+    /// Offset of the octets modulo eight.
     begin: usize,
 }
 
-/// Octets behind their alignment that a value needs which is aligned to eight.
+/// Minimum number of octets, once aligned, of a value that is aligned to eight.
 const EIGHT: usize = 8;
 
 impl<'de> Relayed<'de> {
-    /// Takes all that is left of a message.
+    /// Reads all that is left of a message.
     ///
     /// # Errors
-    /// The octets lie in several places.
+    /// The octets are not contiguous.
     pub fn rest(d: &mut Decoder<'de>) -> Result<Self> {
         let (order, dialect, begin) = (d.order(), d.dialect(), d.position() % EIGHT);
         Ok(Relayed { octets: d.octets(d.remaining())?, order, dialect, begin })
     }
 
-    /// Returns the byte order that a message must have to take them.
+    /// Returns the byte order that the destination message must have.
     pub fn order(&self) -> ByteOrder {
         self.order
     }
@@ -55,7 +58,8 @@ impl<'de> Relayed<'de> {
         self.octets
     }
 
-    /// Reports whether they would mean the same behind what an encoder has written.
+    /// Reports whether the octets would have the same meaning at the current position of an
+    /// encoder.
     pub fn is_alike(&self, e: &Encoder<'_>) -> bool {
         self.octets.is_empty()
             || self.order == e.order()
@@ -63,7 +67,7 @@ impl<'de> Relayed<'de> {
                 && self.place_is_alike(e.position())
     }
 
-    /// Whether text is read in both as it was written.
+    /// Reports whether text has the same meaning in both dialects.
     fn text_is_alike(&self, to: Dialect) -> bool {
         let from = self.dialect;
         let no_wide = from.giop_minor == 0 || from.wchars == WcharSet::None;
@@ -71,13 +75,14 @@ impl<'de> Relayed<'de> {
         from.chars == to.chars && (no_wide || wide)
     }
 
-    /// Whether numbers lie in both where they are looked for, beginning at `to`.
+    /// Reports whether numbers are at the expected offsets in both messages, with the octets
+    /// starting at `to`.
     fn place_is_alike(&self, to: usize) -> bool {
         let to = to % EIGHT;
         if to == self.begin {
             return true;
         }
-        // Up to the first value of eight octets that there could be.
+        // Up to the first possible value of eight octets.
         let before = |begin: usize| (EIGHT - begin) % EIGHT;
         let first = before(self.begin).min(before(to));
         to % 4 == self.begin % 4 && self.octets.len() < first + EIGHT
@@ -116,9 +121,9 @@ mod tests {
             assert!(relay(1000, begin, begin + 16), "{begin}");
             assert!(relay(0, begin, begin + 1), "nothing lies anywhere");
         }
-        // Up to seven octets: no value of eight is among them, wherever it begins.
+        // Up to seven octets: none of them is a value of eight, wherever they begin.
         assert!(relay(7, 16, 20) && relay(7, 20, 16));
-        // At 20 a double needs four of padding; at 16 the first eight octets may be one.
+        // At 20 a double needs four octets of padding; at 16 the first eight octets may be one.
         assert!(!relay(8, 16, 20) && !relay(8, 20, 16) && !relay(12, 20, 16));
         assert!(!relay(4, 16, 18), "longs lie elsewhere");
     }

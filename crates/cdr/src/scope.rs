@@ -4,21 +4,21 @@ use core::fmt;
 
 use crate::ValueRegistry;
 
-/// Context that a [`Decoder`](crate::Decoder) carries for values that octets alone do not make: the
-/// ORB, to which object references are bound and which knows the application's valuetypes.
+/// Context that a [`Decoder`](crate::Decoder) carries for values that octets alone do not define:
+/// the ORB, to which object references are bound and which knows the application's valuetypes.
 pub trait Scope: Any + Send + Sync {
     /// Returns the scope in a form that outlives the message: for an [`Any`](crate::Any) with
     /// references or values in it, which is decoded later.
     fn keep(&self) -> Arc<dyn Scope>;
 
-    /// Takes octets of memory for values that are read by this thread; `false`: there are none left. Asked in steps, and
-    /// never for the first 32 KiB of a message.
+    /// Reserves octets of memory for values that this thread reads; returns `false` if none are
+    /// left. Called in steps, and never for the first 32 KiB of a message.
     fn afford(&self, octets: usize) -> bool {
         let _ = octets;
         true
     }
 
-    /// The valuetypes it knows.
+    /// Returns the known valuetypes.
     fn values(&self) -> Option<&ValueRegistry> {
         None
     }

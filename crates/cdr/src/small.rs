@@ -2,7 +2,7 @@ use crate::{
     Decoder, Encoder, Fixed, FixedReader, FixedWriter, Layout, Result, TypeCode, Typed, fixed,
 };
 
-/// `int8` of IDL 4: an octet with a sign.
+/// IDL 4 `int8`: a signed octet.
 impl Fixed for i8 {
     const LAYOUT: Layout = <u8 as Fixed>::LAYOUT;
 
@@ -19,7 +19,7 @@ impl Fixed for i8 {
 
 fixed!(i8);
 
-/// CORBA's type codes have no `int8`; on the wire it is an octet.
+/// CORBA's type codes lack `int8`; on the wire it is an octet.
 impl Typed for i8 {
     fn type_code() -> TypeCode {
         TypeCode::OCTET
@@ -33,7 +33,7 @@ impl<'a> Encoder<'a> {
         self.octet(v.cast_unsigned());
     }
 
-    /// Writes an `@optional` member: whether it is there, and if so what `f` writes.
+    /// Writes an `@optional` member: whether it is present, and if so the output of `f`.
     #[inline]
     pub fn optional<T>(
         &mut self,
@@ -52,7 +52,7 @@ impl<'de> Decoder<'de> {
         self.octet().map(u8::cast_signed)
     }
 
-    /// Reads an `@optional` member, which `f` reads if it is there.
+    /// Reads an `@optional` member, by `f` if it is present.
     #[inline]
     pub fn optional<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<Option<T>> {
         self.boolean()?.then(|| f(self)).transpose()

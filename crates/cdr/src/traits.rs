@@ -1,7 +1,7 @@
 use crate::prelude::*;
 use crate::{Decoder, Encoder, LongDouble, Result, array, copies};
 
-/// A type that can be written as CDR. Generated code implements it for every IDL type.
+/// Type that can be encoded as CDR. Generated code implements it for every IDL type.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Dialect, Encode, Encoder, Result};
@@ -25,13 +25,13 @@ use crate::{Decoder, Encoder, LongDouble, Result, array, copies};
 /// # Ok::<(), oxorb_cdr::Error>(())
 /// ```
 pub trait Encode {
-    /// The most octets a value can take, padding included, when its type bounds them.
+    /// Maximum size of a value in octets, padding included, if its type bounds it.
     const MAX_SIZE: Option<usize> = None;
 
     /// Writes the value.
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
 
-    /// Writes the elements of a sequence or array, without a count; numbers do it as one block.
+    /// Writes the elements of a sequence or array, without a count; numbers as one block.
     fn encode_slice<'a>(items: &'a [Self], e: &mut Encoder<'a>) -> Result<()>
     where
         Self: Sized,
@@ -50,7 +50,7 @@ pub trait Encode {
     }
 }
 
-/// A type that can be read from CDR. Generated code implements it for every IDL type.
+/// Type that can be decoded from CDR. Generated code implements it for every IDL type.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decode, Decoder, Dialect, Result};
@@ -74,15 +74,17 @@ pub trait Encode {
 /// # Ok::<(), oxorb_cdr::Error>(())
 /// ```
 pub trait Decode<'de>: Sized {
-    /// The fewest octets a value can take: what proves the announced length of a sequence implausible.
+    /// Minimum size of a value in octets, by which an implausible announced length of a sequence is
+    /// detected.
     const MIN_SIZE: usize = 1;
 
     /// Reads a value.
     fn decode(d: &mut Decoder<'de>) -> Result<Self>;
 
-    /// Reads the elements of a sequence whose count was read and checked; numbers are read as one block.
+    /// Reads the elements of a sequence whose count was already read and checked; numbers as one
+    /// block.
     ///
-    /// Memory is reserved in proportion to the octets that are there, not to the count.
+    /// Reserves memory in proportion to the remaining octets, not to the count.
     fn decode_vec(d: &mut Decoder<'de>, n: usize) -> Result<Vec<Self>> {
         d.elements(n, Self::decode)
     }
@@ -93,11 +95,12 @@ pub trait Decode<'de>: Sized {
     }
 }
 
-/// Room made for a sequence before its elements are written: more than that grows as it comes.
+/// Maximum space reserved for a sequence before its elements are written, in octets; beyond it the
+/// buffer grows on demand.
 const RESERVED_AT_ONCE: usize = 1 << 20;
 
-/// A decoded element may take this many times the octets it came from before its sequence's memory is no longer
-/// reserved in one go.
+/// Maximum ratio of the size of a decoded element to its octets for which a sequence's memory is
+/// reserved at once.
 const EXPANSION: usize = 8;
 
 impl<'a> Encoder<'a> {
@@ -108,15 +111,16 @@ impl<'a> Encoder<'a> {
         T::encode_slice(v, self)
     }
 
-    /// Makes room for elements that nothing bounds, by the octets that the first one took: others will be much like it,
-    /// and an eighth more. What exceeds that grows as it comes.
+    /// Reserves space for elements without a maximum size, estimated from the first one's octets
+    /// plus an eighth. Beyond that the buffer grows on demand.
     #[inline]
     pub(crate) fn reserve_alike(&mut self, first: usize, others: usize) {
         let octets = first.saturating_mul(others);
         self.reserve((octets + octets / 8).min(RESERVED_AT_ONCE));
     }
 
-    /// Writes a sequence whose elements `f` writes: for element types that are not one Rust type, such as wide strings.
+    /// Writes a sequence with `f` for each element: for element types that are not one Rust type,
+    /// such as wide strings.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
@@ -150,14 +154,14 @@ impl<'a> Encoder<'a> {
 
 impl<'de> Decoder<'de> {
     /// Reads a sequence: its count, checked against the bound of its type and the octets left, and its elements.
-    // Inlined wherever it is called: a vector that comes back in a `Result` comes back in memory, and is moved from there.
+    // Always inlined: a vector in a `Result` is returned in memory, and moved from there.
     #[inline(always)]
     pub fn sequence<T: Decode<'de>>(&mut self, bound: Option<u32>) -> Result<Vec<T>> {
         let n = self.length(bound, T::MIN_SIZE)?;
         T::decode_vec(self, n)
     }
 
-    /// Reads a sequence whose elements `f` reads, each of at least `min_element` octets.
+    /// Reads a sequence with `f` for each element, of at least `min_element` octets.
     #[inline]
     pub fn sequence_with<T>(
         &mut self,
@@ -169,7 +173,8 @@ impl<'de> Decoder<'de> {
         self.elements(n, f)
     }
 
-    /// Reads an array whose elements `f` reads: for element types that are not one Rust type. Allocates nothing itself.
+    /// Reads an array with `f` for each element: for element types that are not one Rust type.
+    /// Allocates nothing itself.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
@@ -187,13 +192,13 @@ impl<'de> Decoder<'de> {
         array::try_from_fn(|| f(self))
     }
 
-    /// Returns the number of elements of a size in memory that may be provided for at once, given
-    /// the octets that are there.
+    /// Returns the number of elements of a size in memory for which memory may be reserved at once,
+    /// given the remaining octets.
     pub(crate) fn affordable(&self, element: usize) -> usize {
         self.remaining().saturating_mul(EXPANSION) / element.max(1)
     }
 
-    /// Reads `n` elements one level deeper: recursive types recur through their sequences.
+    /// Reads `n` elements one nesting level deeper: recursive types recur through their sequences.
     fn elements<T>(
         &mut self,
         n: usize,
@@ -211,7 +216,7 @@ impl<'de> Decoder<'de> {
     }
 }
 
-/// Makes [`Encode`] and [`Decode`] of [`Fixed`](crate::Fixed).
+/// Implements [`Encode`] and [`Decode`] by [`Fixed`](crate::Fixed).
 #[macro_export]
 macro_rules! fixed {
     ($type:ty) => {
@@ -256,7 +261,7 @@ macro_rules! fixed {
 
 fixed!(LongDouble);
 
-/// Types whose slices are one block.
+/// Implements both traits for types whose slices are one block.
 macro_rules! block {
     ($($type:ty: $one:ident, $many:ident, $read:expr;)*) => {$(
         impl Encode for $type {
@@ -361,7 +366,7 @@ impl<'de> Decode<'de> for String {
     }
 }
 
-/// An unbounded sequence.
+/// Encodes an unbounded sequence.
 impl<T: Encode> Encode for Vec<T> {
     #[inline]
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()> {
@@ -369,7 +374,7 @@ impl<T: Encode> Encode for Vec<T> {
     }
 }
 
-/// An unbounded sequence.
+/// Decodes an unbounded sequence.
 impl<'de, T: Decode<'de>> Decode<'de> for Vec<T> {
     const MIN_SIZE: usize = 4;
 

@@ -1,4 +1,4 @@
-//! Arguments and results on their way through the codec, on both sides.
+//! Encoding and decoding of arguments and results, on both sides of a call.
 
 use std::cell::RefCell;
 
@@ -11,17 +11,17 @@ use oxorb_giop::Response;
 
 use crate::{Exception, Parameter, Signature, UserException};
 
-/// Results of an operation: a value for everything that travels from server to client.
+/// Results of an operation: the values that the server returns to the client.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Results {
-    /// [`Dynamic::Null`] if there is none.
+    /// Return value; [`Dynamic::Null`] if there is none.
     pub returns: Dynamic,
     /// Values of the inout and out parameters, in order.
     pub out: Vec<Dynamic>,
 }
 
 impl Results {
-    /// Returns results that are a return value alone.
+    /// Creates results that consist of a return value.
     pub fn returning(value: impl Into<Dynamic>) -> Self {
         Results { returns: value.into(), out: Vec::new() }
     }
@@ -36,8 +36,8 @@ impl Results {
 
 /// Calls an operation and waits for its results, unless it is oneway.
 ///
-/// `args` are the values of the in and inout parameters, in order. Costs, beside the call itself, the values of the
-/// results.
+/// `args` are the values of the in and inout parameters, in order. In addition to the call itself,
+/// costs the allocation of the results.
 pub fn invoke(
     target: &Ref,
     signature: &Signature,
@@ -47,7 +47,7 @@ pub fn invoke(
     invoke_with(target, signature, args, context)
 }
 
-/// Calls as [`invoke`] does, with arguments of any kind.
+/// Calls an operation as [`invoke`] does, with arguments of any kind.
 pub(crate) fn invoke_with<A: Argument>(
     target: &Ref,
     signature: &Signature,
@@ -67,7 +67,7 @@ pub(crate) fn invoke_with<A: Argument>(
     called.map_err(|system| arguments.failure(system.into()))?
 }
 
-/// Sends a request and wants no answer, whether the operation is oneway or not.
+/// Sends a request without expecting a reply, whether the operation is oneway or not.
 pub fn send(
     target: &Ref,
     signature: &Signature,
@@ -77,7 +77,7 @@ pub fn send(
     send_with(target, signature, args, context)
 }
 
-/// Sends as [`send`] does, with arguments of any kind.
+/// Sends a request as [`send`] does, with arguments of any kind.
 pub(crate) fn send_with<A: Argument>(
     target: &Ref,
     signature: &Signature,
@@ -90,7 +90,7 @@ pub(crate) fn send_with<A: Argument>(
     sent.map_err(|system| arguments.failure(system.into()))
 }
 
-/// Sends a request without waiting for the answer.
+/// Sends a request without waiting for the reply.
 pub(crate) fn begin<A: Argument>(
     target: &Ref,
     signature: &Signature,
@@ -105,9 +105,10 @@ pub(crate) fn begin<A: Argument>(
     }
 }
 
-/// A value that is sent for a parameter.
+/// Value sent for a parameter.
 pub(crate) trait Argument {
-    /// Writes it as one of a type. When it is not, the error says which part of it is not.
+    /// Writes the value as one of a type. If it does not match the type, the error names the part
+    /// that does not.
     fn write<'e>(&'e self, ty: &TypeCode, e: &mut Encoder<'e>) -> Result<(), DynamicError>;
 }
 
@@ -117,11 +118,11 @@ impl Argument for Dynamic {
     }
 }
 
-/// An argument of a [`Request`](crate::Request).
+/// Argument of a [`Request`](crate::Request).
 #[derive(Debug)]
 pub(crate) enum Given {
     Value(Dynamic),
-    /// Octets of a sequence, wherever they lie.
+    /// Octets of a sequence, in any memory.
     Octets(Octets<'static>),
 }
 
@@ -148,12 +149,12 @@ impl Argument for Given {
     }
 }
 
-/// The arguments of one request, which may have to be written more than once.
+/// Arguments of one request, which may have to be written more than once.
 struct Arguments<'r, A> {
     signature: &'r Signature,
     args: &'r [A],
     context: &'r Context,
-    /// Mistake in an argument: the codec only says that there was one.
+    /// Error in an argument: the codec reports only that there was one.
     failed: RefCell<Option<Exception>>,
 }
 
@@ -176,13 +177,13 @@ impl<'r, A: Argument> Arguments<'r, A> {
         Ok(())
     }
 
-    /// Why the call failed: because of an argument if one of them was wrong.
+    /// Returns the reason why the call failed: the error in an argument, if there was one.
     fn failure(&self, otherwise: Exception) -> Exception {
         self.failed.take().unwrap_or(otherwise)
     }
 }
 
-/// Writes a value for each parameter; on failure says which one it was.
+/// Writes a value for each parameter; the error names the parameter.
 fn write_values<'p, 'v, 'e, A>(
     params: impl Iterator<Item = &'p Parameter>,
     values: &'v [A],
@@ -220,7 +221,7 @@ fn read_values<'p>(
         .collect()
 }
 
-/// Reads what came back.
+/// Reads the results or the exception of a reply.
 pub(crate) fn read_answer(
     signature: &Signature,
     answered: Answered<'_>,
@@ -251,7 +252,7 @@ fn read_exception(signature: &Signature, mut d: Decoder<'_>) -> Exception {
     }
 }
 
-/// The server's half: reads the arguments, and the context if the operation has one.
+/// Reads the arguments on the server side, and the context if the operation has one.
 pub(crate) fn read_arguments(
     signature: &Signature,
     d: &mut Decoder<'_>,
@@ -265,7 +266,7 @@ pub(crate) fn read_arguments(
     Ok((args, context))
 }
 
-/// The server's half: writes the results.
+/// Writes the results on the server side.
 pub(crate) fn write_results(
     signature: &Signature,
     results: &Results,

@@ -1,4 +1,4 @@
-//! Exceptions that an operation can end with instead of results.
+//! Exceptions that an operation can return instead of results.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use oxorb_cdr::{
 use oxorb_core::Raise;
 use oxorb_object::{CompletionStatus, SystemException, minor};
 
-/// An exception that an operation declares.
+/// Exception that an operation declares.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UserException {
     /// Type of the exception.
@@ -24,22 +24,22 @@ impl UserException {
     }
 }
 
-/// Why a call without stubs has no results.
+/// Reason why a call without stubs has no results.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Exception {
-    /// An exception that the operation declares.
+    /// Exception that the operation declares.
     User(UserException),
-    /// A user exception that the operation does not declare: its repository id is all that is known. A stub would say
-    /// `UNKNOWN`.
+    /// User exception that the operation does not declare, of which only the repository id is
+    /// known. A stub would raise `UNKNOWN`.
     Unlisted(String),
-    /// A system exception.
+    /// System exception.
     System(SystemException),
-    /// A value is not one of its type, or octets received are none.
+    /// A value does not match its type, or received octets are invalid.
     Value {
-        /// The parameter, or `return value`, or the exception.
+        /// Name of the parameter, or `return value`, or the exception.
         of: String,
-        /// Mistake, and its place within the value.
+        /// Error, and its path within the value.
         error: DynamicError,
         /// Exception that a stub would raise: `BAD_PARAM`, `MARSHAL`, `DATA_CONVERSION`.
         exception: SystemException,
@@ -47,14 +47,14 @@ pub enum Exception {
 }
 
 impl Exception {
-    /// A declared exception, if the members are what its type says.
+    /// Creates a declared exception, if the members match its type.
     pub fn user(ty: TypeCode, members: Dynamic) -> Result<Self, DynamicError> {
         members.check(&ty)?;
         Ok(Exception::User(UserException { ty, members }))
     }
 
-    /// Returns the system exception that a caller with stubs, who does not know the exception,
-    /// would get.
+    /// Returns the system exception that a caller with stubs, which does not declare the exception,
+    /// would receive.
     pub fn to_system(&self) -> SystemException {
         match self {
             Exception::System(exception) | Exception::Value { exception, .. } => *exception,
@@ -62,13 +62,12 @@ impl Exception {
         }
     }
 
-    /// Returns the exception for an argument: the operation certainly did not run.
+    /// Returns the exception for an argument; the operation did not run.
     pub(crate) fn argument(of: &str, error: DynamicError) -> Self {
         Self::value(of, error, CompletionStatus::No)
     }
 
-    /// Returns the exception for a result or the members of an exception: the operation certainly
-    /// ran.
+    /// Returns the exception for a result or the members of an exception; the operation ran.
     pub(crate) fn result(of: &str, error: DynamicError) -> Self {
         Self::value(of, error, CompletionStatus::Yes)
     }
@@ -82,7 +81,7 @@ impl Exception {
     }
 }
 
-/// The operation raised what it does not declare.
+/// UNKNOWN for a user exception that the operation does not declare.
 pub(crate) const UNLISTED: SystemException =
     SystemException::unknown(minor::unknown::UNLISTED_USER_EXCEPTION, CompletionStatus::Yes);
 
@@ -98,7 +97,7 @@ impl From<UserException> for Exception {
     }
 }
 
-/// Characters of a peer's repository id that a message shows at most.
+/// Maximum number of characters of a peer's repository id in a message.
 const SHOWN: usize = 200;
 
 impl fmt::Display for Exception {
@@ -145,7 +144,7 @@ impl Raise for Exception {
         let at = e.position();
         match self {
             Exception::User(UserException { ty, members }) => {
-                // The value of an exception begins with its repository id.
+                // The value of an exception starts with its repository id.
                 let written = members.encode(ty, e);
                 written.map_err(|error| error.to_cdr(at))
             }

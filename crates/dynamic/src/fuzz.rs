@@ -1,4 +1,4 @@
-//! Entry points of the fuzz targets: whatever the octets are, nothing may panic, hang, or exceed the limits.
+//! Entry points of the fuzz targets: no input may cause a panic, a hang, or exceeded limits.
 
 use oxorb_cdr::{Any, ByteOrder, Decode as _, Decoder, Dialect, Dynamic};
 
@@ -6,7 +6,8 @@ use crate::DynAny;
 #[cfg(feature = "json")]
 use crate::json::{self, Plain};
 
-/// Reads an any, makes JSON of it and of its type, and reads both again; reads the octets as JSON of an any, too.
+/// Decodes an any, converts it and its type to JSON and back; also parses the octets as JSON of an
+/// any.
 #[cfg(feature = "json")]
 pub fn json(data: &[u8]) {
     use oxorb_cdr::TypeCode;
@@ -36,9 +37,11 @@ pub fn json(data: &[u8]) {
     }
 }
 
-/// Reads an any, and walks through it as a `DynAny`: each component is looked at, copied and put back.
+/// Decodes an any, and walks through it as a `DynAny`: each component is examined, copied and put
+/// back.
 pub fn dyn_any(data: &[u8]) {
-    /// Components that are looked at: each may be put back at the cost of all that it holds.
+    /// Maximum number of components examined: putting one back may cost as much as all its
+    /// contents.
     const MOST: usize = 200;
 
     for order in [ByteOrder::Big, ByteOrder::Little] {
@@ -63,7 +66,8 @@ pub fn dyn_any(data: &[u8]) {
     }
 }
 
-/// Whether there is nothing in it that is not equal to itself: not-a-number, or an any whose octets are wrong.
+/// Reports whether the value equals itself, so that it contains no NaN and no any with invalid
+/// octets.
 fn is_reflexive(value: &Dynamic) -> bool {
     #[allow(clippy::eq_op, reason = "that is the question")]
     let same = value == value;

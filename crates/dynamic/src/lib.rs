@@ -1,15 +1,16 @@
-//! Calls and servants without stubs: for tools, gateways and tests that learn an interface at run time only.
+//! Calls and servants without stubs: for tools, gateways and tests that learn an interface only at
+//! run time.
 //!
 //! | to | see |
 //! |---|---|
 //! | call an operation (DII) | [`Request`], or [`invoke`] |
 //! | serve an interface (DSI) | [`DynamicServant`], [`servant`] |
-//! | say what an operation looks like | [`Signature`] |
+//! | describe an operation | [`Signature`] |
 //! | build and walk values (DynAny) | [`DynAny`] |
-//! | turn values into JSON and back | `json`, with the feature of this name |
+//! | convert values to JSON and back | `json`, with the feature of this name |
 //!
-//! Values are [`Dynamic`] trees and types [`TypeCode`]s. On the wire, and to the other side, such a call is like any
-//! other; here it costs about an allocation for each part of a value.
+//! Values are [`Dynamic`] trees and types [`TypeCode`]s. On the wire, and to the other side, such a
+//! call is like any other; here it costs about one allocation for each part of a value.
 #![forbid(unsafe_code)]
 
 mod call;

@@ -1,23 +1,23 @@
-//! Named values, as the standard's Dynamic Invocation Interface has them.
+//! Named values of the standard's Dynamic Invocation Interface.
 
 use oxorb_cdr::{Dynamic, TypeCode};
 
 use crate::Direction;
 
-/// A value, its type, and which way it travels: `CORBA::NamedValue`.
+/// Value with its type and direction: `CORBA::NamedValue`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NamedValue {
-    /// Name of the parameter; for messages only.
+    /// Name of the parameter, used in messages only.
     pub name: String,
-    /// Direction in which the parameter travels.
+    /// Direction of the parameter.
     pub direction: Direction,
     /// Type of the parameter.
     pub ty: TypeCode,
-    /// [`Dynamic::Null`] as long as there is none.
+    /// Value; [`Dynamic::Null`] if there is none yet.
     pub value: Dynamic,
 }
 
-/// The arguments of a request in the order of IDL: `CORBA::NVList`.
+/// Arguments of a request in the order of IDL: `CORBA::NVList`.
 ///
 /// ```
 /// use oxorb_dynamic::{Direction, NVList, TypeCode};
@@ -35,7 +35,7 @@ impl NVList {
         Self::default()
     }
 
-    /// Adds what the client sends.
+    /// Adds an `in` parameter.
     pub fn add_in(
         &mut self,
         name: impl Into<String>,
@@ -45,7 +45,7 @@ impl NVList {
         self.add(name, Direction::In, ty, value.into())
     }
 
-    /// Adds what the client sends and the server answers with.
+    /// Adds an `inout` parameter.
     pub fn add_inout(
         &mut self,
         name: impl Into<String>,
@@ -55,12 +55,12 @@ impl NVList {
         self.add(name, Direction::InOut, ty, value.into())
     }
 
-    /// Adds what the server answers with.
+    /// Adds an `out` parameter.
     pub fn add_out(&mut self, name: impl Into<String>, ty: TypeCode) -> &mut Self {
         self.add(name, Direction::Out, ty, Dynamic::Null)
     }
 
-    /// Adds any named value.
+    /// Adds a named value of any direction.
     pub fn add(
         &mut self,
         name: impl Into<String>,
@@ -72,17 +72,17 @@ impl NVList {
         self
     }
 
-    /// The first one of a name.
+    /// Returns the first named value with this name.
     pub fn find(&self, name: &str) -> Option<&NamedValue> {
         self.0.iter().find(|named| named.name == name)
     }
 
-    /// All of them, in order.
+    /// Iterates over all named values, in order.
     pub fn iter(&self) -> std::slice::Iter<'_, NamedValue> {
         self.0.iter()
     }
 
-    /// Iterates like [`iter`](Self::iter), to change the parameters.
+    /// Iterates as [`iter`](Self::iter), for modification.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, NamedValue> {
         self.0.iter_mut()
     }
@@ -92,7 +92,7 @@ impl NVList {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Reports whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Several requests at once.
+//! Several requests at a time.
 
 use std::task::{Context, Poll, Waker};
 
@@ -7,23 +7,24 @@ use oxorb_object::SystemException;
 use crate::request::NOT_SENT;
 use crate::{Exception, Request};
 
-/// Sends requests without waiting for any of them (`send_multiple_requests_deferred`).
+/// Sends requests without waiting for replies (`send_multiple_requests_deferred`).
 ///
-/// All are tried; gives back the first failure.
+/// Tries all of them, and returns the first failure.
 pub fn send_multiple_deferred(requests: &mut [Request]) -> Result<(), Exception> {
     each(requests, Request::send_deferred)
 }
 
-/// Sends requests that want no answer (`send_multiple_requests_oneway`).
+/// Sends requests without expecting replies (`send_multiple_requests_oneway`).
 ///
-/// All are tried; gives back the first failure.
+/// Tries all of them, and returns the first failure.
 pub fn send_multiple_oneway(requests: &mut [Request]) -> Result<(), Exception> {
     each(requests, Request::send_oneway)
 }
 
-/// The number of a request whose answer is there, if there is one (`poll_next_response`). Never waits.
+/// Returns the index of a request whose reply has arrived, if there is one (`poll_next_response`).
+/// Never waits.
 ///
-/// `BAD_INV_ORDER` 11 when no answer is to come.
+/// `BAD_INV_ORDER` 11 if no reply is expected.
 pub fn poll_next_response(requests: &mut [Request]) -> Result<Option<usize>, SystemException> {
     let mut nobody = Context::from_waker(Waker::noop());
     match poll(requests, &mut nobody) {
@@ -32,16 +33,16 @@ pub fn poll_next_response(requests: &mut [Request]) -> Result<Option<usize>, Sys
     }
 }
 
-/// Waits until one of the answers is there (`get_next_response`), and says whose; take it with
-/// [`Request::get_response`].
+/// Waits until one of the replies has arrived (`get_next_response`), and returns the index of its
+/// request; take the reply with [`Request::get_response`].
 ///
-/// Sleeps until then; a request whose time is over has its answer, too: `TIMEOUT`. `BAD_INV_ORDER` 11 when no answer
-/// is to come.
+/// Sleeps until then; an expired request is ready, too, with `TIMEOUT`. `BAD_INV_ORDER` 11 if no
+/// reply is expected.
 pub fn next_response(requests: &mut [Request]) -> Result<usize, SystemException> {
     oxorb_core::wait_until(|context| poll(requests, context))
 }
 
-/// Looks at those that are not answered up to the first that is; the task is woken by any of them.
+/// Polls the requests in order up to the first that is ready; each of them wakes the task.
 fn poll(
     requests: &mut [Request],
     context: &mut Context<'_>,
@@ -66,7 +67,7 @@ fn each(
 ) -> Result<(), Exception> {
     let mut all = Ok(());
     for request in requests {
-        // Sent whatever became of those before.
+        // Sent even if earlier ones failed.
         let sent = send(request);
         all = all.and(sent);
     }

@@ -1,4 +1,4 @@
-//! `CORBA::Request`: one call, put together and sent step by step.
+//! `CORBA::Request`: one call, built and sent step by step.
 
 use std::sync::Arc;
 use std::task::{self, Poll};
@@ -10,17 +10,18 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 use crate::call::{self, Given, begin, read_answer};
 use crate::{Exception, NVList, NamedValue, Results, Signature};
 
-/// Call of an operation that is known at run time only (CORBA 3.4, 8.3).
+/// Call of an operation known only at run time (CORBA 3.4, 8.3).
 ///
-/// Arguments and types are added in the order of IDL, or given all at once with a [`Signature`]. It is sent once:
+/// Arguments and types are added in the order of IDL, or given all at once with a [`Signature`]. A
+/// request is sent once:
 ///
-/// | | and then |
+/// | method | continues with |
 /// |---|---|
-/// | [`invoke`](Self::invoke) | has the results |
-/// | [`send_oneway`](Self::send_oneway) | nothing more |
+/// | [`invoke`](Self::invoke) | the results that it returns |
+/// | [`send_oneway`](Self::send_oneway) | nothing |
 /// | [`send_deferred`](Self::send_deferred) | [`poll_response`](Self::poll_response), [`get_response`](Self::get_response) |
 ///
-/// What comes out of order is `BAD_INV_ORDER`, with the minor codes of the standard.
+/// Calls out of order fail with `BAD_INV_ORDER` and the minor codes of the standard.
 ///
 /// ```no_run
 /// # let orb = oxorb::Orb::builder().build()?;
@@ -45,25 +46,26 @@ pub struct Request {
 #[derive(Debug)]
 enum State {
     New,
-    /// Sent by [`Request::invoke`] or [`Request::send_oneway`]: no answer is to come.
+    /// Sent by [`Request::invoke`] or [`Request::send_oneway`]: no reply to be taken.
     Synchronous,
     Deferred(Box<InFlight>),
     Taken,
 }
 
-/// Operations that every object answers itself, and for which references have methods.
+/// Operations that every object implements implicitly, and for which references have methods.
 const IMPLICIT: [&str; 6] =
     ["_component", "_interface", "_is_a", "_non_existent", "_not_existent", "_repository_id"];
 
 impl Request {
-    /// Returns a request without parameters and result (`_request`).
+    /// Creates a request without parameters and result (`_request`).
     ///
-    /// `BAD_PARAM` 32 for the operations that every object has, such as `_is_a`: the reference has methods for them.
+    /// `BAD_PARAM` 32 for the implicit operations of every object, such as `_is_a`, for which the
+    /// reference has methods.
     pub fn new(target: &Ref, operation: &str) -> Result<Self, SystemException> {
         Self::with_signature(target, Arc::new(Signature::new(operation)), Vec::new())
     }
 
-    /// Returns a request with all its types, and the values of the in and inout parameters in
+    /// Creates a request with all its types, and the values of the in and inout parameters in
     /// order.
     pub fn with_signature(
         target: &Ref,
@@ -83,7 +85,7 @@ impl Request {
         })
     }
 
-    /// Returns a request with the arguments of a list (`_create_request`).
+    /// Creates a request with the arguments of a list (`_create_request`).
     pub fn with_list(
         target: &Ref,
         operation: &str,
@@ -98,7 +100,7 @@ impl Request {
         Ok(request)
     }
 
-    /// Returns the object that the request goes to.
+    /// Returns the target object.
     pub fn target(&self) -> &Ref {
         &self.target
     }
@@ -115,9 +117,9 @@ impl Request {
         self
     }
 
-    /// Adds an `in` parameter of type `sequence<octet>` and its octets, wherever they lie: those of a
-    /// [room](oxorb_core::Ref::room) are sent from there, and long ones are not copied before. They are this request's until it
-    /// is dropped.
+    /// Adds an `in` parameter of type `sequence<octet>` with octets in any memory: those of a
+    /// [room](oxorb_core::Ref::room) are sent in place, and long ones are not copied first. The
+    /// request owns them until it is dropped.
     ///
     /// ```no_run
     /// # let orb = oxorb::Orb::builder().build()?;
@@ -156,7 +158,7 @@ impl Request {
         self
     }
 
-    /// Adds a parameter; its value does not count if it is an `out` one.
+    /// Adds a parameter; the value of an `out` parameter is ignored.
     pub fn add(&mut self, argument: NamedValue) -> &mut Self {
         let NamedValue { name, direction, ty, value } = argument;
         self.change(|signature| signature.with(name, direction, ty));
@@ -172,7 +174,7 @@ impl Request {
         self
     }
 
-    /// Adds an exception; those not added are [`Exception::Unlisted`] when they are raised.
+    /// Adds an exception; exceptions not added are reported as [`Exception::Unlisted`].
     pub fn add_exception(&mut self, ty: TypeCode) -> &mut Self {
         self.change(|signature| signature.raising(ty));
         self
@@ -187,24 +189,24 @@ impl Request {
 
     /// Calls the operation and waits for its results.
     ///
-    /// Invoked or sent before: `BAD_INV_ORDER` 5.
+    /// `BAD_INV_ORDER` 5 if the request was already invoked or sent.
     pub fn invoke(&mut self) -> Result<Results, Exception> {
         self.leave_new(INVOKED_TWICE)?;
         call::invoke_with(&self.target, &self.signature, &self.args, &self.context)
     }
 
-    /// Sends it and wants no answer.
+    /// Sends the request without expecting a reply.
     ///
-    /// Invoked or sent before: `BAD_INV_ORDER` 10.
+    /// `BAD_INV_ORDER` 10 if the request was already invoked or sent.
     pub fn send_oneway(&mut self) -> Result<(), Exception> {
         self.leave_new(ALREADY_SENT)?;
         call::send_with(&self.target, &self.signature, &self.args, &self.context)
     }
 
-    /// Sends it and returns; the answer is asked for later.
+    /// Sends the request and returns; the reply is taken later.
     ///
-    /// What fails now, other than a wrong argument, is said when the answer is asked for. Invoked or sent before:
-    /// `BAD_INV_ORDER` 10.
+    /// Failures other than an invalid argument are reported when the reply is taken.
+    /// `BAD_INV_ORDER` 10 if the request was already invoked or sent.
     pub fn send_deferred(&mut self) -> Result<(), Exception> {
         self.leave_new(ALREADY_SENT)?;
         if self.signature.oneway {
@@ -215,9 +217,9 @@ impl Request {
         Ok(())
     }
 
-    /// Whether the answer is there. Never waits.
+    /// Reports whether the reply has arrived. Never waits.
     ///
-    /// `BAD_INV_ORDER` 11: not sent yet; 12: the answer was taken; 13: not sent deferred.
+    /// `BAD_INV_ORDER` 11: not sent yet; 12: the reply was taken; 13: not sent deferred.
     pub fn poll_response(&mut self) -> Result<bool, SystemException> {
         match &mut self.state {
             State::Deferred(sent) => Ok(sent.is_ready()),
@@ -225,9 +227,9 @@ impl Request {
         }
     }
 
-    /// Waits for the answer and takes it.
+    /// Waits for the reply and takes it.
     ///
-    /// `BAD_INV_ORDER` as [`poll_response`](Self::poll_response).
+    /// Fails with `BAD_INV_ORDER` as [`poll_response`](Self::poll_response) does.
     pub fn get_response(&mut self) -> Result<Results, Exception> {
         match std::mem::replace(&mut self.state, State::Taken) {
             State::Deferred(sent) => {
@@ -240,7 +242,7 @@ impl Request {
         }
     }
 
-    /// Whether the answer is there, and if not, wakes the task when it is; `None` if no answer is to be taken.
+    /// Polls for the reply, and wakes the task when it arrives; `None` if no reply is to be taken.
     pub(crate) fn poll_ready(&mut self, context: &mut task::Context<'_>) -> Option<Poll<()>> {
         match &mut self.state {
             State::Deferred(sent) => Some(sent.poll_ready(context)),

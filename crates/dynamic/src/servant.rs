@@ -1,4 +1,4 @@
-//! Servants of interfaces that are known at run time only (DSI).
+//! Servants of interfaces known only at run time (DSI).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::call::{read_answer, read_arguments, write_results};
 use crate::exception::UNLISTED;
 use crate::{Exception, Results, Signature};
 
-/// A servant that learns at run time what it serves (CORBA 3.4, 8.5).
+/// Servant whose interface is determined at run time (CORBA 3.4, 8.5).
 ///
 /// ```
 /// use oxorb_dynamic::{Dynamic, DynamicServant, Exception, Invocation, Results, Signature, TypeCode};
@@ -37,19 +37,21 @@ use crate::{Exception, Results, Signature};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait DynamicServant: Send + Sync + 'static {
-    /// The most derived interface, as `IDL:bank/Account:1.0`.
+    /// Returns the repository id of the most derived interface, as `IDL:bank/Account:1.0`.
     fn repository_id(&self) -> &str;
 
-    /// Whether the object supports the interface `id`.
+    /// Reports whether the object supports the interface `id`.
     fn is_a(&self, id: &str) -> bool {
         id == self.repository_id()
     }
 
-    /// The operation of a name on the wire; `None` is answered with `BAD_OPERATION`.
+    /// Returns the signature of an operation by its wire name; `None` is answered with
+    /// `BAD_OPERATION`.
     fn signature(&self, operation: &str) -> Option<&Signature>;
 
-    /// Serves one request of an operation that [`signature`](Self::signature) knows. Results that are not of their
-    /// types, and exceptions that are not declared, are answered as a generated skeleton would.
+    /// Serves one request of an operation for which [`signature`](Self::signature) returned a
+    /// signature. Results of wrong types, and undeclared exceptions, are answered as by a generated
+    /// skeleton.
     fn invoke(&self, invocation: Invocation<'_>) -> Result<Results, Exception>;
 }
 
@@ -57,20 +59,20 @@ pub trait DynamicServant: Send + Sync + 'static {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Invocation<'r> {
-    /// Signature of the operation, as [`DynamicServant::signature`] gave it.
+    /// Signature of the operation, as [`DynamicServant::signature`] returned it.
     pub signature: &'r Signature,
-    /// The values of the in and inout parameters, in order.
+    /// Values of the in and inout parameters, in order.
     pub args: Vec<Dynamic>,
-    /// Context that came with the request, if the operation has a `context` clause.
+    /// Context sent with the request, if the operation has a `context` clause.
     pub context: Context,
-    /// Whether the caller waits for an answer.
+    /// Whether the caller expects a reply.
     pub expects_reply: bool,
-    /// The ORB that serves it, for references among the arguments.
+    /// ORB that serves the request, for references among the arguments.
     pub orb: &'r Orb,
 }
 
 impl Invocation<'_> {
-    /// The name on the wire.
+    /// Returns the wire name of the operation.
     pub fn operation(&self) -> &str {
         &self.signature.operation
     }
@@ -114,9 +116,9 @@ impl<S: DynamicServant> Servant for Adapter<S> {
     }
 }
 
-/// Answers a request with what another server has answered, read and written anew: for bridges between messages in which the
-/// same octets would mean different things. Results that are not as the signature says are answered with MARSHAL, exceptions
-/// that it does not name with UNKNOWN.
+/// Answers a request with the reply of another server, decoded and re-encoded: for bridges between
+/// protocols in which the same octets have different meanings. Results that do not match the
+/// signature are answered with MARSHAL, undeclared exceptions with UNKNOWN.
 pub fn answer(upcall: Upcall<'_>, signature: &Signature, answered: Answered<'_>) -> Outcome {
     write_answer(upcall, signature, read_answer(signature, answered))
 }

@@ -4,29 +4,29 @@ use oxorb_cdr::TypeCode;
 use oxorb_core::{NO_SLOT, Operation};
 use oxorb_giop::Response;
 
-/// Direction in which a parameter travels.
+/// Direction of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Direction {
-    /// Client to server.
+    /// Direction from client to server.
     In,
-    /// Server to client.
+    /// Direction from server to client.
     Out,
-    /// Either way.
+    /// Two-way direction: client to server, and back.
     InOut,
 }
 
 impl Direction {
-    /// Whether the client sends a value.
+    /// Reports whether the client sends a value.
     pub fn is_sent(self) -> bool {
         self != Direction::Out
     }
 
-    /// Whether the server answers with a value.
+    /// Reports whether the server returns a value.
     pub fn is_returned(self) -> bool {
         self != Direction::In
     }
 
-    /// Returns the keyword of IDL.
+    /// Returns the IDL keyword.
     pub fn as_str(self) -> &'static str {
         match self {
             Direction::In => "in",
@@ -39,15 +39,15 @@ impl Direction {
 /// Parameter of an operation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Parameter {
-    /// Name as in IDL; for messages only.
+    /// Name as in IDL, used in messages only.
     pub name: String,
-    /// Direction in which the parameter travels.
+    /// Direction of the parameter.
     pub direction: Direction,
     /// Type of the parameter.
     pub ty: TypeCode,
 }
 
-/// Name, parameters, result and exceptions of an operation: all that is needed to call or to serve it.
+/// Name, parameters, result and exceptions of an operation, sufficient to call or to serve it.
 ///
 /// ```
 /// use oxorb_dynamic::{Signature, TypeCode};
@@ -61,22 +61,22 @@ pub struct Parameter {
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 pub struct Signature {
-    /// The name on the wire: `withdraw`, `_get_balance`.
+    /// Wire name: `withdraw`, `_get_balance`.
     pub operation: String,
     /// Parameters in the order of IDL.
     pub params: Vec<Parameter>,
     /// Type of the return value; [`TypeCode::VOID`] if there is none.
     pub returns: TypeCode,
-    /// The exceptions it declares.
+    /// Declared exceptions.
     pub raises: Vec<TypeCode>,
-    /// The strings of its `context` clause.
+    /// Strings of the `context` clause.
     pub context: Vec<String>,
-    /// Never answered.
+    /// Whether the operation is oneway, without a reply.
     pub oneway: bool,
 }
 
 impl Signature {
-    /// Returns a signature without parameters, result and exceptions.
+    /// Creates a signature without parameters, result and exceptions.
     pub fn new(operation: impl Into<String>) -> Self {
         Signature {
             operation: operation.into(),
@@ -88,12 +88,12 @@ impl Signature {
         }
     }
 
-    /// Returns the signature of reading an attribute.
+    /// Creates the signature for reading an attribute.
     pub fn attribute_get(attribute: &str, ty: TypeCode) -> Self {
         Self::new(format!("_get_{attribute}")).returning(ty)
     }
 
-    /// Returns the signature of writing an attribute.
+    /// Creates the signature for writing an attribute.
     pub fn attribute_set(attribute: &str, ty: TypeCode) -> Self {
         Self::new(format!("_set_{attribute}")).with_in(attribute, ty)
     }
@@ -144,36 +144,36 @@ impl Signature {
         self
     }
 
-    /// Makes it `oneway`.
+    /// Makes the operation `oneway`.
     #[must_use]
     pub fn oneway(mut self) -> Self {
         self.oneway = true;
         self
     }
 
-    /// The parameters that the client sends.
+    /// Iterates over the parameters that the client sends.
     pub fn inputs(&self) -> impl Iterator<Item = &Parameter> {
         self.params.iter().filter(|param| param.direction.is_sent())
     }
 
-    /// The parameters that the server answers with.
+    /// Iterates over the parameters that the server returns.
     pub fn outputs(&self) -> impl Iterator<Item = &Parameter> {
         let returned = |param: &&Parameter| param.direction.is_returned();
         self.params.iter().filter(returned)
     }
 
-    /// Whether there is a return value.
+    /// Reports whether there is a return value.
     pub fn has_result(&self) -> bool {
         self.returns.resolved() != TypeCode::VOID
     }
 
-    /// The declared exception with this repository id.
+    /// Returns the declared exception with this repository id.
     pub fn exception(&self, repository_id: &str) -> Option<&TypeCode> {
         let has_id = |ty: &&TypeCode| ty.id() == Some(repository_id);
         self.raises.iter().find(has_id)
     }
 
-    /// Returns the operation as its requests name it.
+    /// Returns the operation in the form that requests need.
     pub(crate) fn request(&self) -> Operation<'_> {
         Operation {
             slot: NO_SLOT,
@@ -205,7 +205,7 @@ impl std::fmt::Display for Signature {
     }
 }
 
-/// A type by its name, if it has one.
+/// Returns a type's name, if it has one, else its text.
 fn named(ty: &TypeCode) -> String {
     match ty.name() {
         Some(name) if !name.is_empty() => name.to_owned(),

@@ -1,4 +1,4 @@
-//! Numbers for object keys and operations, as one connection's server remembers them.
+//! Aliases of object keys and operations, as the server of one connection resolves them.
 
 use crate::prelude::*;
 use alloc::sync::Arc;
@@ -10,14 +10,14 @@ use oxorb_cdr::once::OnceLock;
 
 use crate::{BareRequest, Frame, FrameContext, Messaging, Misbehaviour, Side, Violation};
 
-/// Most aliases that a connection has in any protocol.
+/// Maximum number of aliases per connection, in any protocol.
 pub(crate) const MOST: u16 = 1024;
 
-/// Aliases that memory is made for at a time.
+/// Number of aliases for which memory is allocated at a time.
 const AT_ONCE: usize = 32;
 
-/// Object key and operation that an alias stands for, and what a server found out about them once for all requests that
-/// name them so.
+/// Object key and operation that an alias stands for, with lookup results that the server caches
+/// for all requests with this alias.
 #[derive(Debug)]
 pub struct Aliased {
     key: Box<[u8]>,
@@ -27,13 +27,13 @@ pub struct Aliased {
     listed: OnceLock<Listed>,
 }
 
-/// Address of an object as an adapter reads it out of a key: words whose meaning is the adapter's.
+/// Address of an object that an adapter parsed from a key: words that only the adapter interprets.
 pub type PreparedTarget = [u64; 3];
 
-/// Place of an operation in a list of names.
+/// Index of an operation in a list of names.
 #[derive(Clone, Copy, Debug)]
 struct Listed {
-    /// Address of the list, which is there as long as the process.
+    /// Address of the list, which lives as long as the process.
     list: usize,
     place: usize,
 }
@@ -61,35 +61,36 @@ impl Aliased {
         &self.operation
     }
 
-    /// Returns the form of Requests that have the alias and nothing else.
+    /// Returns the form of Requests that contain the alias and no other header data.
     #[inline(always)]
     pub(crate) fn bare(&self) -> &BareRequest {
         &self.bare
     }
 
-    /// Returns what an adapter [found](Self::prepare) in the key.
+    /// Returns the address that an adapter [parsed](Self::prepare) from the key.
     #[inline]
     pub fn target(&self) -> Option<&PreparedTarget> {
         self.target.get()
     }
 
-    /// Remembers what an adapter found in the key, which follows from the octets of the key alone. The first such call
-    /// counts.
+    /// Caches the address that an adapter parsed from the key; it depends only on the octets of the
+    /// key. The first call wins.
     #[cold]
     pub fn prepare(&self, target: PreparedTarget) {
         let _ = self.target.set(target);
     }
 
-    /// Returns the place of the operation in a list of names where [`list`](Self::list) told it for this very list.
+    /// Returns the index of the operation in a list of names, if [`list`](Self::list) cached it for
+    /// this very list.
     #[inline]
     pub fn place_in(&self, list: &'static [&'static str]) -> Option<usize> {
         let listed = self.listed.get()?;
-        // A shorter list of this address has the same names as far as it goes.
+        // A shorter list at this address is a prefix of the other one.
         let same = listed.list == list.as_ptr().addr() && listed.place < list.len();
         same.then_some(listed.place)
     }
 
-    /// Remembers the place of the operation in a list of names. The first such call counts.
+    /// Caches the index of the operation in a list of names. The first call wins.
     #[cold]
     pub fn list(&self, list: &'static [&'static str], place: usize) {
         let list = list.as_ptr().addr();
@@ -97,7 +98,7 @@ impl Aliased {
     }
 }
 
-/// Compares what the alias stands for.
+/// Two values are equal if they stand for the same key and operation.
 impl PartialEq for Aliased {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key && self.operation == other.operation
@@ -106,38 +107,38 @@ impl PartialEq for Aliased {
 
 impl Eq for Aliased {}
 
-/// Names and alias of a Request.
+/// Names and alias that a Request contains.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Numbered<'a> {
-    /// The alias that it uses or defines; `None`: it has names only.
+    /// Alias that the Request uses or defines; `None` if it contains names only.
     pub number: Option<u16>,
-    /// Object key and operation, where the request has them in full.
+    /// Object key and operation, if the Request contains them in full.
     pub names: Option<(&'a [u8], &'a str)>,
 }
 
-/// Meanings of some aliases that follow each other: each is set once.
+/// Contexts of some consecutive aliases; each is set once.
 type Some32 = [OnceLock<Arc<FrameContext>>; AT_ONCE];
 
-/// Meaning of the aliases of a connection. An alias never changes its meaning, so that readers take
-/// no lock.
+/// Contexts of the aliases of a connection. An alias never changes its meaning, so readers take no
+/// lock.
 ///
-/// Shared by the inboxes of the connection, which show it each whole Request in the order of arrival. Several threads read
-/// a connection one after another, never at once.
+/// Shared by the inboxes of the connection, which pass it each whole Request in order of arrival.
+/// Several threads may read a connection one after another, never concurrently.
 pub(crate) struct AliasTable {
     messaging: &'static dyn Messaging,
     bare: BareRequest,
     /// Number of aliases that may be defined.
     most: u16,
-    /// Most octets of a key and an operation.
+    /// Maximum length of key and operation together, in octets.
     longest: u16,
     known: [OnceLock<Box<Some32>>; MOST as usize / AT_ONCE],
-    /// Octets held besides those of this struct.
+    /// Octets held in addition to those of this struct.
     octets: AtomicUsize,
 }
 
 impl AliasTable {
-    /// Returns the table of a new connection: no alias is defined. `None` for a protocol without aliases, or that does not say
-    /// where they are.
+    /// Returns the table of a new connection, without aliases. Returns `None` for a protocol that
+    /// has no aliases, or whose framing does not locate them.
     pub(crate) fn of(messaging: &'static dyn Messaging) -> Option<Self> {
         let needs = messaging.needs();
         let at = messaging.framing()?.alias?;
@@ -151,7 +152,7 @@ impl AliasTable {
         })
     }
 
-    /// Returns the context of requests that use this alias, if it was defined.
+    /// Returns the context of requests that use this alias, if the alias was defined.
     #[inline(always)]
     pub(crate) fn get(&self, number: u16) -> Option<&Arc<FrameContext>> {
         let number = usize::from(number);
@@ -159,11 +160,12 @@ impl AliasTable {
         some[number % AT_ONCE].get()
     }
 
-    /// Takes a whole Request in: remembers what it defines, and returns the context of what it refers to. A request may be
-    /// shown twice, as the last one that was.
+    /// Processes a whole Request: stores the alias that it defines, and returns the context of the
+    /// one it refers to. The last request may be passed again.
     ///
     /// # Errors
-    /// A [`Violation`] when it refers to something unknown, or defines more than the limits allow.
+    /// A [`Violation`] when the Request refers to an undefined alias, or defines more than the
+    /// limits allow.
     #[inline(never)]
     pub(crate) fn learn(&self, frame: &Frame<'_>) -> Result<Option<&Arc<FrameContext>>, Violation> {
         let said = self.messaging.numbered(frame)?;
@@ -179,7 +181,7 @@ impl AliasTable {
         }
     }
 
-    /// Defines an alias for this object key and operation. Allocates when it is new.
+    /// Defines an alias for this object key and operation. Allocates if the alias is new.
     #[cold]
     fn define(&self, number: u16, key: &[u8], operation: &str) -> Result<(), Violation> {
         let octets = key.len() + operation.len();

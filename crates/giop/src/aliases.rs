@@ -1,12 +1,14 @@
-//! Numbers for object keys and operations, as one connection's client gives them.
+//! Aliases of object keys and operations, as the client of one connection assigns them.
 
 use crate::Alias;
 use crate::prelude::*;
 
-/// The aliases that a client has defined on one connection: a number for each pair of object key and operation.
+/// Aliases that a client has defined on one connection: a number for each pair of object key and
+/// operation.
 ///
-/// A pair is found in a table that is hashed; the pair of the last request is found without a hash. Allocates for a pair
-/// that is new, and never afterwards. A number never changes its meaning: when all are given, further pairs have none.
+/// A pair is looked up in a hash table; the pair of the last request needs no hash. Allocates only
+/// for new pairs. A number never changes its meaning: when all are assigned, further pairs get
+/// none.
 ///
 /// ```
 /// use oxorb_giop::{Alias, Aliases};
@@ -21,19 +23,20 @@ use crate::prelude::*;
 pub struct Aliases {
     /// Pairs by number.
     pairs: Vec<Pair>,
-    /// Names of all pairs, one behind the other.
+    /// Names of all pairs, concatenated.
     names: Vec<u8>,
-    /// Numbers by hash, [`FREE`] where there is none; a power of two of places, half of them free at least.
+    /// Hash table of numbers, [`FREE`] in empty slots; a power of two in size, at least half of it
+    /// free.
     places: Vec<u16>,
-    /// Number of the last pair that was asked for.
+    /// Number of the pair looked up last.
     last: u16,
-    /// Numbers there are.
+    /// Maximum number of aliases.
     most: u16,
-    /// Octets that the names of a pair may have together.
+    /// Maximum length of the names of a pair together, in octets.
     longest: usize,
 }
 
-/// Place of the names of a pair, and their hash.
+/// Position of the names of a pair, and their hash.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     hash: u32,
@@ -42,15 +45,15 @@ struct Pair {
     operation: u16,
 }
 
-/// A place without a number.
+/// Marker of an empty slot.
 const FREE: u16 = u16::MAX;
 
-/// Places of the smallest table.
+/// Number of slots of the smallest table.
 const PLACES: usize = 16;
 
 impl Aliases {
-    /// Returns the aliases of a new connection: none, of `most` numbers for pairs of `longest` octets at most. Allocates
-    /// nothing.
+    /// Returns the empty alias set of a new connection, for at most `most` pairs of at most
+    /// `longest` octets each. Allocates nothing.
     pub fn new(most: u16, longest: u16) -> Self {
         Self {
             pairs: Vec::new(),
@@ -62,8 +65,9 @@ impl Aliases {
         }
     }
 
-    /// Returns the alias of a pair for the next request of the connection, which is expected to be sent: the alias counts
-    /// as known from then on. `None` when there is no number for it.
+    /// Returns the alias of a pair for the next request of the connection, which the caller must
+    /// send: from then on the alias counts as known. Returns `None` if no number is left for the
+    /// pair.
     #[inline]
     pub fn of(&mut self, key: &[u8], operation: &str) -> Option<Alias> {
         if self.is(self.last, key, operation) {
@@ -73,7 +77,7 @@ impl Aliases {
         self.look_up(key, operation)
     }
 
-    /// Returns the alias of a pair that is known.
+    /// Returns the alias of a pair, if it is known.
     #[inline]
     pub fn known(&self, key: &[u8], operation: &str) -> Option<Alias> {
         let number = match self.is(self.last, key, operation) {
@@ -83,14 +87,14 @@ impl Aliases {
         Some(Alias { number, known: true })
     }
 
-    /// Forgets an alias that was given just now and that the request to define it was not sent with.
+    /// Withdraws the most recently assigned alias after the request that defines it was not sent.
     #[cold]
     pub fn take_back(&mut self, alias: Alias) {
         if alias.known || usize::from(alias.number) + 1 != self.pairs.len() {
             return;
         }
         let place = self.places.iter().position(|number| *number == alias.number);
-        // Nothing was entered after it, so no search passes over its place.
+        // No pair was inserted after it, so no probe sequence passes its slot.
         if let (Some(place), Some(pair)) = (place, self.pairs.pop()) {
             self.places[place] = FREE;
             self.names.truncate(pair.start as usize);
@@ -169,7 +173,7 @@ impl Aliases {
         Some(Alias { number, known: false })
     }
 
-    /// Enters a number at the first free place for its pair.
+    /// Inserts a number into the first free slot for its pair.
     fn enter(&mut self, number: u16) {
         let mask = self.places.len() - 1;
         let mut place = self.pairs[usize::from(number)].hash as usize & mask;
@@ -180,7 +184,8 @@ impl Aliases {
     }
 }
 
-/// Whether slices of one length have the same octets. Usual keys and names take two comparisons, of words that may overlap.
+/// Reports whether slices of equal length have the same octets. Typical keys and names take two
+/// comparisons of words that may overlap.
 #[inline]
 fn same(one: &[u8], other: &[u8]) -> bool {
     #[inline(always)]
@@ -197,8 +202,8 @@ fn same(one: &[u8], other: &[u8]) -> bool {
     same == Some(true)
 }
 
-/// Mixes the octets of a pair, eight at a time. The client itself chooses what it calls, so nobody else can make pairs that
-/// collide.
+/// Returns a hash of the octets of a pair, eight at a time. The client itself chooses the pairs, so
+/// no attacker can cause collisions.
 fn hash(key: &[u8], operation: &str) -> u32 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut mixed = key.len() as u64;
@@ -247,7 +252,7 @@ mod tests {
         let mut aliases = Aliases::new(8, 8);
         assert_eq!(aliases.of(b"12345", "6789"), None);
         assert!(aliases.of(b"12345", "678").is_some());
-        // The border between key and operation counts.
+        // The boundary between key and operation matters.
         assert!(aliases.of(b"1234", "5678").is_some_and(|alias| !alias.known));
     }
 

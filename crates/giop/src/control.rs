@@ -1,4 +1,4 @@
-//! The messages without arguments: CancelRequest, CloseConnection and MessageError.
+//! Messages without arguments: CancelRequest, CloseConnection and MessageError.
 
 use oxorb_cdr::ByteOrder;
 use oxorb_object::Version;
@@ -6,10 +6,10 @@ use oxorb_object::Version;
 use crate::order::ulong_octets;
 use crate::{Frame, Header, MessageType, Violation};
 
-/// A received CancelRequest. Advisory: the server may answer all the same.
+/// Received CancelRequest. Advisory: the server may reply nevertheless.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CancelRequest {
-    /// The Request or LocateRequest nobody waits for any more.
+    /// Id of the Request or LocateRequest whose reply is no longer awaited.
     pub id: u32,
 }
 
@@ -17,7 +17,7 @@ impl CancelRequest {
     /// Reads a CancelRequest.
     ///
     /// # Errors
-    /// [`Violation`] for a frame of another kind or one that ends early.
+    /// [`Violation`] for a frame of another kind, or one that is truncated.
     pub fn parse(frame: &Frame<'_>) -> Result<Self, Violation> {
         if let Some(context) = frame.context {
             return context.messaging().cancel_request(frame);
@@ -27,7 +27,7 @@ impl CancelRequest {
     }
 }
 
-/// The octets of a CancelRequest for request `id`.
+/// Returns the octets of a CancelRequest for request `id`.
 pub fn cancel_request(version: Version, order: ByteOrder, id: u32) -> [u8; 16] {
     let header = Header { size: 4, ..Header::new(version, order, MessageType::CANCEL_REQUEST) };
     let mut message = [0; 16];
@@ -36,12 +36,12 @@ pub fn cancel_request(version: Version, order: ByteOrder, id: u32) -> [u8; 16] {
     message
 }
 
-/// The octets of a CloseConnection: no unanswered request has been or will be processed.
+/// Returns the octets of a CloseConnection: no unanswered request has been or will be processed.
 pub fn close_connection(version: Version, order: ByteOrder) -> [u8; 12] {
     Header::new(version, order, MessageType::CLOSE_CONNECTION).to_bytes()
 }
 
-/// The octets of a MessageError, in our byte order.
+/// Returns the octets of a MessageError, in native byte order.
 pub fn message_error(version: Version) -> [u8; 12] {
     Header::new(version, ByteOrder::NATIVE, MessageType::MESSAGE_ERROR).to_bytes()
 }

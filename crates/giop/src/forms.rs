@@ -1,16 +1,18 @@
-//! Messages of other protocols than GIOP whose octets are known but for some fields: read and written in place.
+//! Fixed forms of messages of protocols other than GIOP, read and written in place.
 
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_object::ServiceContexts;
 
 use crate::{Aliased, Begun, Frame, ReplyStatus, Request, Response, Target};
 
-/// Form of a Request that has an alias, sixteen octets of header fields, and nothing else before its arguments.
+/// Form of a Request whose header consists of an alias and sixteen octets of fields, followed by
+/// the arguments.
 ///
-/// In the byte order of this machine; other Requests are read by [`Messaging::request`](crate::Messaging::request).
+/// In native byte order; other Requests are read by
+/// [`Messaging::request`](crate::Messaging::request).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BareRequest {
-    /// Bits that are the same in all of them.
+    /// Mask of the bits that are the same in all such Requests.
     pub mask: [u8; 16],
     /// Values of these bits.
     pub same: [u8; 16],
@@ -21,7 +23,8 @@ pub struct BareRequest {
 }
 
 impl BareRequest {
-    /// Reads a request of this form whose alias stands for `aliased`. `None` says nothing.
+    /// Reads a Request of this form whose alias stands for `aliased`; `None` if it may have another
+    /// form.
     #[inline(always)]
     pub(crate) fn read<'a>(&self, frame: &Frame<'a>, aliased: &'a Aliased) -> Option<Request<'a>> {
         let start: &[u8; 16] = frame.bytes.first_chunk()?;
@@ -46,33 +49,34 @@ impl BareRequest {
     }
 }
 
-/// Form of a Reply without service contexts, up to its body, in the byte order of this machine.
+/// Form of a Reply without service contexts, up to its body, in native byte order.
 ///
 /// Other Replies are written by [`Messaging::begin_reply`](crate::Messaging::begin_reply).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplyForm {
-    /// The octets, size, id and status 0.
+    /// Octets of the header, with size, id and status 0.
     pub octets: [u8; 16],
-    /// Whether the body follows after [`SHORT`](Self::SHORT) of them; otherwise after all.
+    /// Whether the body follows after the first [`SHORT`](Self::SHORT) octets; otherwise after all.
     pub short: bool,
     /// Offset of the request id, an unsigned long: a multiple of 4.
     pub id_at: u8,
-    /// Offset of the lowest octet of the status, which is below [`STATUSES`](Self::STATUSES).
+    /// Offset of the lowest octet of the status, whose value is below [`STATUSES`](Self::STATUSES).
     pub status_at: u8,
-    /// Octets of the header.
+    /// Length of the header, in octets.
     pub header: u8,
     /// Offset of the size.
     pub size_at: u8,
 }
 
 impl ReplyForm {
-    /// Number of octets of a short form.
+    /// Length of a short form, in octets.
     pub const SHORT: usize = 12;
 
-    /// Statuses from which on a Reply is written by [`Messaging::begin_reply`](crate::Messaging::begin_reply).
+    /// Smallest status for which a Reply is written by
+    /// [`Messaging::begin_reply`](crate::Messaging::begin_reply).
     pub const STATUSES: u32 = 4;
 
-    /// Starts a Reply of this form in an empty encoder. `None`: it has another one.
+    /// Starts a Reply of this form in an empty encoder; `None` if the Reply has another form.
     #[inline(always)]
     pub(crate) fn begin(&self, e: &mut Encoder<'_>, id: u32, status: ReplyStatus) -> Option<Begun> {
         if status.0 >= Self::STATUSES || e.order() != ByteOrder::NATIVE {
@@ -82,7 +86,7 @@ impl ReplyForm {
         octets[usize::from(self.status_at & 15)] = status.0 as u8;
         let (words, _) = octets.as_chunks_mut::<4>();
         words[usize::from((self.id_at / 4) & 3)] = id.to_ne_bytes();
-        // Of constant length each, so that it takes few stores.
+        // Constant lengths, so that the copy takes few stores.
         match self.short {
             true => e.copy_octets(&octets[..Self::SHORT]),
             false => e.copy_octets(&octets),

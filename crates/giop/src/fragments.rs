@@ -1,4 +1,4 @@
-//! Sending one large message as several smaller ones (GIOP 1.2).
+//! Splitting of a large message into several smaller ones (GIOP 1.2).
 
 use std::io::IoSlice;
 
@@ -8,12 +8,13 @@ use oxorb_object::Version;
 use crate::order::ulong_octets;
 use crate::{Frame, Header, MessageType, Reply, Request, Violation};
 
-/// The pieces of a message that is larger than a peer, or fairness on a shared connection, allows.
+/// Pieces of a message larger than a peer, or fairness on a shared connection, allows.
 ///
-/// Only GIOP 1.2 messages are split: 1.1 fragments restart alignment and JacORB refuses them. Every piece but the last
-/// has a length that is a multiple of 8, so no primitive is cut and data keeps its alignment; the first contains the
-/// whole message header, even if that makes it larger than asked for. A message that fits, or cannot be split, is its
-/// own only piece. Allocates nothing.
+/// Only GIOP 1.2 messages are split: 1.1 fragments restart alignment, and JacORB rejects them. The
+/// length of every piece except the last is a multiple of 8, so no primitive is cut and data keeps
+/// its alignment; the first piece contains the whole message header, even if that exceeds the
+/// requested size. A message that fits, or cannot be split, yields a single piece. Allocates
+/// nothing.
 ///
 /// ```
 /// # use oxorb_cdr::{ByteOrder, Dialect, Encoded, Encoder};
@@ -41,26 +42,27 @@ use crate::{Frame, Header, MessageType, Reply, Request, Violation};
 #[derive(Clone, Debug)]
 pub struct Fragments {
     header: Header,
-    /// The request id, for the headers of Fragments.
+    /// Request id for the headers of Fragments.
     id: u32,
-    /// Largest piece, a multiple of 8.
+    /// Maximum length of a piece, in octets; a multiple of 8.
     largest: usize,
-    /// Least length of the first piece.
+    /// Minimum length of the first piece, in octets.
     first: usize,
-    /// Octets of the message already handed out.
+    /// Octets of the message already returned.
     sent: usize,
-    /// Octets of the message.
+    /// Length of the message, in octets.
     total: usize,
 }
 
 impl Fragments {
-    /// Most slices a piece can need: its header and all of the message's.
+    /// Maximum number of slices of a piece: its header and all slices of the message.
     pub const MAX_SLICES: usize = Encoded::MAX_SLICES + 1;
-    /// Smallest size of a piece: room for the header of a Fragment and 16 octets of data.
+    /// Minimum size of a piece: the header of a Fragment and 16 octets of data.
     pub const SMALLEST: usize = 32;
 
-    /// Plans the pieces of a finished message, given as [`Encoded::io_slices`] gives it, its header whole in the first
-    /// slice. `largest` is in octets, rounded down to a multiple of 8, at least [`SMALLEST`](Self::SMALLEST).
+    /// Plans the pieces of a finished message, given as [`Encoded::io_slices`] returns it, with its
+    /// whole header in the first slice. `largest` is in octets, rounded down to a multiple of 8, at
+    /// least [`SMALLEST`](Self::SMALLEST).
     ///
     /// # Errors
     /// [`Violation`] when the slices do not start with a GIOP message.
@@ -106,7 +108,8 @@ impl Iterator for Fragments {
         let mut head = [0; MAX_HEAD];
         let (head_len, most) =
             if from == 0 { (Header::LEN, self.first) } else { (MAX_HEAD, self.largest) };
-        // Of the first piece, the header's own octets are replaced; of the others, a header comes on top.
+        // In the first piece, the message's header is replaced; each other piece gets an additional
+        // header.
         let skipped = if from == 0 { Header::LEN } else { 0 };
         let data = (left - skipped).min(most - head_len);
         self.sent = from + skipped + data;
@@ -123,7 +126,7 @@ impl Iterator for Fragments {
     }
 }
 
-/// Message to write: a header and a part of the large message's octets.
+/// Piece to write: a header and a part of the large message's octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece {
     head: [u8; MAX_HEAD],
@@ -133,13 +136,14 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Octets of this piece on the wire.
+    /// Returns the length of this piece on the wire, in octets.
     #[expect(clippy::len_without_is_empty, reason = "a piece is never empty")]
     pub fn len(&self) -> usize {
         self.head_len + self.to - self.from
     }
 
-    /// The piece as slices for one vectored write. `message` is what [`Fragments::new`] was given.
+    /// Returns the piece as slices for one vectored write. `message` is the one passed to
+    /// [`Fragments::new`].
     pub fn slices<'r, 's>(
         &'s self,
         message: &'s [IoSlice<'_>],
@@ -161,5 +165,5 @@ impl Piece {
     }
 }
 
-/// Octets of the longest header of a piece: that of a Fragment with its request id.
+/// Maximum length of a piece's header, in octets: that of a Fragment with its request id.
 const MAX_HEAD: usize = Header::LEN + 4;

@@ -12,30 +12,32 @@ use crate::{
     Misbehaviour, Reply, ReplyStatus, Request, Terms, Violation, Wire, begin_reply,
 };
 
-/// A whole message, header included, fragments already joined.
+/// Whole message, header included, with fragments joined.
 ///
-/// Offsets in it ([`Request::body`], [`cdr::Error::at`](oxorb_cdr::Error)) count from the first octet of the header,
-/// which is also the origin of CDR alignment. A GIOP 1.1 message that came in fragments keeps their boundaries, because each
-/// fragment aligns anew: only its [`decoder`](Frame::decoder) knows where the data continues.
+/// Offsets in it ([`Request::body`], [`cdr::Error::at`](oxorb_cdr::Error)) count from the first
+/// octet of the header, which is also the origin of CDR alignment. A GIOP 1.1 message received in
+/// fragments keeps their boundaries, because each fragment restarts alignment: only its
+/// [`decoder`](Frame::decoder) knows where the data continues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Frame<'a> {
-    /// The parsed header. Of a reassembled message: with the whole size, and without the more-fragments flag, which only
-    /// GIOP 1.1 messages keep that are [in pieces](Frame::in_pieces).
+    /// Parsed header. For a reassembled message: with the total size, and without the
+    /// more-fragments flag, which is kept only in GIOP 1.1 messages [in pieces](Frame::in_pieces).
     pub header: Header,
-    /// The message from its first octet to its last.
+    /// Octets of the message, from first to last.
     pub bytes: &'a [u8],
-    /// Context that explains a message of another protocol. `None`: a message of GIOP.
+    /// Context that interprets a message of another protocol; `None` for a GIOP message.
     pub context: Option<&'a Arc<FrameContext>>,
-    /// Octets of a Request's arguments, or a Reply's results, that lie elsewhere, and not in `bytes`: see [`whole`](Self::whole). `None` in most
-    /// messages.
+    /// Octets of a Request's arguments, or a Reply's results, stored outside `bytes`: see
+    /// [`whole`](Self::whole). `None` in most messages.
     pub gap: Option<&'a Gap>,
 }
 
 impl<'a> Frame<'a> {
-    /// Looks at octets that are exactly one message, for instance those moved out by [`Inbox::take`](crate::Inbox::take).
+    /// Parses octets that form exactly one message, such as those moved out by
+    /// [`Inbox::take`](crate::Inbox::take).
     ///
     /// # Errors
-    /// Those of [`Header::parse`], and a message that is shorter or longer than its header says.
+    /// Those of [`Header::parse`], and a message whose length differs from the one in its header.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Violation> {
         let Some(start) = bytes.first_chunk::<{ Header::LEN }>() else {
             return Err(Violation::Truncated {
@@ -48,8 +50,9 @@ impl<'a> Frame<'a> {
         Self::exactly(header, bytes, None)
     }
 
-    /// Looks at octets that are exactly one message of a protocol, as [`Inbox::take`](crate::Inbox::take) moved them out
-    /// and [`Inbox::context`](crate::Inbox::context) told how to understand them. Without `context` the message is GIOP's.
+    /// Parses octets that form exactly one message of a protocol, as moved out by
+    /// [`Inbox::take`](crate::Inbox::take), with the context from
+    /// [`Inbox::context`](crate::Inbox::context). Without `context`, parses a GIOP message.
     ///
     /// # Errors
     /// Those of [`parse`](Self::parse).
@@ -64,8 +67,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Looks at a message that [`Inbox::take_apart`](crate::Inbox::take_apart) moved out: as
-    /// [`parse_in`](Self::parse_in) does where no octets of it lie in a gap.
+    /// Parses a message moved out by [`Inbox::take_apart`](crate::Inbox::take_apart), as
+    /// [`parse_in`](Self::parse_in) does for a message without a gap.
     ///
     /// # Errors
     /// Those of [`parse`](Self::parse).
@@ -81,8 +84,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Looks at the beginning of a message, of which octets at the end may be missing: its header fields can be read as
-    /// far as they are there.
+    /// Parses the beginning of a message that may be truncated: its header fields can be read as
+    /// far as they are present.
     ///
     /// # Errors
     /// Those of [`Header::parse`].
@@ -121,14 +124,16 @@ impl<'a> Frame<'a> {
         Ok(Self { header, bytes, context, gap: None })
     }
 
-    /// Returns how the sender writes its messages, and so how an answer is to be written.
+    /// Returns the protocol in which the sender writes its messages, and in which a reply must be
+    /// written.
     #[inline]
     pub fn wire(&self) -> Wire {
         let messaging = self.context.map(|context| context.messaging());
         Wire::of(messaging, self.header.version)
     }
 
-    /// Starts the Reply to this Request in an empty encoder, as [`Wire::begin_reply`] does with [`wire`](Self::wire).
+    /// Starts the Reply to this Request in an empty encoder, as [`Wire::begin_reply`] of
+    /// [`wire`](Self::wire) does.
     #[inline(always)]
     pub fn begin_reply(
         &self,
@@ -143,15 +148,15 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// A decoder over the whole message that starts right after the header. Use
+    /// Returns a decoder over the whole message, positioned right after the header. Use
     /// [`Decoder::at`] with a `body` offset to read arguments or results.
     #[inline]
     pub fn decoder(&self, dialect: Dialect) -> Decoder<'a> {
         self.decoder_at(dialect, usize::from(self.header.len))
     }
 
-    /// Returns a decoder over the whole message that starts at an offset, such as that of a body.
-    // In place: a decoder is large, and made in as few instructions as it takes to move it.
+    /// Returns a decoder over the whole message, positioned at an offset, such as that of a body.
+    // Inlined: a decoder is large, and constructing it takes as few instructions as moving it.
     #[inline(always)]
     pub fn decoder_at(&self, dialect: Dialect, position: usize) -> Decoder<'a> {
         let decoder = match self.in_pieces() {
@@ -161,9 +166,10 @@ impl<'a> Frame<'a> {
         decoder.at(position)
     }
 
-    /// Returns a decoder as [`decoder_at`](Self::decoder_at) does, which may find that octets of the body lie elsewhere
-    /// ([`Octets`](oxorb_cdr::Octets)). What it reads is right only if nothing lay elsewhere, or was
-    /// [taken](Gap::was_taken); otherwise it is to be read again from `decoder_at`.
+    /// Returns a decoder as [`decoder_at`](Self::decoder_at) does, which can read octets of the
+    /// body that are stored elsewhere ([`Octets`](oxorb_cdr::Octets)). The decoded values are valid
+    /// only if no octets were stored elsewhere, or if those were [taken](Gap::was_taken); otherwise
+    /// decode again from `decoder_at`.
     pub fn decoder_in_place(&self, dialect: Dialect, position: usize) -> Decoder<'a> {
         match self.gap {
             None => self.decoder_at(dialect, position),
@@ -173,7 +179,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Returns all octets of the message. Copies them once where some lie elsewhere; none are there once those were taken.
+    /// Returns all octets of the message. Copies them once if some are stored elsewhere; those are
+    /// missing once taken.
     #[inline(always)]
     pub fn whole(&self) -> &'a [u8] {
         match self.gap {
@@ -182,8 +189,8 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Returns a copy of all octets of the message, and leaves those where they are that lie elsewhere. Allocates. Once those
-    /// were taken, the copy lacks them.
+    /// Returns a copy of all octets of the message, and leaves octets stored elsewhere there.
+    /// Allocates. Octets already taken are missing in the copy.
     pub fn to_whole(&self) -> Vec<u8> {
         match self.gap {
             None => copies::to_vec(self.bytes),
@@ -191,18 +198,19 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// Whether the message came in GIOP 1.1 fragments, so that what follows the header in `bytes` is not contiguous.
+    /// Reports whether the message arrived in GIOP 1.1 fragments, so that the data after the header
+    /// in `bytes` is not contiguous.
     #[inline]
     pub fn in_pieces(&self) -> bool {
         self.header.more_fragments && self.header.version.minor == 1
     }
 
-    /// Reads the message's own header fields, whatever kind it is.
+    /// Parses the message's own header fields, for a message of any kind.
     ///
     /// Costs some tens of nanoseconds; allocates nothing.
     ///
     /// # Errors
-    /// A [`Violation`] naming what is wrong.
+    /// A [`Violation`] that names the faulty item.
     #[inline]
     pub fn message(&self) -> Result<Message<'a>, Violation> {
         Ok(match self.header.kind {
@@ -213,20 +221,22 @@ impl<'a> Frame<'a> {
             MessageType::LOCATE_REPLY => Message::LocateReply(LocateReply::parse(self)?),
             MessageType::CLOSE_CONNECTION => Message::CloseConnection,
             MessageType::MESSAGE_ERROR => Message::MessageError,
-            // The inbox joins fragments, so one here continues nothing.
+            // The inbox joins fragments, so this one continues no message.
             _ => return Err(Violation::Peer(Misbehaviour::OrphanFragment { id: None })),
         })
     }
 
-    /// Returns priority and time limit of a Request, where the protocol has fields for them; GIOP has not.
+    /// Returns priority and time limit of a Request, if the protocol has fields for them; GIOP has
+    /// none.
     #[inline]
     pub fn terms(&self) -> Option<Terms> {
         let context = self.context?;
         context.messaging().terms(self)
     }
 
-    /// The number of the request that this Request or LocateRequest is, without a look at anything else where the message
-    /// allows that: always, but for Requests of GIOP 1.0 and 1.1 with service contexts. 0 when it cannot be read.
+    /// Returns the id of this Request or LocateRequest, without parsing other fields where the
+    /// message allows that: always, except for GIOP 1.0 and 1.1 Requests with service contexts. 0
+    /// if it cannot be read.
     #[inline]
     pub fn request_id(&self) -> u32 {
         if let Some(context) = self.context {
@@ -238,7 +248,7 @@ impl<'a> Frame<'a> {
         self.ulong_at(Header::LEN).unwrap_or(0)
     }
 
-    /// Reads the number that comes after the service contexts.
+    /// Reads the request id that follows the service contexts.
     #[cold]
     #[inline(never)]
     fn request_id_behind(&self) -> u32 {
@@ -255,7 +265,7 @@ impl<'a> Frame<'a> {
         Some(ulong_from(self.header.order, *octets))
     }
 
-    /// A decoder for this message's header fields, once its kind is what the caller expects.
+    /// Returns a decoder for this message's header fields, after checking its kind.
     ///
     /// # Errors
     /// [`Misbehaviour::Kind`] for a message of another kind.
@@ -267,7 +277,7 @@ impl<'a> Frame<'a> {
         let dialect = Dialect::new(self.header.version.minor);
         Ok(match self.gap {
             None => self.decoder(dialect),
-            // Fields stand before it: nothing is to be copied for them.
+            // The fields precede the gap, so nothing is copied for them.
             Some(gap) => Decoder::new(&self.bytes[..gap.at()], self.header.order, dialect)
                 .at(usize::from(self.header.len)),
         })
@@ -282,7 +292,7 @@ impl<'a> Frame<'a> {
         Ok(ServiceContexts::read(self.bytes, self.in_pieces(), fields)?)
     }
 
-    /// Returns where a Request's or Reply's body starts, given where its header fields end: the
+    /// Returns the offset of a Request's or Reply's body, given the end of its header fields: the
     /// next multiple of 8 in GIOP 1.2, but only if octets follow.
     #[inline]
     pub(crate) fn body_after(&self, fields_end: usize) -> usize {
@@ -294,21 +304,21 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Any whole message, as a borrowed view.
+/// Whole message of any kind, as a borrowed view.
 #[derive(Clone, Debug)]
 pub enum Message<'a> {
-    /// Invoke an operation.
+    /// Invocation of an operation.
     Request(Request<'a>),
-    /// The answer to a Request.
+    /// Answer to a Request.
     Reply(Reply<'a>),
-    /// The sender no longer waits for an answer.
+    /// Notice that the sender no longer waits for a reply.
     CancelRequest(CancelRequest),
-    /// Asks where an object is.
+    /// Query for the location of an object.
     LocateRequest(LocateRequest<'a>),
-    /// The answer to a LocateRequest.
+    /// Answer to a LocateRequest.
     LocateReply(LocateReply),
-    /// Orderly end of the connection; nothing unanswered was processed.
+    /// Orderly end of the connection; unanswered requests were not processed.
     CloseConnection,
-    /// The peer did not understand a message.
+    /// Report that the peer did not understand a message.
     MessageError,
 }

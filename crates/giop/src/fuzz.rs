@@ -1,5 +1,5 @@
-//! Entry points of the fuzz targets of messages and sessions: whatever the octets are, nothing may panic, hang, or
-//! exceed the limits.
+//! Entry points of the fuzz targets for messages and sessions: no input may cause a panic, a hang,
+//! or exceeded limits.
 
 use std::prelude::rust_2024::*;
 mod session;
@@ -8,7 +8,8 @@ pub use session::session;
 
 use crate::{Frame, Inbox, Limits, Message, Target};
 
-/// Reads `data` as what a peer sends, in reads whose size the first octet chooses; every message in every detail.
+/// Parses `data` as octets from a peer, in reads whose size the first octet determines, and every
+/// message in full detail.
 pub fn receive(data: &[u8]) {
     let Some((&read, stream)) = data.split_first() else {
         return;

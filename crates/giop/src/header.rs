@@ -1,4 +1,4 @@
-//! The twelve octets every message starts with: how they are read, and how a message is written from its header to its size.
+//! Message headers of twelve octets: reading them, and writing messages from header to size.
 
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_object::Version;
@@ -6,7 +6,7 @@ use oxorb_object::Version;
 use crate::order::{ulong_from, ulong_octets};
 use crate::{MessageType, Messaging, Misbehaviour, Side, Unsupported, Violation};
 
-/// The header of a message: what it is, in which byte order, and how much follows.
+/// Header of a message: kind, byte order and size.
 ///
 /// ```
 /// use oxorb_giop::{Header, MessageType};
@@ -18,7 +18,8 @@ use crate::{MessageType, Messaging, Misbehaviour, Side, Unsupported, Violation};
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// GIOP version of this message; of another protocol's, the one whose rules its values follow.
+    /// GIOP version of this message; for another protocol, the version whose rules its values
+    /// follow.
     pub version: Version,
     /// Byte order of the size and of everything after the header.
     pub order: ByteOrder,
@@ -26,23 +27,23 @@ pub struct Header {
     pub more_fragments: bool,
     /// Kind of message.
     pub kind: MessageType,
-    /// Octets of the header itself: [`LEN`](Self::LEN), but in other protocols than GIOP.
+    /// Length of the header, in octets: [`LEN`](Self::LEN), except in protocols other than GIOP.
     pub len: u8,
     /// Octets after the header.
     pub size: u32,
 }
 
 impl Header {
-    /// Octets of a GIOP header on the wire.
+    /// Length of a GIOP header on the wire, in octets.
     pub const LEN: usize = 12;
 
-    /// Reads a header and checks everything that can be known from it alone.
+    /// Parses a header, and checks everything that can be determined from it alone.
     ///
     /// Costs a few nanoseconds; allocates nothing.
     ///
     /// # Errors
-    /// [`Violation::Peer`] for octets that are no GIOP header or contradict themselves, [`Violation::Unsupported`] for
-    /// versions, message types and compression we do not know.
+    /// [`Violation::Peer`] for octets that are no GIOP header or contradict themselves,
+    /// [`Violation::Unsupported`] for unknown versions, message types and compression.
     #[inline]
     pub fn parse(octets: &[u8; Self::LEN]) -> Result<Self, Violation> {
         let [m0, m1, m2, m3, major, minor, flags, kind, s0, s1, s2, s3] = *octets;
@@ -70,8 +71,8 @@ impl Header {
         Ok(header)
     }
 
-    /// Reads the header of what nearly every message is: a GIOP 1.2 Request or Reply in one piece. `None`: it may be another
-    /// one, or none; [`parse`](Self::parse) says which.
+    /// Parses the most common header, of a GIOP 1.2 Request or Reply in one piece. Returns `None`
+    /// for any other octets, which [`parse`](Self::parse) then checks.
     #[inline(always)]
     pub(crate) fn parse_common(octets: &[u8; Self::LEN]) -> Option<Self> {
         let [m0, m1, m2, m3, major, minor, flags, kind, s0, s1, s2, s3] = *octets;
@@ -92,13 +93,13 @@ impl Header {
         })
     }
 
-    /// Octets of the whole message, header included.
+    /// Returns the length of the whole message in octets, header included.
     #[inline]
     pub fn total(&self) -> usize {
         usize::from(self.len) + self.size as usize
     }
 
-    /// The octets of this header, if it is GIOP's.
+    /// Returns the octets of this header, which must be a GIOP header.
     #[inline]
     pub fn to_bytes(self) -> [u8; Self::LEN] {
         let flags = u8::from(self.order.flag()) | if self.more_fragments { MORE } else { 0 };
@@ -107,7 +108,7 @@ impl Header {
         [m0, m1, m2, m3, self.version.major, self.version.minor, flags, self.kind.0, s0, s1, s2, s3]
     }
 
-    /// A header of a message that is not fragmented, with size 0 to be patched.
+    /// Returns the header of an unfragmented message, with size 0 to be patched.
     pub(crate) fn new(version: Version, order: ByteOrder, kind: MessageType) -> Self {
         Self { version, order, more_fragments: false, kind, len: GIOP_LEN, size: 0 }
     }
@@ -130,7 +131,8 @@ impl Header {
                 version: self.version,
             }));
         }
-        // A final 1.1 Fragment may be empty; everything else but the two bare messages has at least a request id.
+        // A final 1.1 Fragment may be empty; all other messages except the two without a body have
+        // at least a request id.
         let may_be_empty = matches!(self.kind, M::CLOSE_CONNECTION | M::MESSAGE_ERROR)
             || (self.kind == M::FRAGMENT && self.version == Version::V1_1);
         if self.size == 0 && !may_be_empty {
@@ -140,28 +142,29 @@ impl Header {
     }
 }
 
-/// Remembers where a begun message's body starts. Hand it to [`finish`].
+/// Position of the body of a started message, to be passed to [`finish`].
 // Two words, so that it is returned in registers.
 #[must_use = "the message has no size before `finish`"]
 #[derive(Clone, Copy, Debug)]
 pub struct Begun {
     /// End of the header fields.
     fields_end: usize,
-    /// Octets of padding from there to the body.
+    /// Padding between header fields and body, in octets.
     padding: u8,
-    /// Octets of the header, and offset of the size in it, where the protocol needs nothing else to end the message.
+    /// Header length and offset of the size, if the protocol needs nothing else to finish the
+    /// message.
     plain: Option<(u8, u8)>,
 }
 
 impl Begun {
-    /// Offset of the body's first octet from the start of the message.
+    /// Returns the offset of the body's first octet from the start of the message.
     #[inline]
     pub fn body(&self) -> usize {
         self.fields_end + usize::from(self.padding)
     }
 
-    /// Returns it for a message of another protocol than GIOP, for whose end [`finish_at`] with these numbers does:
-    /// then nobody asks the protocol.
+    /// Marks a message of another protocol than GIOP as one that [`finish_at`] can finish with
+    /// these numbers, without a call of the messaging.
     #[inline]
     pub fn plain(self, len: u8, size_at: u8) -> Self {
         Self { plain: Some((len, size_at)), ..self }
@@ -172,7 +175,7 @@ impl Begun {
         Self { fields_end, padding: (body - fields_end) as u8, plain: None }
     }
 
-    /// Ends the header fields where the body starts at a multiple of 8, as in GIOP 1.2 Requests and Replies.
+    /// Ends the header fields before a body aligned to 8, as in GIOP 1.2 Requests and Replies.
     #[inline]
     pub fn aligned(e: &mut Encoder<'_>) -> Self {
         let fields_end = e.position();
@@ -180,31 +183,31 @@ impl Begun {
         Self::new(fields_end, e.position())
     }
 
-    /// Begins a body like [`aligned`](Self::aligned), after `first` zero octets, padding to 4, and
-    /// `second` zero octets.
+    /// Starts a body as [`aligned`](Self::aligned) does, after `first` zero octets, padding to 4,
+    /// and `second` zero octets.
     #[inline]
     pub(crate) fn after_zeros(e: &mut Encoder<'_>, first: usize, second: usize) -> Self {
         let from = e.position();
         let fields_end = (from + first).next_multiple_of(4) + second;
         let body = fields_end.next_multiple_of(8);
-        // Of constant length, so that it takes two stores; then what is too much is dropped.
+        // Of constant length, so that it takes two stores; the excess is truncated.
         e.copy_octets(&[0; 16]);
         e.truncate(body);
         Self::new(fields_end, body)
     }
 
-    /// Returns where header fields end that were written before, and where their body starts.
+    /// Returns the position of header fields that are already written, and of their body.
     #[inline(always)]
     pub(crate) fn at(fields_end: usize, body: usize) -> Self {
         Self::new(fields_end, body)
     }
 
-    /// Returns where the header fields end, and where the body starts.
+    /// Returns the end of the header fields and the start of the body.
     pub(crate) fn ends(self) -> (usize, usize) {
         (self.fields_end, self.body())
     }
 
-    /// Ends the header fields where the body follows them at once.
+    /// Ends the header fields before a body that follows immediately.
     #[inline]
     pub fn unaligned(e: &mut Encoder<'_>) -> Self {
         let fields_end = e.position();
@@ -212,21 +215,23 @@ impl Begun {
     }
 }
 
-/// Ends a message: removes padding that no body followed and fills in the size.
+/// Finishes a message: removes padding not followed by a body, and fills in the size.
 ///
-/// Gathered segments count; the header is always in the encoder's own part. Costs a few nanoseconds.
+/// Gathered segments count; the header is always in the encoder's own part. Costs a few
+/// nanoseconds.
 ///
 /// # Errors
-/// [`Violation::Limit`] on our side when the size does not fit the header's 32 bits. A smaller limit is
-/// [`Limits::check_outgoing`](crate::Limits::check_outgoing)'s business.
-// In place: it gives a large error or nothing.
+/// [`Violation::Limit`] on the sending side when the size does not fit the header's 32 bits. A
+/// smaller limit is checked by [`Limits::check_outgoing`](crate::Limits::check_outgoing).
+// Inlined: the result is either a large error or nothing.
 #[inline(always)]
 pub fn finish(e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
     finish_at(e, begun, Header::LEN, SIZE_AT)
 }
 
-/// Ends a message of another protocol than GIOP: removes padding that no body followed and fills in the size, an unsigned
-/// long at offset `size_at`, of what follows a header of `len` octets.
+/// Finishes a message of another protocol than GIOP: removes padding not followed by a body, and
+/// fills in the number of octets after a header of `len` octets as an unsigned long at offset
+/// `size_at`.
 ///
 /// # Errors
 /// Those of [`finish`].
@@ -253,7 +258,7 @@ pub fn finish_at(
     }
 }
 
-/// Ends a message of another protocol than GIOP.
+/// Finishes a message of another protocol than GIOP.
 ///
 /// # Errors
 /// Those of [`finish`].
@@ -276,7 +281,7 @@ pub(crate) fn begin(e: &mut Encoder<'_>, version: Version, kind: MessageType) {
     e.copy_octets(&octets);
 }
 
-/// The header of a message with size 0, for the beginning of this encoder.
+/// Returns the header of a message with size 0, for the start of this encoder.
 #[inline]
 pub(crate) fn octets_of(e: &Encoder<'_>, version: Version, kind: MessageType) -> [u8; Header::LEN] {
     debug_assert_eq!(e.position(), 0, "a message starts at the beginning of its encoder");
@@ -318,7 +323,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// The two ways of reading a header agree, whatever the octets are.
+        /// The fast path and the general path read all headers alike.
         #[test]
         fn the_common_way_and_the_general_way_agree(
             minor in 0..4u8,

@@ -1,4 +1,4 @@
-//! Inbox that makes whole messages of octets in any split.
+//! Inbox, which assembles whole messages from octets in any split.
 
 use crate::prelude::*;
 use core::fmt;
@@ -28,22 +28,25 @@ mod partial;
 mod placed;
 mod usual;
 
-/// The receiving half of a connection: octets in, whole messages out, fragments joined.
+/// Receiving half of a connection: accepts octets, returns whole messages with fragments joined.
 ///
-/// Two methods take octets in ([`room`](Self::room)) and announce messages ([`poll`](Self::poll)); the others look at
-/// what was announced. The order of calls, in a loop:
+/// Two methods accept octets ([`room`](Self::room)) and announce messages ([`poll`](Self::poll));
+/// the others access the announced message. The order of calls, in a loop:
 ///
-/// 1. `poll` until it yields `None`; look at each announced message with [`frame`](Self::frame) before the next `poll`,
-///    which drops it.
-/// 2. `room`, append octets to the buffer it offers.
+/// 1. `poll` until it returns `None`; process each announced message with [`frame`](Self::frame)
+///    before the next `poll`, which drops it.
+/// 2. `room`, then append octets to the buffer that it returns.
 ///
-/// Memory stays within [`Limits`] and is only allocated for octets that arrived: a header that announces 4 GiB reserves
-/// 1 MiB at most. After warm-up, messages that are not fragmented cost no allocation.
+/// Memory stays within [`Limits`], and is only allocated for octets that have arrived: a header
+/// that announces 4 GiB reserves at most 1 MiB. After warm-up, unfragmented messages cause no
+/// allocation.
 ///
-/// GIOP 1.1 counts alignment anew in each fragment, 1.2 through the whole message. So a joined 1.1 message keeps the
-/// boundaries ([`Frame::in_pieces`]), and takes twice the memory. OxORB never sends 1.1 fragments.
+/// GIOP 1.1 restarts alignment in each fragment, 1.2 aligns through the whole message. A joined 1.1
+/// message therefore keeps the boundaries ([`Frame::in_pieces`]), and takes twice the memory. OxORB
+/// never sends 1.1 fragments.
 ///
-/// After an error the inbox stays where it is: octets after a broken message mean nothing, so the connection must end.
+/// After an error the inbox accepts nothing more: octets after an invalid message cannot be
+/// interpreted, so the connection must end.
 ///
 /// ```
 /// use oxorb_giop::{Inbox, Limits, MessageType, cancel_request};
@@ -62,33 +65,36 @@ mod usual;
 /// ```
 pub struct Inbox {
     limits: Limits,
-    /// Protocol of the messages; `None`: GIOP.
+    /// Protocol of the messages; `None` for GIOP.
     other: Option<Box<Other>>,
-    /// Octets of the message at `start` that lie elsewhere, if `has_gap`; otherwise kept for its memory.
+    /// Octets of the message at `start` that are stored elsewhere, if `has_gap`; otherwise retained
+    /// for its memory.
     gap: Option<Box<Gap>>,
     has_gap: bool,
     borrows: bool,
     copied: Copied,
-    /// Octets as they arrived.
+    /// Octets in order of arrival.
     buffer: Vec<u8>,
-    /// Octets at the front of `buffer` that belong to no message: what comes is then copied fast.
+    /// Number of unused octets at the front of `buffer`, which place messages so that they are
+    /// copied fast.
     front: usize,
-    /// The first octet of `buffer` that belongs to no message already dropped.
+    /// Offset in `buffer` of the first octet after the messages already dropped.
     start: usize,
     announced: Announced,
-    /// Size of the message that `start` begins, once its header is there and while the rest is not; otherwise 0.
+    /// Size of the message at `start`, while its header is complete and the rest is not; otherwise
+    /// 0.
     awaited: usize,
-    /// Capacity to give the next buffer when the last one was taken away.
+    /// Capacity of the next buffer when the last one was given away.
     habit: usize,
     partials: Partials,
-    /// Requests that whole messages behind the announced one cancel.
+    /// Requests cancelled by whole messages after the announced one.
     cancels: Cancels,
-    /// The announced message when it came in fragments; otherwise empty, kept for its capacity.
+    /// Announced message if it arrived in fragments; otherwise empty, retained for its capacity.
     joined: Vec<u8>,
 }
 
 impl Inbox {
-    /// An empty inbox for GIOP. Allocates nothing before the first [`room`](Self::room).
+    /// Creates an empty inbox for GIOP. Allocates nothing before the first [`room`](Self::room).
     pub fn new(limits: &Limits) -> Self {
         Self {
             limits: limits.clone(),
@@ -109,9 +115,9 @@ impl Inbox {
         }
     }
 
-    /// Returns this inbox, before anything arrived, with memory to read into for as long as messages fit, but for
-    /// [`MARGIN`](Self::MARGIN) octets. It then [borrows](Self::borrows) nothing: copying what was lent together would take
-    /// other memory.
+    /// Returns this inbox, which must be empty, with memory for as long as messages fit, except
+    /// [`MARGIN`](Self::MARGIN) octets. It then never [borrows](Self::borrows): joining lent octets
+    /// would require other memory.
     pub fn reading_into(self, mut buffer: Vec<u8>) -> Self {
         buffer.clear();
         let mut inbox = Self { buffer, front: 0, start: 0, borrows: false, ..self };
@@ -125,41 +131,43 @@ impl Inbox {
         Self { other: Reading::of(wire).map(|reading| Box::new(Other::new(reading))), ..self }
     }
 
-    /// Returns this inbox, empty, for what follows on a connection whose messages are read so. `None`: they are GIOP's.
+    /// Returns this inbox, empty, to continue a connection with the given reader; `None` for GIOP.
     pub fn continuing(self, reading: Option<&Reading>) -> Self {
         Self { other: reading.map(|reading| Box::new(Other::new(reading.clone()))), ..self }
     }
 
-    /// Returns the messaging this inbox reads, if it is another than GIOP.
+    /// Returns the messaging that this inbox reads, unless it is GIOP.
     #[inline]
     pub fn messaging(&self) -> Option<&'static dyn Messaging> {
         self.other.as_ref().map(|other| other.reading.messaging())
     }
 
-    /// Returns how to understand the announced message once it was [taken](Self::take) or copied, for
-    /// [`Frame::parse_in`]. `None`: it is GIOP's.
+    /// Returns the context of the announced message, for [`Frame::parse_in`] once it was
+    /// [taken](Self::take) or copied; `None` for GIOP.
     #[inline]
     pub fn context(&self) -> Option<&Arc<FrameContext>> {
         self.other.as_ref().map(|other| &other.announced)
     }
 
-    /// The memory that octets are read into, which may be another than it began with; what is in it means nothing any
-    /// more.
+    /// Returns the memory into which octets are read, possibly different from the initial one; its
+    /// contents are unspecified.
     pub fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }
 
-    /// Returns the buffer to append octets to, and how many at most; that much capacity is there.
+    /// Returns the buffer to which octets are to be appended, and the maximum number, for which it
+    /// has capacity.
     ///
-    /// Offers all the buffer has, at least 4 KiB, when nothing is known about the next message: so a small message needs
-    /// one read, and one of up to 256 KiB as well as soon as one of its size has come before. (One read of a whole message
-    /// also keeps Linux from answering it with a storm of small acknowledgements.) Once the header of a large message is
-    /// known, offers no more than the rest, so that it ends where the octets end and can be [taken](Self::take) without a
-    /// copy. Never offers more than 256 KiB.
+    /// Offers the buffer's whole capacity, at least 4 KiB, while nothing is known about the next
+    /// message: a small message then needs one read, and so does one of up to 256 KiB once one of
+    /// its size has arrived before. (Reading a whole message at once also keeps Linux from sending
+    /// many small acknowledgements.) Once the header of a large message is known, offers at most
+    /// the rest of it, so that the buffer ends with the message, which can be [taken](Self::take)
+    /// without a copy. Never offers more than 256 KiB.
     #[inline]
     pub fn room(&mut self) -> (&mut Vec<u8>, usize) {
         let usable = self.usable();
-        // Between two messages of usual size: all the buffer has.
+        // Between two messages of common size, offer the whole capacity.
         if self.buffer.len() == self.front
             && self.awaited == 0
             && usable >= self.habit.max(SMALLEST_OFFER)
@@ -169,15 +177,15 @@ impl Inbox {
         self.room_any()
     }
 
-    /// Does what [`room`](Self::room) does, in the middle of messages, too.
+    /// Implements [`room`](Self::room) for all states, including partial messages.
     #[inline(never)]
     fn room_any(&mut self) -> (&mut Vec<u8>, usize) {
         self.compact();
         let have = self.buffer.len() - self.start;
-        // What the buffer has to have beyond an offer, for the first message to begin where it should.
+        // Capacity needed beyond an offer to place the first message where it is copied fast.
         let beyond = Self::MARGIN - self.front;
         let offer = if self.awaited > READ_AHEAD.max(have) {
-            // As much again as has arrived, or 1 MiB: what is only announced must not cost memory.
+            // As much as has already arrived, or 1 MiB: an announcement alone must not cost memory.
             let offer = (self.awaited - have).min(STEP.max(have));
             if self.buffer.capacity() - self.buffer.len() < offer + beyond {
                 self.buffer.reserve_exact(offer + beyond + SLACK);
@@ -194,15 +202,15 @@ impl Inbox {
         (&mut self.buffer, offer.min(AT_ONCE))
     }
 
-    /// Drops the message announced before; announces the next one if all of it is there.
+    /// Drops the message announced before, and announces the next one if it is complete.
     ///
-    /// Costs about ten nanoseconds for a message that is not fragmented. Fragments are joined by copying; a
-    /// CancelRequest drops the incomplete message it names and is announced as well.
+    /// Costs about ten nanoseconds for an unfragmented message. Fragments are joined by copying; a
+    /// CancelRequest drops the incomplete message it names, and is announced as well.
     ///
     /// # Errors
-    /// A [`Violation`] as soon as the octets show it, for instance by the header of a message that is too large. It
-    /// stays the same when asked again.
-    // Twice in each message, and what it gives is large: in place nothing of that is moved.
+    /// A [`Violation`] as soon as the octets show it, for example by the header of a message that
+    /// is too large. Further calls return the same violation.
+    // Called twice per message, with a large result: inlining avoids moving it.
     #[inline(always)]
     pub fn poll(&mut self) -> Result<Option<Header>, Violation> {
         self.release();
@@ -233,8 +241,7 @@ impl Inbox {
         self.poll_any()
     }
 
-    /// Announces like [`poll`](Self::poll), messages of all kinds, and those that are not there
-    /// yet.
+    /// Announces messages of all kinds as [`poll`](Self::poll) does, including incomplete ones.
     #[inline(never)]
     fn poll_any(&mut self) -> Result<Option<Header>, Violation> {
         loop {
@@ -276,8 +283,8 @@ impl Inbox {
         }
     }
 
-    /// Announces like [`poll`](Self::poll), the usual messages of other protocols than GIOP. `None`
-    /// says nothing.
+    /// Announces common messages of protocols other than GIOP as [`poll`](Self::poll) does; `None`
+    /// if [`poll_unusual`](Self::poll_unusual) must decide.
     #[inline(always)]
     fn poll_other(&mut self) -> Option<Header> {
         let unread = &self.buffer[self.start..];
@@ -292,8 +299,8 @@ impl Inbox {
         Some(header)
     }
 
-    /// Announces like [`poll_other`](Self::poll_other), messages of all kinds, and those that are
-    /// not there yet.
+    /// Announces messages of all kinds as [`poll_other`](Self::poll_other) does, including
+    /// incomplete ones.
     #[inline(never)]
     fn poll_unusual(&mut self) -> Result<Option<Header>, Violation> {
         let (unread, other) = (&self.buffer[self.start..], self.other.as_deref_mut());
@@ -327,8 +334,9 @@ impl Inbox {
         Ok(Some(header))
     }
 
-    /// Drops the message announced before, and looks at the next one without announcing it: its header, if all of it
-    /// (of one in fragments: the next fragment) is there, or if it cannot be a message, which `poll` then says.
+    /// Drops the message announced before, and returns the header of the next one without
+    /// announcing it, if the message (or the next fragment of it) is complete, or if it is invalid,
+    /// as `poll` will then report.
     pub fn peek(&mut self) -> Option<Result<Header, Violation>> {
         self.release();
         if self.has_gap {
@@ -340,7 +348,7 @@ impl Inbox {
         whole.then_some(header)
     }
 
-    /// Returns the whole message that [`peek`](Self::peek) sees, where it is there and can be one.
+    /// Returns the message that [`peek`](Self::peek) reports, if it is complete and valid.
     pub fn peek_frame(&mut self) -> Option<Frame<'_>> {
         let header = self.peek()?.ok()?;
         if self.has_gap {
@@ -356,7 +364,7 @@ impl Inbox {
         };
         let context = match &mut self.other {
             Some(other) => {
-                // What is wrong with it is reported by `poll`.
+                // `poll` reports any violation in it.
                 other.arrived(header, bytes).ok()?;
                 Some(&other.announced)
             }
@@ -365,7 +373,7 @@ impl Inbox {
         Some(Frame { header, bytes, context, gap: None })
     }
 
-    /// The message announced by the last [`poll`](Self::poll).
+    /// Returns the message announced by the last [`poll`](Self::poll).
     ///
     /// # Panics
     /// When the last `poll` announced none, or [`take`](Self::take) moved it out.
@@ -386,17 +394,18 @@ impl Inbox {
         }
     }
 
-    /// Moves the announced message out, where it lies in its memory; [`Frame::parse`] looks at it again. Copies nothing when the message alone fills the buffer,
-    /// as large ones do, or came in fragments.
+    /// Moves the announced message out, in its memory, to be parsed again by [`Frame::parse`].
+    /// Copies nothing if the message alone fills the buffer, as large ones do, or arrived in
+    /// fragments.
     ///
     /// # Panics
-    /// When the last [`poll`](Self::poll) announced none, or it was taken before.
+    /// When the last [`poll`](Self::poll) announced none, or it was already taken.
     pub fn take(&mut self) -> Taken {
         match core::mem::replace(&mut self.announced, Announced::Nothing) {
             Announced::InBuffer(header) if self.holds_only(header) => {
                 self.remember_capacity();
                 self.cancels.clear();
-                // No more of it is waited for; nobody may poll before the next read.
+                // The message is no longer awaited; there may be no poll before the next read.
                 self.awaited = 0;
                 self.copied.next();
                 self.start = 0;
@@ -415,17 +424,18 @@ impl Inbox {
         }
     }
 
-    /// Whether a message alone fills the buffer.
+    /// Reports whether a message alone fills the buffer.
     fn holds_only(&self, header: Header) -> bool {
         self.start == self.front && self.buffer.len() == self.front + header.total()
     }
 
-    /// Moves the announced message to `to`, which announces nothing else, and continues with what follows: for two threads,
-    /// of which one looks at the message while the other reads. What `to` held is lost, its memory used again. Copies the
-    /// message, unless it alone fills the buffer or came in fragments; never what follows it.
+    /// Moves the announced message to `to`, and continues with the messages after it: for two
+    /// threads, one of which processes the message while the other reads. The contents of `to` are
+    /// lost, its memory is reused. Copies the message, unless it alone fills the buffer or arrived
+    /// in fragments; never copies what follows it.
     ///
     /// # Panics
-    /// When the last [`poll`](Self::poll) announced none, or it was taken before.
+    /// When the last [`poll`](Self::poll) announced none, or it was already taken.
     pub fn split_to(&mut self, to: &mut Self) {
         to.empty();
         to.awaited = 0;
@@ -466,8 +476,8 @@ impl Inbox {
         self.release();
     }
 
-    /// Whether octets of a message that was not announced yet are waiting: if the connection ends now, the peer broke
-    /// off in the middle.
+    /// Reports whether the buffer contains octets of a message not yet announced: if the connection
+    /// ends now, the peer ended it within a message.
     #[inline]
     pub fn mid_message(&self) -> bool {
         let announced = match self.announced {
@@ -478,14 +488,15 @@ impl Inbox {
         self.buffer.len() > self.start + announced || !self.partials.is_empty()
     }
 
-    /// Size of the next message, once its header is there and while the rest is not; otherwise 0. Of a message in
-    /// fragments that is the size of the next fragment.
+    /// Returns the size of the next message, while its header is complete and the rest is not;
+    /// otherwise 0. For a message in fragments, this is the size of the next fragment.
     pub fn awaited(&self) -> usize {
         self.awaited
     }
 
-    /// Whether a CancelRequest for request `id` has arrived behind the announced message. Looks at whole messages
-    /// only, at each once for all requests before it; costs a comparison when nothing has arrived.
+    /// Reports whether a CancelRequest for request `id` has arrived after the announced message.
+    /// Checks whole messages only, each once for all requests before it; costs a comparison when
+    /// nothing has arrived.
     #[inline]
     pub fn is_cancelled(&self, id: u32) -> bool {
         let behind = match self.announced {
@@ -497,7 +508,7 @@ impl Inbox {
             && self.cancels.names(&self.buffer, behind, id, self.other.as_deref())
     }
 
-    /// Octets of memory held, whether used or spare.
+    /// Returns the memory held, used or spare, in octets.
     pub fn memory(&self) -> usize {
         self.buffer.capacity()
             + self.joined.capacity()
@@ -507,19 +518,19 @@ impl Inbox {
             + self.memory_of_gap()
     }
 
-    /// Capacity of the buffers that stay between messages.
+    /// Returns the capacity of the buffers retained between messages, in octets.
     #[inline]
     pub fn spare(&self) -> usize {
         self.usable() + self.joined.capacity() + self.memory_of_gap()
     }
 
-    /// Octets of the buffer that messages may take.
+    /// Returns the capacity of the buffer for messages, in octets.
     #[inline]
     fn usable(&self) -> usize {
         self.buffer.capacity().saturating_sub(Self::MARGIN)
     }
 
-    /// Gives memory back that is spare, and keeps up to so many octets, as well as what has arrived.
+    /// Releases spare memory, except `octets` octets and what has arrived.
     pub fn shrink_to(&mut self, octets: usize) {
         self.compact();
         self.shrink_buffer_to(octets);
@@ -533,7 +544,7 @@ impl Inbox {
     /// Drops the announced message.
     #[inline]
     fn release(&mut self) {
-        // Read in place: all of it is more than what is needed.
+        // Matched by reference: moving the whole value would copy more than needed.
         match &self.announced {
             Announced::Nothing => {}
             Announced::InBuffer(header) => {
@@ -558,13 +569,13 @@ impl Inbox {
         self.joined.shrink_to(self.limits.kept_capacity);
     }
 
-    /// The buffer is about to be given away: the next one is to be as large.
+    /// Records the capacity of a buffer that is about to be given away, for the next one.
     fn remember_capacity(&mut self) {
         let most = self.limits.kept_capacity.max(READ_AHEAD);
         self.habit = self.usable().clamp(READ_AHEAD, most);
     }
 
-    /// Moves past a whole message.
+    /// Advances past a whole message.
     #[inline]
     fn consume(&mut self, total: usize) {
         self.start += total;
@@ -586,7 +597,7 @@ impl Inbox {
         self.start = self.front;
     }
 
-    /// Gives memory back but for so many octets of messages, and for what is there.
+    /// Releases memory, except for `octets` octets of messages and for what has arrived.
     #[cold]
     fn shrink_buffer_to(&mut self, octets: usize) {
         if self.buffer.len() == self.front {
@@ -598,7 +609,8 @@ impl Inbox {
         self.place(self.usable().saturating_sub(self.buffer.len()));
     }
 
-    /// Moves what is left to the front of the buffer, unless an announced message is still looked at there.
+    /// Moves the remaining octets to the front of the buffer, unless an announced message is still
+    /// borrowed there.
     fn compact(&mut self) {
         let gone = self.start - self.front;
         if gone != 0 && !self.is_looked_at() {
@@ -609,7 +621,7 @@ impl Inbox {
         }
     }
 
-    /// Whether an announced message lies in the buffer.
+    /// Reports whether an announced message is in the buffer.
     fn is_looked_at(&self) -> bool {
         matches!(self.announced, Announced::InBuffer(_) | Announced::Lent(_))
     }
@@ -626,7 +638,7 @@ impl fmt::Debug for Inbox {
     }
 }
 
-/// Reads the header at the start of these octets, once enough of them are there.
+/// Parses the header at the start of these octets, once enough of them have arrived.
 fn header_at(octets: &[u8], other: Option<&Other>) -> Option<Result<Header, Violation>> {
     match other {
         None => Some(Header::parse(octets.first_chunk()?)),
@@ -645,13 +657,15 @@ enum Announced {
     Lent(Header),
 }
 
-/// Octets asked for when nothing is known about the next message.
+/// Number of octets requested while nothing is known about the next message.
 const READ_AHEAD: usize = 8 << 10;
-/// Room below which the buffer grows.
+/// Spare capacity below which the buffer grows.
 const SMALLEST_OFFER: usize = 4 << 10;
-/// Octets a large buffer has more than its first message needs, so that one slightly larger is read at once too.
+/// Spare octets of a buffer for a large message, so that a slightly larger message is read at once,
+/// too.
 const SLACK: usize = 4 << 10;
-/// Octets that one read is offered, at most: more at a time only lets the kernel's buffers jump between two sizes.
+/// Maximum number of octets offered to one read: more would only make the kernel's buffers
+/// alternate between two sizes.
 const AT_ONCE: usize = 256 << 10;
 /// Octets reserved ahead for a large message of which less has arrived.
 const STEP: usize = 1 << 20;

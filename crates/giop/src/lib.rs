@@ -1,26 +1,28 @@
 //! GIOP 1.0 to 1.2 messages, without I/O.
 //!
-//! This crate knows what the octets of a CORBA conversation mean and nothing about how they travel: it owns no
-//! socket, clock, thread or lock. Time never appears; buffers are arguments. What a caller does with it:
+//! This crate interprets the octets of CORBA messages, but does not transport them: it has no
+//! socket, clock, thread or lock. Time is not involved, and buffers are arguments. A typical
+//! caller:
 //!
 //! ```text
 //!  sending     begin_request / begin_reply ──> arguments through cdr::Encoder ──> finish ──> (Fragments) ──> your link
 //!  receiving   your link ──> Inbox::room ──> Inbox::poll ──> Inbox::frame ──> Frame::message ──> cdr::Decoder
 //! ```
 //!
-//! * **Messages** are borrowed views ([`Request`], [`Reply`], [`LocateRequest`], [`LocateReply`], [`CancelRequest`]) of a
-//!   [`Frame`], one whole message in memory. Parsing copies nothing and allocates nothing.
-//! * [`Inbox`] turns any split of octets into whole frames, reassembles fragments, and never holds more than its
-//!   [`Limits`] allow, whatever the peer announces.
-//! * A peer that breaks the rules yields a [`Violation`], sorted by blame; [`Violation::answer`] is the one place that
-//!   decides what goes on the wire because of it.
+//! * **Messages** are borrowed views ([`Request`], [`Reply`], [`LocateRequest`], [`LocateReply`],
+//!   [`CancelRequest`]) of a [`Frame`], one whole message in memory. Parsing copies nothing and
+//!   allocates nothing.
+//! * [`Inbox`] turns octets in any split into whole frames, reassembles fragments, and never holds
+//!   more than its [`Limits`] allow, whatever the peer announces.
+//! * A peer that breaks the rules causes a [`Violation`], classified by blame;
+//!   [`Violation::answer`] alone decides what is sent in response.
 //! * References, exceptions and service contexts are those of `oxorb-object`.
 //!
-//! What it does not do: no connection state, no retry, no dispatch. Those join bytes with decisions and live in
-//! `oxorb-core`.
+//! Not part of this crate: connection state, retries, dispatch. They combine messages with
+//! decisions, and belong to `oxorb-core`.
 //!
-//! Builds without the standard library, with an allocator: `default-features = false, features = ["spin"]`. Without it
-//! nothing is sent in fragments; those of others are reassembled.
+//! Builds without the standard library, but with an allocator: `default-features = false, features
+//! = ["spin"]`. It then sends no fragments, but reassembles those of peers.
 #![no_std]
 #![forbid(unsafe_code)]
 

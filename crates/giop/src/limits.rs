@@ -1,4 +1,4 @@
-//! Limits of the memory that a peer may use.
+//! Limits on the memory that a peer may use.
 
 use oxorb_cdr as cdr;
 
@@ -6,9 +6,10 @@ use crate::{Side, Violation};
 
 /// Limits on what is received and sent over one connection.
 ///
-/// The defaults are safe for a server on an open network; each field tells what raising it costs. Memory of one
-/// connection never exceeds `max_message + max_partial_octets + kept_capacity` octets, and is only ever allocated for
-/// octets that arrived: an announced size alone allocates at most 1 MiB.
+/// The defaults are safe for a server on an open network; each field documents the cost of raising
+/// it. Memory of one connection never exceeds `max_message + max_partial_octets + kept_capacity`
+/// octets, and is only allocated for octets that have arrived: an announced size alone allocates at
+/// most 1 MiB.
 ///
 /// ```
 /// let limits = oxorb_giop::Limits { max_message: 1 << 20, ..Default::default() };
@@ -16,28 +17,31 @@ use crate::{Side, Violation};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Largest whole message in octets, header included, received (reassembled, if fragmented) or sent. Default 64 MiB.
-    /// Setting `MaxMessage`. A peer can make us hold this much.
+    /// Maximum size of a whole message in octets, header included, received (reassembled, if
+    /// fragmented) or sent. Default 64 MiB. Setting `MaxMessage`. A peer can occupy this much
+    /// memory.
     pub max_message: usize,
-    /// Most fragmented messages that may be incomplete at once. Default 16. Setting `MaxPartialMessages`.
-    /// Each costs its octets; the table is searched once per Fragment.
+    /// Maximum number of incomplete fragmented messages at a time. Default 16. Setting
+    /// `MaxPartialMessages`. Each costs its octets; the table is searched once per Fragment.
     pub max_partial_messages: usize,
-    /// Most octets all incomplete fragmented messages of a connection may hold together. Default 64 MiB.
+    /// Maximum number of octets of all incomplete fragmented messages of a connection. Default 64
+    /// MiB.
     /// Setting `MaxPartialOctets`.
     pub max_partial_octets: usize,
-    /// Largest receive buffer kept between messages, in octets. Default 9 MiB. Setting `KeptCapacity`.
-    /// A larger one saves allocations for larger messages, and costs that much memory per connection that had one:
-    /// without it the system has to give and clear a page for each 4 KiB of each message.
+    /// Maximum size of a receive buffer retained between messages, in octets. Default 9 MiB.
+    /// Setting `KeptCapacity`. A larger value saves allocations for larger messages, and costs that
+    /// much memory per connection that received one: without it the system has to allocate and
+    /// clear a page for each 4 KiB of each message.
     pub kept_capacity: usize,
     /// Limits of decoding: nesting depth (setting `MaxDepth`) and the like.
     pub cdr: cdr::Limits,
 }
 
 impl Limits {
-    /// Whether a message of `size` octets may be sent, asked before the first octet leaves.
+    /// Checks whether a message of `size` octets may be sent, before its first octet is sent.
     ///
     /// # Errors
-    /// [`Violation::Limit`] on our side; its answer is IMP_LIMIT, completed NO.
+    /// [`Violation::Limit`] on the sending side; its answer is IMP_LIMIT, completed NO.
     #[inline]
     pub fn check_outgoing(&self, size: usize) -> Result<(), Violation> {
         if size > self.max_message {

@@ -7,12 +7,12 @@ use oxorb_object::Version;
 
 use crate::{Begun, Frame, MessageType, Target, TargetAddress, Violation, finish, header};
 
-/// A received LocateRequest.
+/// Received LocateRequest.
 #[derive(Clone, Copy, Debug)]
 pub struct LocateRequest<'a> {
-    /// The client's number for it, from the same numbers as its requests.
+    /// Request id that the client assigned, from the same range as ids of Requests.
     pub id: u32,
-    /// The object asked about.
+    /// Object to be located.
     pub target: Target<'a>,
 }
 
@@ -20,7 +20,7 @@ impl<'a> LocateRequest<'a> {
     /// Reads a LocateRequest of any version. Allocates nothing.
     ///
     /// # Errors
-    /// [`Violation`] for a frame of another kind or malformed fields.
+    /// [`Violation`] for a frame of another kind, or malformed fields.
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
         if let Some(context) = frame.context {
             return context.messaging().locate_request(frame);
@@ -36,14 +36,14 @@ impl<'a> LocateRequest<'a> {
     }
 }
 
-/// A received LocateReply.
+/// Received LocateReply.
 #[derive(Clone, Copy, Debug)]
 pub struct LocateReply {
-    /// The LocateRequest it answers.
+    /// Id of the LocateRequest that it answers.
     pub id: u32,
-    /// The answer, and so what the body holds.
+    /// Status, which determines the contents of the body.
     pub status: LocateStatus,
-    /// Offset of the body in [`Frame::bytes`]; never padded, in no version.
+    /// Offset of the body in [`Frame::bytes`]; never padded, in any version.
     pub body: usize,
 }
 
@@ -63,25 +63,26 @@ impl LocateReply {
     }
 }
 
-/// The answer to a LocateRequest, as on the wire; unknown values survive.
+/// Status of a LocateReply, as on the wire; unknown values are preserved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LocateStatus(pub u32);
 
 impl LocateStatus {
     /// The server has no such object.
     pub const UNKNOWN_OBJECT: Self = Self(0);
-    /// Requests for it are served here.
+    /// The server serves requests for the object.
     pub const OBJECT_HERE: Self = Self(1);
-    /// The body holds a reference to use instead.
+    /// The body holds a reference to use instead, for now.
     pub const OBJECT_FORWARD: Self = Self(2);
     /// The body holds a reference to use instead from now on (GIOP 1.2).
     pub const OBJECT_FORWARD_PERM: Self = Self(3);
     /// The body holds a [`SystemException`](oxorb_object::SystemException) (GIOP 1.2).
     pub const LOC_SYSTEM_EXCEPTION: Self = Self(4);
-    /// The body holds the [`AddressingDisposition`](crate::AddressingDisposition) wanted (GIOP 1.2).
+    /// The body holds the required [`AddressingDisposition`](crate::AddressingDisposition) (GIOP
+    /// 1.2).
     pub const LOC_NEEDS_ADDRESSING_MODE: Self = Self(5);
 
-    /// The specification's name, if the value has one.
+    /// Returns the specification's name, if the value has one.
     pub fn name(self) -> Option<&'static str> {
         const NAMES: [&str; 6] = [
             "UNKNOWN_OBJECT",
@@ -107,7 +108,7 @@ impl fmt::Debug for LocateStatus {
 /// Writes a whole LocateRequest into an empty encoder.
 ///
 /// # Errors
-/// [`Violation::Limit`] when the target makes it larger than a message can be.
+/// [`Violation::Limit`] when the target makes the message too large.
 pub fn locate_request(
     e: &mut Encoder<'_>,
     version: Version,
@@ -127,7 +128,7 @@ pub fn locate_request(
 
 /// Starts a LocateReply whose body follows: a reference, an exception or an addressing mode, without padding.
 ///
-/// GIOP 1.0 and 1.1 know no OBJECT_FORWARD_PERM; it becomes OBJECT_FORWARD there.
+/// GIOP 1.0 and 1.1 lack OBJECT_FORWARD_PERM; it is written as OBJECT_FORWARD there.
 pub fn begin_locate_reply(
     e: &mut Encoder<'_>,
     version: Version,

@@ -4,29 +4,29 @@ use core::fmt;
 
 use oxorb_object::Version;
 
-/// The kind of a message, as on the wire; unknown values survive.
+/// Kind of a message, as on the wire; unknown values are preserved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MessageType(pub u8);
 
 impl MessageType {
-    /// Asks an object for something.
+    /// Invocation of an operation.
     pub const REQUEST: Self = Self(0);
-    /// Answers a Request.
+    /// Answer to a Request.
     pub const REPLY: Self = Self(1);
-    /// The client no longer waits.
+    /// Notice that the client no longer waits for a reply.
     pub const CANCEL_REQUEST: Self = Self(2);
-    /// Asks where an object is.
+    /// Query for the location of an object.
     pub const LOCATE_REQUEST: Self = Self(3);
-    /// Answers a LocateRequest.
+    /// Answer to a LocateRequest.
     pub const LOCATE_REPLY: Self = Self(4);
-    /// Orderly end: nothing unanswered has been processed.
+    /// Orderly end of the connection; unanswered requests were not processed.
     pub const CLOSE_CONNECTION: Self = Self(5);
-    /// The peer could not understand a message.
+    /// Report that the peer did not understand a message.
     pub const MESSAGE_ERROR: Self = Self(6);
-    /// Continues a fragmented message.
+    /// Continuation of a fragmented message.
     pub const FRAGMENT: Self = Self(7);
 
-    /// The specification's name, if the value is one of the eight.
+    /// Returns the specification's name, if the value is one of the eight.
     pub fn name(self) -> Option<&'static str> {
         const NAMES: [&str; 8] = [
             "Request",
@@ -41,7 +41,7 @@ impl MessageType {
         NAMES.get(usize::from(self.0)).copied()
     }
 
-    /// Whether a message of this kind may announce that fragments follow.
+    /// Reports whether a message of this kind may announce fragments.
     #[inline]
     pub fn fragmentable(self, version: Version) -> bool {
         match self {

@@ -1,8 +1,8 @@
-//! Unsigned longs at known places, where a codec would only be in the way.
+//! Unsigned longs at known offsets, read and written without a codec.
 
 use oxorb_cdr::ByteOrder;
 
-/// The octets of an unsigned long.
+/// Returns the octets of an unsigned long.
 #[inline]
 pub(crate) fn ulong_octets(order: ByteOrder, value: u32) -> [u8; 4] {
     match order {
@@ -11,7 +11,7 @@ pub(crate) fn ulong_octets(order: ByteOrder, value: u32) -> [u8; 4] {
     }
 }
 
-/// The unsigned long in four octets.
+/// Returns the unsigned long in four octets.
 #[inline]
 pub(crate) fn ulong_from(order: ByteOrder, octets: [u8; 4]) -> u32 {
     match order {

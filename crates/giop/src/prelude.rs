@@ -1,4 +1,4 @@
-//! Names of `alloc` that every module of a crate with the standard library has by itself.
+//! Names of `alloc` that the standard prelude would provide.
 
 pub(crate) use alloc::boxed::Box;
 pub(crate) use alloc::vec;

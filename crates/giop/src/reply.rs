@@ -1,4 +1,4 @@
-//! The Reply message (CORBA 3.4, 15.4.3).
+//! Reply message (CORBA 3.4, 15.4.3).
 
 use core::fmt;
 
@@ -8,24 +8,25 @@ use oxorb_object::{ServiceContext, ServiceContexts, SystemException, Version, wr
 use crate::order::{ulong_from, ulong_octets};
 use crate::{Begun, Frame, Header, MessageType, Violation, finish, header};
 
-/// A received Reply, borrowed from its frame.
+/// Received Reply, borrowed from its frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
-    /// The request it answers.
+    /// Id of the request that it answers.
     pub id: u32,
-    /// Outcome, which decides what the body holds.
+    /// Status, which determines the contents of the body.
     pub status: ReplyStatus,
     /// Service contexts.
     pub contexts: ServiceContexts<'a>,
-    /// Offset of the body in [`Frame::bytes`]; equal to its length when there is none.
+    /// Offset of the body in [`Frame::bytes`]; equal to its length if there is no body.
     pub body: usize,
 }
 
 impl<'a> Reply<'a> {
-    /// Reads the header fields of a Reply of any version. Allocates nothing.
+    /// Parses the header fields of a Reply of any version. Allocates nothing.
     ///
     /// # Errors
-    /// [`Violation`] for a frame of another kind or malformed fields. Unknown statuses are kept for the caller to refuse.
+    /// [`Violation`] for a frame of another kind, or malformed fields. Unknown statuses are
+    /// preserved, for the caller to reject.
     #[inline]
     pub fn parse(frame: &Frame<'a>) -> Result<Self, Violation> {
         if let Some(context) = frame.context {
@@ -37,8 +38,8 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Reads the form that nearly every reply has: GIOP 1.2 without service contexts, all of its
-    /// numbers at fixed places.
+    /// Parses the most common form of a reply: GIOP 1.2 without service contexts, with all numbers
+    /// at fixed offsets.
     #[inline]
     fn parse_common(frame: &Frame<'a>) -> Option<Self> {
         let Header { version, order, kind, .. } = frame.header;
@@ -78,7 +79,7 @@ const STATUS_AT: usize = Header::LEN + 4;
 const CONTEXTS_AT: usize = STATUS_AT + 4;
 const BODY_AT: usize = CONTEXTS_AT + 4;
 
-/// Outcome of a request, as on the wire; unknown values survive.
+/// Outcome of a request, as on the wire; unknown values are preserved.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ReplyStatus(pub u32);
 
@@ -93,10 +94,11 @@ impl ReplyStatus {
     pub const LOCATION_FORWARD: Self = Self(3);
     /// The body holds a reference to use instead from now on (GIOP 1.2).
     pub const LOCATION_FORWARD_PERM: Self = Self(4);
-    /// The body holds the [`AddressingDisposition`](crate::AddressingDisposition) wanted (GIOP 1.2).
+    /// The body holds the required [`AddressingDisposition`](crate::AddressingDisposition) (GIOP
+    /// 1.2).
     pub const NEEDS_ADDRESSING_MODE: Self = Self(5);
 
-    /// The specification's name, if the value has one.
+    /// Returns the specification's name, if the value has one.
     pub fn name(self) -> Option<&'static str> {
         const NAMES: [&str; 6] = [
             "NO_EXCEPTION",
@@ -119,11 +121,11 @@ impl fmt::Debug for ReplyStatus {
     }
 }
 
-/// Starts a Reply: writes its header, size still 0, and leaves `e` where the body goes.
+/// Starts a Reply: writes its header with size 0, and positions `e` at the body.
 ///
-/// `version` is the request's. `e` must be empty. GIOP 1.0 and 1.1 know no LOCATION_FORWARD_PERM; it becomes
-/// LOCATION_FORWARD there. Allocates only if the buffer must grow.
-// In place: where nothing travels along, half a dozen stores are all that is left of it.
+/// `version` is the request's. `e` must be empty. GIOP 1.0 and 1.1 lack LOCATION_FORWARD_PERM; it
+/// is written as LOCATION_FORWARD there. Allocates only if the buffer must grow.
+// Inlined: without service contexts, only half a dozen stores remain.
 #[inline(always)]
 pub fn begin_reply(
     e: &mut Encoder<'_>,
@@ -140,7 +142,7 @@ pub fn begin_reply(
     begin_any(e, version, id, status, contexts)
 }
 
-/// Returns the header of a GIOP 1.2 Reply, and the fields that stand at fixed places.
+/// Returns the header of a GIOP 1.2 Reply with the fields at fixed offsets.
 #[inline(always)]
 fn start_1_2(e: &Encoder<'_>, version: Version, id: u32, status: ReplyStatus) -> [u8; BODY_AT] {
     let order = e.order();
@@ -182,7 +184,7 @@ fn begin_any(
 /// Writes a whole Reply that carries a system exception.
 ///
 /// # Errors
-/// [`Violation::Limit`] when the contexts make it larger than a message can be.
+/// [`Violation::Limit`] when the contexts make the message too large.
 pub fn system_exception_reply(
     e: &mut Encoder<'_>,
     version: Version,

@@ -1,4 +1,4 @@
-//! The Request message (CORBA 3.4, 15.4.2).
+//! Request message (CORBA 3.4, 15.4.2).
 
 use oxorb_cdr::{Decoder, Encoder, plain_str};
 use oxorb_object::{ServiceContext, ServiceContexts, Version, write_contexts};
@@ -9,27 +9,28 @@ use crate::{
     Violation, header,
 };
 
-/// A received Request, borrowed from its frame.
+/// Received Request, borrowed from its frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// The client's number for it; unique among its outstanding requests on the connection.
+    /// Request id that the client assigned, unique among its outstanding requests on the
+    /// connection.
     pub id: u32,
-    /// Whether and when the client wants an answer.
+    /// Whether and when the client expects a reply.
     pub response: Response,
-    /// The object.
+    /// Target object.
     pub target: Target<'a>,
-    /// The operation, as in IDL; `_get_x` and `_set_x` for attributes.
+    /// Name of the operation, as in IDL; `_get_x` and `_set_x` for attributes.
     pub operation: &'a str,
     /// Service contexts.
     pub contexts: ServiceContexts<'a>,
-    /// Whether its message has fields for priority or time limit that say something, which [`Frame::terms`] reads.
+    /// Whether the message contains a priority or time limit, which [`Frame::terms`] reads.
     pub has_terms: bool,
-    /// Offset of the arguments in [`Frame::bytes`]; equal to its length when there are none.
+    /// Offset of the arguments in [`Frame::bytes`]; equal to its length if there are none.
     pub body: usize,
 }
 
 impl<'a> Request<'a> {
-    /// Reads the header fields of a Request of any version. Allocates nothing.
+    /// Parses the header fields of a Request of any version. Allocates nothing.
     ///
     /// # Errors
     /// [`Violation`] for a frame of another kind or malformed fields.
@@ -62,10 +63,10 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Reads the form that nearly every request has: GIOP 1.2, addressed by key, without service
-    /// contexts. All its numbers lie at places that are easily computed, so this takes a third of
-    /// the time of [`parse_1_2`](Self::parse_1_2), which reads the others and knows what is wrong
-    /// when something is.
+    /// Parses the most common form of a request: GIOP 1.2, addressed by key, without service
+    /// contexts. All its numbers are at offsets that are easily computed, so this takes a third of
+    /// the time of [`parse_1_2`](Self::parse_1_2), which parses all others and reports what is
+    /// invalid.
     #[inline(always)]
     fn parse_common(frame: &Frame<'a>) -> Option<Self> {
         let (bytes, order) = (frame.bytes, frame.header.order);
@@ -116,8 +117,8 @@ impl<'a> Request<'a> {
     }
 
     /// Returns the caller that the client names: `requesting_principal` of GIOP 1.0 and 1.1. `None`
-    /// for GIOP 1.2, which has none, and for a frame that is no such Request. Reads the header
-    /// fields anew; allocates nothing.
+    /// for GIOP 1.2, which has no such field, and for a frame that is no such Request. Parses the
+    /// header fields again; allocates nothing.
     ///
     /// ```
     /// # use oxorb_giop::{Frame, Request};
@@ -172,33 +173,33 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Returns the next multiple of 4 after the length of a slice that is there.
+/// Returns the next multiple of 4 from the length of an existing slice.
 #[inline(always)]
 const fn aligned(length: usize) -> usize {
-    // No slice is so long that this overflows.
+    // No slice is long enough for an overflow.
     length.wrapping_add(3) & !3
 }
 
-/// Whether a client waits for an answer, and for which moment on the server.
+/// Whether a client expects a reply, and at which stage of processing.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Response {
-    /// None: oneway with SYNC_NONE or SYNC_WITH_TRANSPORT.
+    /// Reply not expected: oneway with SYNC_NONE or SYNC_WITH_TRANSPORT.
     None,
-    /// Answer as soon as the server has accepted the request: oneway with SYNC_WITH_SERVER. GIOP
+    /// Reply as soon as the server has accepted the request: oneway with SYNC_WITH_SERVER. GIOP
     /// 1.2; earlier versions send it as `WithTarget`, which promises more.
     WithServer,
-    /// Answer when the operation is done: two-way, or oneway with SYNC_WITH_TARGET.
+    /// Reply when the operation is complete: two-way, or oneway with SYNC_WITH_TARGET.
     WithTarget,
 }
 
 impl Response {
-    /// Whether a Reply follows.
+    /// Reports whether a Reply follows.
     #[inline]
     pub const fn expected(self) -> bool {
         !matches!(self, Self::None)
     }
 
-    /// Reads GIOP 1.2 response flags. Values the specification leaves undefined ask for a reply, as TAO reads them.
+    /// Parses GIOP 1.2 response flags. Undefined values request a reply, as in TAO.
     #[inline]
     pub const fn from_flags(flags: u8) -> Self {
         match flags {
@@ -218,26 +219,26 @@ impl Response {
     }
 }
 
-/// The header fields of a Request to be written.
+/// Header fields of a Request to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestHeader<'h> {
-    /// Number of the request; unique among the outstanding ones of the connection.
+    /// Request id, unique among the outstanding ones of the connection.
     pub id: u32,
-    /// Whether and when to answer.
+    /// Whether and when to reply.
     pub response: Response,
-    /// The object, usually [`TargetAddress::Key`].
+    /// Target object, usually [`TargetAddress::Key`].
     pub key: TargetAddress<'h>,
-    /// The operation's wire name. Written as it is, without code set conversion.
+    /// Wire name of the operation. Written unchanged, without code set conversion.
     pub operation: &'h str,
     /// Service contexts to send along.
     pub contexts: &'h [ServiceContext<'h>],
-    /// Priority and time limit, for protocols that have fields for them. GIOP leaves them out.
+    /// Priority and time limit, for protocols with such fields. GIOP ignores them.
     pub terms: Option<Terms>,
-    /// Number that stands for key and operation, for protocols that know such numbers. GIOP leaves it out.
+    /// Alias of key and operation, for protocols with aliases. GIOP ignores it.
     pub alias: Option<Alias>,
 }
 
-/// Starts a Request: writes its header, size still 0, and leaves `e` where the arguments go.
+/// Starts a Request: writes its header with size 0, and positions `e` at the arguments.
 ///
 /// `e` must be empty. [`finish`](crate::finish) fills in the size. Allocates only if the buffer must grow.
 ///
@@ -286,7 +287,8 @@ pub fn begin_request(e: &mut Encoder<'_>, version: Version, header: &RequestHead
     }
 }
 
-/// Writes everything at a fixed place at once, and everything after the operation name too if that is all zeros.
+/// Writes everything at a fixed offset at once, and also everything after the operation name if
+/// that is all zeros.
 #[inline]
 fn begin_1_2(e: &mut Encoder<'_>, version: Version, header: &RequestHeader<'_>) -> Begun {
     let order = e.order();
@@ -312,7 +314,7 @@ fn begin_1_2(e: &mut Encoder<'_>, version: Version, header: &RequestHeader<'_>) 
     Begun::aligned(e)
 }
 
-/// Writes an operation name as it is, without code set conversion.
+/// Writes an operation name unchanged, without code set conversion.
 #[inline]
 pub fn write_operation(e: &mut Encoder<'_>, name: &str) {
     e.ulong(name.len() as u32 + 1);
@@ -320,10 +322,10 @@ pub fn write_operation(e: &mut Encoder<'_>, name: &str) {
     e.octet(0);
 }
 
-/// Reads an operation name: a string that is never converted, so that it can be borrowed.
+/// Reads an operation name: a string without code set conversion, so that it can be borrowed.
 ///
 /// # Errors
-/// [`Misbehaviour::OperationName`], and octets that end early.
+/// [`Misbehaviour::OperationName`], and truncated octets.
 #[inline]
 pub fn read_operation<'a>(fields: &mut Decoder<'a>) -> Result<&'a str, Violation> {
     let length = fields.length(None, 1)?;
@@ -331,7 +333,7 @@ pub fn read_operation<'a>(fields: &mut Decoder<'a>) -> Result<&'a str, Violation
     operation_name(octets).ok_or(Violation::Peer(Misbehaviour::OperationName))
 }
 
-/// The operation name in the octets of a string, if they are one.
+/// Returns the operation name in the octets of a string, if they contain one.
 #[inline]
 fn operation_name(octets: &[u8]) -> Option<&str> {
     match octets {
@@ -340,7 +342,7 @@ fn operation_name(octets: &[u8]) -> Option<&str> {
     }
 }
 
-/// Returns a name as text that has characters which IDL does not know, if it is text at all.
+/// Returns a name with characters not allowed in IDL as text, if it is valid text.
 #[cold]
 #[inline(never)]
 fn unusual_name(octets: &[u8]) -> Option<&str> {
@@ -351,7 +353,8 @@ fn unusual_name(octets: &[u8]) -> Option<&str> {
 const FLAGS_AT: usize = Header::LEN + 4;
 /// Offset of the target address, after the flags and three reserved octets.
 const TARGET_AT: usize = FLAGS_AT + 4;
-/// Offset of the object key when the target is one: after the discriminant, padded, and the key's length.
+/// Offset of the object key for a target by key: after the discriminant, padding, and the key's
+/// length.
 const KEY_AT: usize = TARGET_AT + 8;
 
 #[cfg(test)]
@@ -363,7 +366,7 @@ mod tests {
     use std::format;
 
     proptest! {
-        /// The two ways of reading a request agree, whatever the octets are.
+        /// The fast path and the general path parse all requests alike.
         #[test]
         fn the_common_way_and_the_general_way_agree(
             key in prop::collection::vec(any::<u8>(), 0..20),

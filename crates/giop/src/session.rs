@@ -1,24 +1,27 @@
-//! Sessions without I/O: what a connection remembers from message to message.
+//! Sessions without I/O: the state that a connection keeps between messages.
 //!
-//! Each direction has its own: [`Outgoing`] belongs to the side that sends requests, [`Incoming`] to the side that serves
-//! them. A connection that carries requests both ways has both on each side.
+//! Each direction has its own session: [`Outgoing`] belongs to the side that sends requests,
+//! [`Incoming`] to the side that serves them. On a connection with requests in both directions,
+//! each side has both.
 
 use oxorb_cdr::Dialect;
 use oxorb_object::{CodeSetContext, SystemException};
 
-/// Session of the requests that this side sends over a connection: their numbers, and what the server was told.
+/// Session of the requests that this side sends over a connection: their ids, and the code sets
+/// sent to the server.
 ///
-/// Where several threads send over one connection under locks of their own, each half lives under its lock.
+/// If several threads send over one connection under separate locks, each half is protected by its
+/// own lock.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// Numbers of the requests.
+    /// Ids of the requests.
     pub ids: RequestIds,
-    /// Code sets, as the server was told.
+    /// Code sets sent to the server.
     pub told: Told,
 }
 
-/// Numbers for the requests of one side of a connection: each side has every second one, so that a connection which
-/// carries requests both ways has none twice.
+/// Request ids of one side of a connection: each side uses every second number, so that ids stay
+/// unique on a connection with requests in both directions.
 ///
 /// ```
 /// use oxorb_giop::RequestIds;
@@ -29,7 +32,7 @@ pub struct Outgoing {
 #[derive(Clone, Copy, Debug)]
 pub struct RequestIds(u32);
 
-/// Code sets that the server of a connection was told, once: a second, different word about them is an error there.
+/// Code sets sent to the server of a connection, once: sending different ones later is an error.
 ///
 /// ```
 /// use oxorb_giop::Told;
@@ -45,11 +48,11 @@ pub struct RequestIds(u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Told {
     code_sets: Option<CodeSetContext>,
-    /// Rules for text that follow, but for the GIOP version of each request.
+    /// Resulting rules for text, except for the GIOP version of each request.
     agreed: Dialect,
 }
 
-/// Session of the requests that come over a connection: what the client said of its text.
+/// Session of the requests that arrive over a connection: the code sets that the client sent.
 ///
 /// ```
 /// use oxorb_giop::{Contradiction, Incoming};
@@ -65,11 +68,12 @@ pub struct Told {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Incoming {
     said: Option<CodeSetContext>,
-    /// Rules for text that follow, but for the GIOP version of each request; `None` where none do.
+    /// Resulting rules for text, except for the GIOP version of each request; `None` if there are
+    /// none.
     agreed: Option<Dialect>,
 }
 
-/// Second word of a client about its code sets that differs from the first.
+/// Error for code sets that differ from those that a client sent before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contradiction;
 
@@ -85,12 +89,12 @@ impl Default for Outgoing {
 }
 
 impl RequestIds {
-    /// Numbers of the side that opened the connection: the even ones.
+    /// Ids of the side that opened the connection: the even ones.
     pub const OF_OPENER: Self = Self(0);
-    /// Numbers of the side that accepted the connection: the odd ones.
+    /// Ids of the side that accepted the connection: the odd ones.
     pub const OF_ACCEPTOR: Self = Self(1);
 
-    /// Returns the number of the next request.
+    /// Returns the id of the next request.
     #[inline]
     pub fn next_id(&mut self) -> u32 {
         let id = self.0;
@@ -100,17 +104,18 @@ impl RequestIds {
 }
 
 impl Told {
-    /// State before anything was told. Wide characters go as UTF-16 to a server that published
-    /// nothing about them.
+    /// State before code sets were sent. Wide characters are sent as UTF-16 to a server that
+    /// publishes no code sets.
     pub const NOTHING: Self = Self { code_sets: None, agreed: Dialect::GIOP_1_2 };
 
-    /// Returns the state in which the server was told these.
+    /// Returns the state after these code sets were sent.
     pub fn of(code_sets: Option<CodeSetContext>) -> Self {
         let agreed = code_sets.and_then(|sets| sets.dialect(Dialect::GIOP_1_2.giop_minor).ok());
         Self { code_sets, agreed: agreed.unwrap_or(Dialect::GIOP_1_2) }
     }
 
-    /// Returns what the next request has to tell where the server is to know `wanted`; `None`: nothing any more.
+    /// Returns the code sets that the next request must contain for the server to know `wanted`;
+    /// `None` once they were sent.
     #[inline]
     pub fn yet_to_tell(&self, wanted: Option<CodeSetContext>) -> Option<CodeSetContext> {
         match self.code_sets {
@@ -119,7 +124,7 @@ impl Told {
         }
     }
 
-    /// Returns how text is encoded in requests, and in their replies.
+    /// Returns the dialect of text in requests and their replies.
     #[inline]
     pub fn dialect(&self, giop_minor: u8) -> Dialect {
         Dialect { giop_minor, ..self.agreed }
@@ -133,15 +138,16 @@ impl Default for Told {
 }
 
 impl Incoming {
-    /// Returns the session of a connection whose text is in `dialect` until the client says something else.
+    /// Returns the session of a connection whose text is in `dialect` until the client sends code
+    /// sets.
     pub fn of(dialect: Dialect) -> Self {
         Self { said: None, agreed: Some(dialect) }
     }
 
-    /// Returns the session once the client said these code sets.
+    /// Returns the session after the client sent these code sets.
     ///
     /// # Errors
-    /// [`Contradiction`] when it said others before.
+    /// [`Contradiction`] when the client sent others before.
     pub fn hear(self, said: CodeSetContext, giop_minor: u8) -> Result<Self, Contradiction> {
         match self.said {
             Some(before) if before != said => Err(Contradiction),
@@ -150,10 +156,10 @@ impl Incoming {
         }
     }
 
-    /// Returns how text in requests is encoded.
+    /// Returns the dialect of text in requests.
     ///
     /// # Errors
-    /// CODESET_INCOMPATIBLE when no rules follow from what the client said.
+    /// CODESET_INCOMPATIBLE when the code sets that the client sent determine no rules.
     #[inline]
     pub fn dialect(&self, giop_minor: u8) -> Result<Dialect, SystemException> {
         match self.agreed {
@@ -162,7 +168,7 @@ impl Incoming {
         }
     }
 
-    /// Returns why no rules follow from what the client said.
+    /// Returns the reason why the client's code sets determine no rules.
     #[cold]
     fn disagreement(self, giop_minor: u8) -> Result<Dialect, SystemException> {
         self.said.unwrap_or(CodeSetContext::DEFAULT).dialect(giop_minor)
@@ -170,8 +176,9 @@ impl Incoming {
 }
 
 impl Default for Incoming {
-    /// Session of a client that has said nothing yet. Its wide text is taken as UTF-16: so it is sent, by this ORB as by
-    /// others, where the reference names no code sets, as those of `corbaloc:` do.
+    /// Returns the session of a client that has sent no code sets. Its wide text is decoded as
+    /// UTF-16, as this ORB and others send it if the reference contains no code sets, such as those
+    /// of `corbaloc:`.
     fn default() -> Self {
         Self::of(Dialect::GIOP_1_2)
     }

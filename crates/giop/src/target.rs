@@ -7,30 +7,31 @@ use oxorb_object::{Ior, Malformed, UipmcProfile, profile_tag, write_octets};
 
 use crate::{Misbehaviour, Violation};
 
-/// The target of a received Request or LocateRequest.
+/// Target of a received Request or LocateRequest.
 ///
-/// GIOP 1.0 and 1.1 know keys only; 1.2 peers may address by profile or by whole reference, and a server must accept
-/// all three (CORBA 3.4, 15.4.2.1).
+/// GIOP 1.0 and 1.1 support keys only; 1.2 peers may address by profile or by whole reference, and
+/// a server must accept all three (CORBA 3.4, 15.4.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target<'a> {
-    /// The object key. What nearly every client sends.
+    /// Object key, as nearly every client sends.
     Key(&'a [u8]),
-    /// The profile the client uses.
+    /// Profile that the client uses.
     Profile(ProfileView<'a>),
-    /// The whole reference and which of its profiles the client uses.
+    /// Whole reference, and the profile of it that the client uses.
     Reference {
         /// Index of the profile in use.
         index: u32,
-        /// The reference.
+        /// Reference.
         ior: IorView<'a>,
     },
 }
 
 impl<'a> Target<'a> {
-    /// The object key, wherever it is. Costs nothing for `Key`; walks the profile otherwise. Allocates nothing.
+    /// Returns the object key of any form of target. Costs nothing for `Key`; searches the profile
+    /// otherwise. Allocates nothing.
     ///
     /// # Errors
-    /// A malformed profile, one without an object key, or an index past the last profile.
+    /// A malformed profile, one without an object key, or an invalid profile index.
     #[inline]
     pub fn object_key(&self) -> Result<&'a [u8], Violation> {
         match self {
@@ -40,10 +41,10 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Reads a bare object key, for protocols that know no other address: GIOP 1.0 and 1.1 among them.
+    /// Reads a bare object key, for protocols without other addressing, such as GIOP 1.0 and 1.1.
     ///
     /// # Errors
-    /// Octets that end early.
+    /// Truncated octets.
     #[inline]
     pub fn read_key(fields: &mut Decoder<'a>) -> Result<Self, Violation> {
         let length = fields.length(None, 1)?;
@@ -67,26 +68,26 @@ impl<'a> Target<'a> {
     }
 }
 
-/// The target to write into a Request or LocateRequest.
+/// Target to be written into a Request or LocateRequest.
 ///
-/// In GIOP 1.0 and 1.1 only `Key` exists; `Profile` and `Reference` then write the object key found in them, or an
-/// empty one when there is none.
+/// GIOP 1.0 and 1.1 support `Key` only; `Profile` and `Reference` then write the object key that
+/// they contain, or an empty one if there is none.
 #[derive(Clone, Copy, Debug)]
 pub enum TargetAddress<'a> {
-    /// The object key. The default.
+    /// Object key; the default.
     Key(&'a [u8]),
-    /// A profile's tag and octets; after a NEEDS_ADDRESSING_MODE that asks for it.
+    /// Tag and octets of a profile; after a NEEDS_ADDRESSING_MODE that requires it.
     Profile {
         /// Tag of the profile.
         tag: u32,
-        /// The profile's octets.
+        /// Octets of the profile.
         data: &'a [u8],
     },
-    /// A whole reference; after a NEEDS_ADDRESSING_MODE that asks for it.
+    /// Whole reference; after a NEEDS_ADDRESSING_MODE that requires it.
     Reference {
         /// Index of the profile in use.
         index: u32,
-        /// The reference.
+        /// Reference.
         ior: &'a Ior,
     },
 }
@@ -112,13 +113,13 @@ impl TargetAddress<'_> {
         }
     }
 
-    /// Writes the bare key, for protocols that know no other address: GIOP 1.0 and 1.1 among them.
+    /// Writes the bare key, for protocols without other addressing, such as GIOP 1.0 and 1.1.
     #[inline]
     pub fn write_key(&self, e: &mut Encoder<'_>) {
         write_octets(e, self.key());
     }
 
-    /// Returns the object key; empty when none is found.
+    /// Returns the object key; empty if there is none.
     pub fn key(&self) -> &[u8] {
         match *self {
             Self::Key(key) => key,
@@ -136,7 +137,7 @@ impl TargetAddress<'_> {
     }
 }
 
-/// Addressing of a target: the discriminant of TargetAddress and the body of NEEDS_ADDRESSING_MODE.
+/// Form of addressing: the discriminant of TargetAddress and the body of NEEDS_ADDRESSING_MODE.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AddressingDisposition(pub i16);
 
@@ -149,21 +150,21 @@ impl AddressingDisposition {
     pub const REFERENCE: Self = Self(2);
 }
 
-/// A profile inside a received message.
+/// Profile inside a received message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProfileView<'a> {
-    /// Tag of the profile's protocol, see [`profile_tag`].
+    /// Tag of the profile's protocol; see [`profile_tag`].
     pub tag: u32,
     /// Octets of the profile, usually an encapsulation.
     pub data: &'a [u8],
 }
 
 impl<'a> ProfileView<'a> {
-    /// The object key of an IIOP profile; of one of multicasts (UIPMC), which has none, the octets of its TAG_GROUP. Allocates
-    /// nothing.
+    /// Returns the object key of an IIOP profile; for a multicast profile (UIPMC), which has none,
+    /// the octets of its TAG_GROUP. Allocates nothing.
     ///
     /// # Errors
-    /// Another protocol's profile, or a malformed one.
+    /// A profile of another protocol, or a malformed one.
     pub fn object_key(&self) -> Result<&'a [u8], Violation> {
         if self.tag == profile_tag::UIPMC {
             let group = UipmcProfile::find_group(self.data)?;
@@ -189,10 +190,10 @@ impl<'a> ProfileView<'a> {
     }
 }
 
-/// A reference inside a received message, checked but not copied.
+/// Reference inside a received message, checked but not copied.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct IorView<'a> {
-    /// The message up to the end of the reference.
+    /// Octets of the message up to the end of the reference.
     message: &'a [u8],
     order: ByteOrder,
     start: usize,
@@ -201,7 +202,7 @@ pub struct IorView<'a> {
 }
 
 impl<'a> IorView<'a> {
-    /// Returns a profile of the reference. Walks the earlier ones.
+    /// Returns a profile of the reference. Skips the earlier ones one by one.
     ///
     /// # Errors
     /// [`Misbehaviour::ProfileIndex`] when there is no such profile.
@@ -224,7 +225,7 @@ impl<'a> IorView<'a> {
         self.profiles
     }
 
-    /// An owned copy.
+    /// Returns an owned copy.
     ///
     /// # Errors
     /// A type id that is not text.

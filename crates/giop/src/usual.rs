@@ -1,5 +1,5 @@
-//! Usual messages of a client: requests that differ from an earlier one in their numbers alone, and replies with results and
-//! nothing else.
+//! Common messages of a client: requests that differ from an earlier one only in their numbers, and
+//! replies that contain only results.
 
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_object::Version;
@@ -8,23 +8,25 @@ use crate::header::SIZE_AT;
 use crate::order::ulong_octets;
 use crate::{Begun, Header, MessageType, Violation, finish_at};
 
-/// Places of what differs among usual messages of a protocol.
+/// Positions of the varying fields in common messages of a protocol.
 ///
-/// A client that knows them writes most requests by copying the header fields of an earlier one, and reads most replies
-/// by a few comparisons. What they do not suit goes by [`Wire`](crate::Wire) and [`Frame`](crate::Frame).
+/// With them, a client writes most requests by copying the header fields of an earlier one, and
+/// reads most replies by a few comparisons. All other messages use [`Wire`](crate::Wire) and
+/// [`Frame`](crate::Frame).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
-    /// Octets of a message that its size does not count.
+    /// Number of octets of a message that its size does not count.
     pub header: u8,
     /// Offset of the size, an unsigned long.
     pub size_at: u8,
     /// Offset of the request id in Requests and Replies.
     pub id_at: u8,
-    /// First eight octets of a usual Reply in the byte order of this machine: NO_EXCEPTION, without service contexts.
+    /// First eight octets of a common Reply in native byte order: NO_EXCEPTION, without service
+    /// contexts.
     pub reply: [u8; 8],
-    /// Bits of these octets that have to be so.
+    /// Mask of the bits of these octets that must match.
     pub mask: [u8; 8],
-    /// Offset of further octets that are 0 in a usual Reply.
+    /// Offset of further octets that are 0 in a common Reply.
     pub zeros_at: u8,
     /// Number of them: 0, 4 or 8.
     pub zeros: u8,
@@ -46,7 +48,7 @@ impl Form {
         body: Header::LEN as u8 + 12,
     };
 
-    /// Ends a request, as [`finish_at`] does.
+    /// Finishes a request, as [`finish_at`] does.
     ///
     /// # Errors
     /// Those of [`finish_at`].
@@ -55,7 +57,8 @@ impl Form {
         finish_at(e, begun, self.header.into(), self.size_at.into())
     }
 
-    /// Returns the header of a message that consists of these octets, if it is a usual reply to request `id`.
+    /// Returns the header of a message that consists of these octets, if it is a common reply to
+    /// request `id`.
     #[inline(always)]
     pub(crate) fn read_reply(&self, octets: &[u8], id: u32) -> Option<Header> {
         let start = u64::from_ne_bytes(*octets.first_chunk()?);
@@ -82,7 +85,7 @@ impl Form {
     }
 }
 
-/// Header fields of a request that was written, for requests that differ from it in their numbers alone.
+/// Header fields of an earlier request, for requests that differ from it only in their numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct Head {
     octets: [u8; Self::MOST],
@@ -93,13 +96,14 @@ pub struct Head {
 }
 
 impl Head {
-    /// Most octets before the arguments of a request whose head can be kept.
+    /// Maximum number of octets before the arguments of a request with a reusable head.
     pub const MOST: usize = 126;
 
-    /// Head without octets, which [`begin`](Self::begin) is not to be asked of.
+    /// Empty head, for which [`begin`](Self::begin) must not be called.
     pub const NONE: Self = Self { octets: [0; Self::MOST], fields_end: 0, body: 0 };
 
-    /// Returns the head of a request of which nothing but header fields was written. `None`: it is too long.
+    /// Returns the head of a request of which only header fields are written; `None` if it is too
+    /// long.
     pub fn of(e: &Encoder<'_>, begun: Begun) -> Option<Self> {
         let written = e.contiguous()?;
         let mut octets = [0; Self::MOST];
@@ -108,7 +112,7 @@ impl Head {
         Some(Self { octets, fields_end: fields_end.try_into().ok()?, body: body.try_into().ok()? })
     }
 
-    /// Starts a request in an empty encoder, whose messages have this form: copies the head and fills in the id.
+    /// Starts a request of this form in an empty encoder: copies the head and fills in the id.
     #[inline(always)]
     pub fn begin(&self, e: &mut Encoder<'_>, form: &Form, id: u32) -> Begun {
         let (fields_end, body) = (usize::from(self.fields_end), usize::from(self.body));
@@ -128,7 +132,7 @@ impl Head {
     }
 }
 
-/// Length of heads that are copied in place.
+/// Maximum length of heads that are copied inline, in octets.
 const SHORT: usize = 16;
 
 #[cfg(test)]
@@ -151,7 +155,7 @@ mod tests {
     }
 
     proptest! {
-        /// Checks that the general way reads every header that the form reads, with the same
+        /// Checks that the general path reads every header that the form reads, with the same
         /// result.
         #[test]
         fn a_usual_reply_is_what_the_general_way_reads(

@@ -1,4 +1,4 @@
-//! Violations of the protocol by octets from a peer, sorted by blame, and the answer each deserves.
+//! Violations of the protocol by octets from a peer, classified by blame, with the answer to each.
 
 use core::fmt;
 
@@ -7,40 +7,40 @@ use oxorb_object::{CompletionStatus, Malformed, SystemException, Version, minor}
 
 use crate::MessageType;
 
-/// A message that cannot be accepted.
+/// Reason why a message is rejected.
 ///
-/// Values compare and clone, so tests state exactly what they expect. `Display` is a full sentence that names the
-/// offending value.
+/// Values can be compared and cloned, so tests state exactly what they expect. `Display` prints a
+/// full sentence that names the offending value.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq)]
 pub enum Violation {
-    /// A message ended before something it must contain.
+    /// A message is truncated.
     Truncated {
         /// Name of the item that was being read.
         what: &'static str,
-        /// Octets it needs.
+        /// Number of octets that it needs.
         needed: usize,
-        /// Octets there were.
+        /// Number of octets left.
         left: usize,
     },
     /// The peer broke a rule of the protocol.
     Peer(Misbehaviour),
-    /// Something is larger than configuration or the protocol allows.
+    /// Something exceeds what configuration or the protocol allows.
     Limit {
         /// Name of the item that is too large.
         what: &'static str,
-        /// Size of the item; octets for messages, a count for things.
+        /// Size of the item, in octets for messages, otherwise a count.
         size: u64,
-        /// The largest size allowed.
+        /// Maximum size.
         limit: u64,
-        /// The setting to change, or `fixed` when the protocol or the program sets it.
+        /// Setting to change, or `fixed` if the protocol or the program determines it.
         setting: &'static str,
         /// Side that the limit protects.
         side: Side,
     },
-    /// Legal somewhere, but not spoken here.
+    /// Something legal that OxORB does not support.
     Unsupported(Unsupported),
-    /// A field, target or service context that cannot be read.
+    /// A field, target or service context is malformed.
     Malformed(Malformed),
 }
 
@@ -49,100 +49,101 @@ pub enum Violation {
 pub enum Side {
     /// The peer sent too much.
     Received,
-    /// We were about to send too much.
+    /// The local side was about to send too much.
     Sent,
 }
 
-/// A rule of the protocol that a peer broke.
+/// Rule of the protocol that a peer broke.
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Misbehaviour {
     /// The octets do not start with `GIOP`.
     Magic([u8; 4]),
-    /// The octets do not start as messages of this protocol do.
+    /// The octets do not start with a valid header of this protocol.
     Protocol {
-        /// The protocol that was to be read.
+        /// Expected protocol.
         expected: &'static str,
         /// The first octets.
         start: [u8; 4],
     },
-    /// A size that is absurd, and less so in the other byte order, in a protocol whose messages do not tell theirs.
+    /// An implausible size that is plausible in the other byte order, in a protocol whose messages
+    /// do not declare theirs.
     OtherByteOrder {
-        /// The protocol.
+        /// Name of the protocol.
         protocol: &'static str,
-        /// The size in the byte order of this machine.
+        /// Size in native byte order.
         size: u32,
-        /// The size in the other byte order.
+        /// Size in the other byte order.
         swapped: u32,
     },
-    /// A value that the protocol leaves undefined.
+    /// A value that the protocol does not define.
     Undefined {
-        /// The protocol.
+        /// Name of the protocol.
         protocol: &'static str,
         /// Name of the item that has the value.
         what: &'static str,
-        /// The value.
+        /// Value found.
         value: u32,
     },
-    /// A number for object key and operation that no request of the connection has defined.
+    /// An alias that no request of the connection has defined.
     UnknownAlias {
-        /// The number.
+        /// Number of the alias.
         number: u16,
     },
-    /// A GIOP 1.0 byte order that is neither 0 nor 1.
+    /// A GIOP 1.0 byte order other than 0 and 1.
     ByteOrder(u8),
-    /// A message without octets of a kind that always has some.
+    /// An empty message of a kind that is never empty.
     Empty(MessageType),
-    /// "More fragments" on, or a Fragment in, something that cannot be fragmented.
+    /// The more-fragments flag in, or a Fragment of, something that cannot be fragmented.
     NotFragmentable {
-        /// The message's kind.
+        /// Kind of the message.
         kind: MessageType,
         /// Version of the message.
         version: Version,
     },
-    /// A Fragment that continues nothing.
+    /// A Fragment without a message that it continues.
     OrphanFragment {
-        /// The request id it names; `None` in GIOP 1.1, whose fragments carry none.
+        /// Request id that it names; `None` in GIOP 1.1, whose fragments carry none.
         id: Option<u32>,
     },
-    /// A second fragmented message with the id (1.1: at the time) of one that is not complete.
+    /// A second fragmented message with the id of an incomplete one (in 1.1: any second one).
     DuplicatePartial {
-        /// The request id; `None` in GIOP 1.1.
+        /// Request id; `None` in GIOP 1.1.
         id: Option<u32>,
     },
-    /// A Fragment in another version or byte order than the message it continues.
+    /// A Fragment whose version or byte order differs from that of the message it continues.
     FragmentMismatch {
-        /// The request id; `None` in GIOP 1.1.
+        /// Request id; `None` in GIOP 1.1.
         id: Option<u32>,
     },
-    /// The size in the header differs from the octets given.
+    /// A size in the header that differs from the number of octets given.
     SizeMismatch {
-        /// Octets the header announces, itself included.
+        /// Number of octets that the header announces, header included.
         announced: usize,
-        /// Octets given.
+        /// Number of octets given.
         given: usize,
     },
-    /// A message of another kind than the one asked for.
+    /// A message of another kind than expected.
     Kind {
-        /// Kind of message that was to be read.
+        /// Expected kind of message.
         expected: MessageType,
-        /// Kind of message that was found.
+        /// Actual kind of message.
         found: MessageType,
     },
     /// An operation name that is empty, not terminated, or not text.
     OperationName,
     /// A TargetAddress discriminant other than 0, 1 and 2.
     TargetDiscriminant(i16),
-    /// A ReferenceAddr whose index points past its profiles.
+    /// A ReferenceAddr whose index exceeds its profiles.
     ProfileIndex {
-        /// The index sent.
+        /// Index sent.
         index: u32,
-        /// Profiles there are.
+        /// Number of profiles.
         profiles: u32,
     },
 }
 
-/// Something legal that OxORB does not speak.
+/// Legal feature that OxORB does not support.
 #[non_exhaustive]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unsupported {
@@ -159,9 +160,9 @@ pub enum Unsupported {
 pub enum Answer {
     /// Send MessageError, then close: the peer's framing or header cannot be trusted.
     MessageError,
-    /// Close without a word.
+    /// Close without sending anything.
     Close,
-    /// The connection is sound; answer the one request (or fail the one call) with this exception.
+    /// Keep the connection; answer the one request (or fail the one call) with this exception.
     Exception(SystemException),
 }
 
@@ -171,15 +172,15 @@ impl Violation {
         matches!(self, Self::Limit { .. } | Self::Malformed(Malformed::Limit { .. }))
     }
 
-    /// The answer this violation deserves (CORBA 3.4, 15.4.8 for MessageError).
+    /// Returns the answer to this violation (CORBA 3.4, 15.4.8 for MessageError).
     ///
-    /// This is the only place that decides it. Violations reported by [`Inbox::poll`](crate::Inbox::poll) are never
-    /// `Exception`s: once framing is lost no later octet can be trusted.
+    /// The only place that decides it. Violations reported by [`Inbox::poll`](crate::Inbox::poll)
+    /// are never `Exception`s: once framing is lost, no later octet can be trusted.
     pub fn answer(&self) -> Answer {
         match self {
-            // TLS or HTTP clients, port scanners: they would not understand a MessageError either.
+            // TLS or HTTP clients and port scanners would not understand a MessageError either.
             Self::Peer(Misbehaviour::Magic(_) | Misbehaviour::Protocol { .. }) => Answer::Close,
-            // Nor would a machine that reads every number the other way.
+            // Nor would a machine that reads every number in the other byte order.
             Self::Peer(Misbehaviour::OtherByteOrder { .. }) => Answer::Close,
             Self::Truncated { .. } | Self::Peer(_) | Self::Unsupported(_) => Answer::MessageError,
             Self::Limit { side: Side::Received, .. } => Answer::MessageError,
@@ -187,14 +188,15 @@ impl Violation {
                 minor::imp_limit::MESSAGE_TOO_LARGE,
                 CompletionStatus::No,
             )),
-            // A header field: without it nobody knows which request to answer.
+            // A header field: without it the request to answer is unknown.
             Self::Malformed(_) => Answer::MessageError,
         }
     }
 
-    /// The exception a caller sees when this violation ends its call.
+    /// Returns the exception that a caller receives when this violation ends its call.
     ///
-    /// For the side that waits for an answer; `completed` is what that side knows about the execution.
+    /// For the side that waits for a reply; `completed` is what that side knows about the
+    /// execution.
     pub fn to_exception(&self, completed: CompletionStatus) -> SystemException {
         match self {
             Self::Limit { side: Side::Sent, .. } => {

@@ -1,4 +1,4 @@
-//! Writers of the messages of a connection.
+//! Protocol of a connection, and the writing of its messages.
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::{ServiceContext, SystemException, Version};
@@ -10,10 +10,10 @@ use crate::{
     finish, locate_request, message_error,
 };
 
-/// The protocol of a connection: how its messages are written.
+/// Protocol of a connection, which writes its messages.
 ///
-/// A value of two words. GIOP is written in place, behind one comparison that a processor predicts; every other protocol
-/// through its [`Messaging`].
+/// A value of two words. GIOP is written inline, after one predictable comparison; every other
+/// protocol through its [`Messaging`].
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
@@ -38,7 +38,7 @@ pub enum Wire {
 }
 
 impl Wire {
-    /// Returns the protocol of a messaging, where `None` is GIOP of `version`.
+    /// Returns the protocol of a messaging; for `None`, GIOP of `version`.
     #[inline]
     pub fn of(messaging: Option<&'static dyn Messaging>, version: Version) -> Self {
         match messaging {
@@ -47,7 +47,7 @@ impl Wire {
         }
     }
 
-    /// Returns the messaging, if it is another than GIOP.
+    /// Returns the messaging, unless the protocol is GIOP.
     #[inline]
     pub fn messaging(self) -> Option<&'static dyn Messaging> {
         match self {
@@ -64,7 +64,7 @@ impl Wire {
         }
     }
 
-    /// Returns the form of usual requests and replies, if they have one.
+    /// Returns the form of common requests and replies, if they have one.
     pub fn form(self) -> Option<&'static Form> {
         match self {
             Self::Giop(Version::V1_2) => Some(&Form::GIOP_1_2),
@@ -73,7 +73,7 @@ impl Wire {
         }
     }
 
-    /// Returns what the protocol asks of a transport, and what it cannot carry.
+    /// Returns the protocol's requirements on a transport, and its restrictions.
     pub fn needs(self) -> Needs {
         match self {
             Self::Giop(version) => {
@@ -83,7 +83,7 @@ impl Wire {
         }
     }
 
-    /// Returns the GIOP version whose rules values follow in CDR.
+    /// Returns the GIOP version whose CDR rules apply to values.
     #[inline]
     pub fn version(self) -> Version {
         match self {
@@ -92,7 +92,7 @@ impl Wire {
         }
     }
 
-    /// Returns the CDR dialect of the protocol before code sets are agreed on.
+    /// Returns the CDR dialect of the protocol before code sets are negotiated.
     #[inline]
     pub fn dialect(self) -> Dialect {
         match self {
@@ -125,10 +125,10 @@ impl Wire {
         }
     }
 
-    /// Ends a message, as [`finish`] does.
+    /// Finishes a message, as [`finish`] does.
     ///
     /// # Errors
-    /// [`Violation::Limit`] on our side when the size does not fit the header.
+    /// [`Violation::Limit`] on the sending side when the size does not fit the header.
     #[inline(always)]
     pub fn finish(self, e: &mut Encoder<'_>, begun: Begun) -> Result<(), Violation> {
         match self {
@@ -140,7 +140,7 @@ impl Wire {
     /// Writes a whole Reply that carries a system exception into an empty encoder.
     ///
     /// # Errors
-    /// [`Violation::Limit`] when the contexts make it larger than a message can be.
+    /// [`Violation::Limit`] when the contexts make the message too large.
     pub fn system_exception_reply(
         self,
         e: &mut Encoder<'_>,
@@ -156,7 +156,7 @@ impl Wire {
     /// Writes a whole LocateRequest into an empty encoder.
     ///
     /// # Errors
-    /// [`Violation::Limit`] when the target makes it larger than a message can be.
+    /// [`Violation::Limit`] when the target makes the message too large.
     pub fn locate_request(
         self,
         e: &mut Encoder<'_>,
@@ -180,7 +180,8 @@ impl Wire {
         }
     }
 
-    /// Returns the octets of a CancelRequest for request `id`. `None` when the protocol has no such message.
+    /// Returns the octets of a CancelRequest for request `id`; `None` if the protocol has no such
+    /// message.
     pub fn cancel(self, order: ByteOrder, id: u32) -> Option<Short> {
         match self {
             Self::Giop(version) => Some(Short::new(&cancel_request(version, order, id))),
@@ -188,8 +189,8 @@ impl Wire {
         }
     }
 
-    /// Returns the octets of a CloseConnection: no unanswered request has been or will be processed. `None` when the
-    /// protocol has no such message.
+    /// Returns the octets of a CloseConnection: no unanswered request has been or will be
+    /// processed. `None` if the protocol has no such message.
     pub fn close(self, order: ByteOrder) -> Option<Short> {
         match self {
             Self::Giop(version) => Some(Short::new(&close_connection(version, order))),
@@ -197,7 +198,7 @@ impl Wire {
         }
     }
 
-    /// Returns the octets of a MessageError. `None` when the protocol has no such message.
+    /// Returns the octets of a MessageError; `None` if the protocol has no such message.
     pub fn error(self) -> Option<Short> {
         match self {
             Self::Giop(version) => Some(Short::new(&message_error(version))),

@@ -1,9 +1,9 @@
-//! Octets in memory that a transport lends: a payload read where its sender wrote it ([`Lease`]), and written where its
-//! receiver will read it ([`Room`]).
+//! Payloads in memory that a transport lends: read where the sender wrote them ([`Lease`]), and
+//! written where the receiver will read them ([`Room`]).
 //!
-//! The sender may be another process, and may change the memory at any time, also while it is read. So
-//! a [`Lease`] never shows a slice: its octets are copied out, each time anew, and two copies may
-//! differ. What is decided about octets is decided about a copy.
+//! The sender may be another process, and may change the memory at any time, even while it is read.
+//! A [`Lease`] therefore never exposes a slice: each access copies the octets out, and two copies
+//! may differ. Decisions about octets are made on a copy.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -27,7 +27,8 @@
 //! assert_eq!(lease.to_vec(), b"sample");
 //! ```
 //!
-//! Builds without the standard library, with an allocator: `default-features = false`. Without it a lease has no `io::Read`.
+//! Builds without the standard library (`default-features = false`), but needs an allocator. A
+//! lease then has no `io::Read`.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -45,35 +46,36 @@ use std::io;
 
 pub use room::{Place, Room, SealedRoom};
 
-/// Number of octets from which on transports lend memory: smaller payloads cost less as copies.
+/// Smallest payload, in octets, for which transports lend memory; smaller ones cost less as copies.
 pub const LARGE: usize = 16 << 10;
 
-/// Memory of which parts are lent.
+/// Memory whose parts can be lent.
 pub trait Memory: Send + Sync {
-    /// Copies octets out of the memory, from the octet `at` on. Each is read once.
+    /// Copies octets out of the memory, starting at offset `at`. Reads each octet once.
     ///
     /// # Panics
-    /// Unless they lie within the memory.
+    /// When the range is not within the memory.
     fn copy_to(&self, at: usize, octets: &mut [u8]);
 
     /// Appends octets of the memory to a buffer, as [`copy_to`](Self::copy_to) copies them, without
-    /// filling the room for them before.
+    /// initialising the buffer's spare capacity first.
     ///
     /// # Panics
-    /// As `copy_to`.
+    /// When the range is not within the memory.
     fn append_to(&self, at: usize, octets: usize, buffer: &mut Vec<u8>);
 
-    /// Takes back the part that was lent with a ticket. Never waits or allocates; for any thread.
+    /// Takes back the part lent under `ticket`. Never blocks or allocates; callable from any
+    /// thread.
     fn give_back(&self, ticket: u64);
 }
 
-/// A part of a memory, lent until this value is dropped, on whichever thread. The memory lives as long,
-/// also when the connection is over.
+/// Part of a [`Memory`], lent until this value is dropped, on any thread. The memory outlives the
+/// connection as long as a lease exists.
 ///
 /// # Real-time cost
 ///
-/// Making, sending and dropping one allocates nothing and takes no lock. A lease that is kept is
-/// memory which the sender cannot use; a sender without memory to lend sends copies.
+/// Creating, sending and dropping a lease allocates nothing and takes no lock. Memory under a lease
+/// is unavailable to the sender; a sender without memory to lend sends copies.
 pub struct Lease {
     memory: Arc<dyn Memory>,
     first: usize,
@@ -82,7 +84,7 @@ pub struct Lease {
 }
 
 impl Lease {
-    /// Lends a part of a memory. The `ticket` goes back to the memory when the lease is dropped.
+    /// Lends a part of a memory. Dropping the lease returns `ticket` to the memory.
     pub fn new(memory: Arc<dyn Memory>, first: usize, octets: usize, ticket: u64) -> Self {
         Self { memory, first, octets, ticket }
     }
@@ -93,25 +95,25 @@ impl Lease {
         self.octets
     }
 
-    /// Whether there are no octets.
+    /// Reports whether the lease has no octets.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.octets == 0
     }
 
-    /// Copies octets out, from the octet `at` on.
+    /// Copies octets out, starting at offset `at`.
     ///
     /// # Panics
-    /// When the lease has fewer.
+    /// When the range ends past the lease.
     pub fn copy_to(&self, at: usize, octets: &mut [u8]) {
         self.check(at, octets.len());
         self.memory.copy_to(self.first + at, octets);
     }
 
-    /// Appends octets to a buffer, from the octet `at` on.
+    /// Appends octets to a buffer, starting at offset `at`.
     ///
     /// # Panics
-    /// When the lease has fewer.
+    /// When the range ends past the lease.
     pub fn append_to(&self, at: usize, octets: usize, buffer: &mut Vec<u8>) {
         self.check(at, octets);
         self.memory.append_to(self.first + at, octets, buffer);
@@ -124,7 +126,7 @@ impl Lease {
         all
     }
 
-    /// Returns a reader of the octets from the first one on.
+    /// Returns a reader that starts at the first octet.
     #[cfg(feature = "std")]
     pub fn reader(&self) -> Reader<'_> {
         Reader { lease: self, at: 0 }
@@ -152,7 +154,7 @@ impl fmt::Debug for Lease {
     }
 }
 
-/// A place in the octets of a [`Lease`].
+/// Sequential reader of the octets of a [`Lease`].
 #[cfg(feature = "std")]
 #[derive(Clone, Debug)]
 pub struct Reader<'l> {

@@ -1,4 +1,4 @@
-//! Memory to write a payload into.
+//! Memory into which a payload is written.
 
 use alloc::boxed::Box;
 use alloc::vec;
@@ -6,19 +6,20 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-/// Room for octets that are to be sent, in memory that the transport of a connection lends where it has some, so that they are
-/// sent as they lie there. Otherwise in memory of its own: they are copied when they are sent, as any others.
+/// Buffer for a payload to be sent. Where the transport of a connection lends memory, the payload
+/// is sent in place; otherwise the buffer owns its memory, and sending copies the octets as usual.
 ///
-/// Passed as an argument that the IDL marks `@in_place` (`oxorb_cdr::Octets::from`), it goes with its octets. Over another
-/// connection than it is of, as part of a larger message in fragments, and when a request is sent once more, its octets are
-/// copied: the call is the one it would be with a vector.
+/// A room passed as an argument that the IDL marks `@in_place` (`oxorb_cdr::Octets::from`) moves
+/// with its octets. They are copied when they are sent over another connection, as part of a larger
+/// message in fragments, or in a repeated request: the call then behaves as with a vector.
 ///
-/// Dropped unsent, the memory goes back to the connection.
+/// Dropping an unsent room returns the memory to the connection.
 ///
 /// # Real-time cost
 ///
-/// Taking, sending and dropping one that is in place takes no lock and makes no system call, and once as many were out at a time
-/// as before, it does not allocate. One in memory of its own allocates.
+/// Acquiring, sending and dropping a room in place takes no lock and makes no system call; it
+/// allocates only when more rooms are out at a time than ever before. A room that owns its memory
+/// allocates.
 ///
 /// ```
 /// use oxorb_lend::Room;
@@ -32,42 +33,43 @@ pub struct Room(Memory);
 
 enum Memory {
     Own(Vec<u8>),
-    /// `None` when it is being dropped.
+    /// `None` while being dropped.
     Lent(Option<Box<dyn Place>>),
 }
 
-/// A part of a transport's memory that nobody else writes while this value exists.
+/// Part of a transport's memory that no other writer accesses while this value exists.
 pub trait Place: Send + Sync {
     /// Returns the octets.
     fn octets(&self) -> &[u8];
 
-    /// Returns the octets, to be written. They have any values at first.
+    /// Returns the octets for writing. Their initial values are unspecified.
     fn octets_mut(&mut self) -> &mut [u8];
 
-    /// Says that the octets stay as they are from now on: a write of just this slice to the connection sends them as they lie.
+    /// Declares the octets final: a write of exactly this slice to the connection then sends them
+    /// in place.
     fn seal(&mut self);
 
-    /// Gives the part back unless it was sent, and the box to be used again.
+    /// Returns the part to the transport unless it was sent, and the box for reuse.
     fn give_back(self: Box<Self>);
 }
 
 impl Room {
-    /// Makes room for octets, all of them 0, in memory of its own.
+    /// Creates a zeroed room that owns its memory.
     pub fn new(octets: usize) -> Self {
         Self(Memory::Own(vec![0; octets]))
     }
 
-    /// Takes over a part of a transport's memory.
+    /// Wraps a part of a transport's memory.
     pub fn lent(place: Box<dyn Place>) -> Self {
         Self(Memory::Lent(Some(place)))
     }
 
-    /// Whether the octets are sent as they lie here.
+    /// Reports whether the octets are sent in place, without a copy.
     pub fn is_in_place(&self) -> bool {
         matches!(self.0, Memory::Lent(_))
     }
 
-    /// Ends writing: from now on the room may be sent as it is.
+    /// Ends writing and seals the octets, so that they can be sent in place.
     #[must_use]
     pub fn sealed(mut self) -> SealedRoom {
         if let Memory::Lent(Some(place)) = &mut self.0 {
@@ -116,17 +118,17 @@ impl fmt::Debug for Room {
     }
 }
 
-/// A [`Room`] whose octets stay as they are: they may be under way.
+/// Sealed [`Room`]: its octets no longer change, since they may be on the way to the receiver.
 #[derive(Debug)]
 pub struct SealedRoom(Room);
 
 impl SealedRoom {
-    /// Whether the octets are sent as they lie here.
+    /// Reports whether the octets are sent in place, without a copy.
     pub fn is_in_place(&self) -> bool {
         self.0.is_in_place()
     }
 
-    /// Returns the octets in a vector: copies them, unless they are in memory of its own.
+    /// Returns the octets as a vector; copies them unless the room owns its memory.
     pub fn into_vec(mut self) -> Vec<u8> {
         match &mut self.0.0 {
             Memory::Own(octets) => core::mem::take(octets),

@@ -1,10 +1,11 @@
-//! Entry points of the fuzz target of messages: whatever the octets are, nothing may panic, hang, or exceed the limits.
+//! Entry points of the fuzz target for messages: no input may cause a panic, a hang, or exceeded
+//! limits.
 
 use oxorb_giop::{Inbox, Limits, Message, Messaging, Wire};
 use oxorb_object::Version;
 
-/// Reads `data` as what a peer sends in a protocol that the first octet chooses, in reads whose size the second chooses;
-/// every message in every detail.
+/// Parses `data` as octets from a peer in the protocol that the first octet selects, in reads whose
+/// size the second determines, and every message in full detail.
 pub fn receive(data: &[u8]) {
     let [protocol, read, stream @ ..] = data else {
         return;
@@ -13,8 +14,8 @@ pub fn receive(data: &[u8]) {
     receive_as(messaging, *read, stream);
 }
 
-/// Makes two ends of a connection do what `data` says, in the protocol that the first octet
-/// chooses: GIOP of some version, or one of this crate.
+/// Drives two ends of a connection by the events in `data`, in the protocol that the first octet
+/// selects: a version of GIOP, or a protocol of this crate.
 pub fn session(data: &[u8]) {
     let Some((&protocol, events)) = data.split_first() else {
         return;

@@ -1,11 +1,13 @@
-//! GIOPlite and GIOPlite/RT: CORBA's messages with less around them, without I/O.
+//! GIOPlite and GIOPlite/RT: CORBA's messages with smaller headers, without I/O.
 //!
-//! * [`GIOP_LITE`] writes octet for octet what TAO once had: a header of five octets, no service contexts, no byte order.
-//! * [`GIOP_LITE_RT`] is a protocol of OxORB's own: requests of sixteen octets before their arguments, with a byte-order
-//!   mark, the caller's priority, a deadline, and a number instead of object key and operation.
+//! * [`GIOP_LITE`] writes exactly the octets of TAO's former protocol: a header of five octets, no
+//!   service contexts, no byte order.
+//! * [`GIOP_LITE_RT`] is specific to OxORB: requests of sixteen octets before their arguments, with
+//!   a byte-order mark, the caller's priority, a deadline, and an alias instead of object key and
+//!   operation.
 //!
-//! Both are values of `oxorb_giop`'s trait [`Messaging`], and carry its messages. `docs/protocols.md` says when to use
-//! them, `docs/design/giop-lite-rt.md` why the second is as it is.
+//! Both implement `oxorb_giop`'s trait [`Messaging`], and carry its messages. `docs/protocols.md`
+//! explains when to use them, `docs/design/giop-lite-rt.md` the rationale of the latter.
 //!
 //! ```
 //! use oxorb_cdr::{ByteOrder, Encoder};
@@ -30,7 +32,7 @@ mod octets;
 
 pub use oxorb_giop::Messaging;
 
-/// All protocols of this crate.
+/// List of all protocols of this crate.
 pub static ALL: &[&dyn Messaging] = &[GIOP_LITE_RT, GIOP_LITE];
 
 /// GIOPlite as TAO had it until its release 1.5.10.
@@ -39,9 +41,10 @@ pub static GIOP_LITE: &dyn Messaging = &giop_lite::GiopLite;
 /// GIOPlite/RT, version 1.
 pub static GIOP_LITE_RT: &dyn Messaging = &giop_lite_rt::GiopLiteRt;
 
-/// Number of aliases that a connection of [`GIOP_LITE_RT`] may define for object keys and operations. Further ones go in
-/// full.
+/// Number of aliases that a connection of [`GIOP_LITE_RT`] may define for object keys and
+/// operations. Further ones are sent in full.
 pub const ALIASES: u16 = giop_lite_rt::NUMBERS;
 
-/// Most octets that object key and operation of an alias have together. Longer ones go in full.
+/// Maximum length of the object key and operation of an alias together, in octets. Longer ones are
+/// sent in full.
 pub const ALIAS_OCTETS: usize = giop_lite_rt::PAIR_OCTETS;

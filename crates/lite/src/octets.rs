@@ -1,12 +1,12 @@
-//! Numbers at known places of a message.
+//! Numbers at known offsets of a message.
 
 use oxorb_cdr::ByteOrder;
 use oxorb_giop::{Frame, MessageType, Misbehaviour, Violation};
 
-/// Returns the unsigned long at `at`.
+/// Returns the unsigned long at offset `at`.
 ///
 /// # Errors
-/// [`Violation::Truncated`] naming `what`.
+/// [`Violation::Truncated`] with the name `what`.
 #[inline]
 pub(crate) fn ulong(
     message: &[u8],
@@ -30,10 +30,10 @@ pub(crate) fn ulong_from(order: ByteOrder, octets: [u8; 4]) -> u32 {
     }
 }
 
-/// Returns `length` octets from `at` on.
+/// Returns `length` octets starting at offset `at`.
 ///
 /// # Errors
-/// [`Violation::Truncated`] naming `what`.
+/// [`Violation::Truncated`] with the name `what`.
 #[inline]
 pub(crate) fn octets<'a>(
     message: &'a [u8],

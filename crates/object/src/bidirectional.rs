@@ -1,4 +1,4 @@
-//! Offer of a client that serves requests of the other side over its connection (BI_DIR_IIOP).
+//! Offer of a client to serve requests of the other side over its connection (BI_DIR_IIOP).
 
 use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect, Encoder};
@@ -6,11 +6,11 @@ use oxorb_cdr::{Decoder, Dialect, Encoder};
 use crate::iiop_profile::PUBLISHED;
 use crate::{IiopEndpoint, Malformed};
 
-/// Most listening points accepted in one offer; real ORBs send one or two.
+/// Maximum number of listening points accepted in one offer; real ORBs send one or two.
 pub const MAX_LISTEN_POINTS: usize = 64;
 
-/// The data of the BI_DIR_IIOP service context: where the sender listens, so that references to its objects are known
-/// by their address (CORBA 3.3 part 2, 9.9.1).
+/// Returns the data of the BI_DIR_IIOP service context: the addresses at which the sender listens,
+/// by which references to its objects are recognised (CORBA 3.3 part 2, 9.9.1).
 ///
 /// ```
 /// use oxorb_object::{IiopEndpoint, listen_points, parse_listen_points};
@@ -32,10 +32,10 @@ pub fn listen_points(points: &[IiopEndpoint]) -> Vec<u8> {
     e.finish().to_vec()
 }
 
-/// Reads the data of the BI_DIR_IIOP service context.
+/// Parses the data of the BI_DIR_IIOP service context.
 ///
 /// # Errors
-/// [`Malformed`] when it is malformed or names more than [`MAX_LISTEN_POINTS`].
+/// [`Malformed`] when it is malformed or has more than [`MAX_LISTEN_POINTS`].
 pub fn parse_listen_points(data: &[u8]) -> Result<Vec<IiopEndpoint>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let count = d.length(None, MIN_POINT)?;
@@ -51,14 +51,16 @@ pub fn parse_listen_points(data: &[u8]) -> Result<Vec<IiopEndpoint>, Malformed> 
     Ok(points)
 }
 
-/// Most addresses in an offer that are none of TCP: each is looked at.
+/// Maximum number of non-TCP addresses in an offer, each of which is checked.
 pub const MAX_LISTEN_ADDRESSES: usize = 16;
 
-/// Most octets of one address in an offer: the longest path of a UNIX socket, its identity, and sizes beside.
+/// Maximum length of one address in an offer, in octets: the longest path of a UNIX socket, with
+/// its identity and sizes.
 pub const MAX_LISTEN_ADDRESS: usize = 512;
 
-/// The data of OxORB's own service context: addresses at which the sender listens, other than hosts and ports of TCP. The
-/// text of each is canonical, `SCHEME:PLACE|IDENTITY` (`unix:/run/bank|uid=..`). A sequence of strings in an encapsulation.
+/// Returns the data of OxORB's own service context: addresses other than hosts and ports of TCP at
+/// which the sender listens. The text of each is canonical, `SCHEME:PLACE|IDENTITY`
+/// (`unix:/run/bank|uid=..`). A sequence of strings in an encapsulation.
 ///
 /// ```
 /// use oxorb_object::{listen_addresses, parse_listen_addresses};
@@ -80,11 +82,11 @@ pub fn listen_addresses(addresses: &[impl AsRef<str>]) -> Vec<u8> {
     e.finish().to_vec()
 }
 
-/// Reads the data of OxORB's own service context of listening addresses.
+/// Parses the data of OxORB's own service context of listening addresses.
 ///
 /// # Errors
-/// [`Malformed`] when it is malformed, or names more than [`MAX_LISTEN_ADDRESSES`], or one of more than
-/// [`MAX_LISTEN_ADDRESS`] octets.
+/// [`Malformed`] when it is malformed, or has more than [`MAX_LISTEN_ADDRESSES`], or an address of
+/// more than [`MAX_LISTEN_ADDRESS`] octets.
 pub fn parse_listen_addresses(data: &[u8]) -> Result<Vec<String>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let count = d.length(None, MIN_ADDRESS)?;
@@ -113,10 +115,10 @@ fn limit(what: &'static str, size: usize, limit: usize) -> Result<(), Malformed>
     }
 }
 
-/// Octets of the smallest address: the length of an empty string, and its end.
+/// Minimum size of an address, in octets: the length and the final NUL of an empty string.
 const MIN_ADDRESS: usize = 5;
 
-/// Octets of the smallest listening point: an empty host and a port.
+/// Minimum size of a listening point, in octets: an empty host and a port.
 const MIN_POINT: usize = 8;
 
 #[cfg(test)]

@@ -1,29 +1,30 @@
-//! Code set negotiation: in which encoding characters travel (CORBA 3.4, 13.10).
+//! Code set negotiation, which determines the encoding of characters (CORBA 3.4, 13.10).
 //!
-//! The server lists its code sets in the TAG_CODE_SETS component of its references; the client picks one for `char`
-//! and one for `wchar` ([`negotiate`]) and tells the server in the CodeSets service context of its first request.
-//! Rust text is Unicode, so our native sets are UTF-8 and UTF-16, and we convert to ISO 8859-1 and UCS-2; an ORB can be
-//! told to call ISO 8859-1 its native set, as most C++ ORBs do.
+//! The server lists its code sets in the TAG_CODE_SETS component of its references; the client
+//! selects one for `char` and one for `wchar` ([`negotiate`]) and sends them in the CodeSets
+//! service context of its first request. Rust text is Unicode, so the native sets are UTF-8 and
+//! UTF-16, with conversion to ISO 8859-1 and UCS-2; an ORB can be configured to declare ISO 8859-1
+//! as its native set, as most C++ ORBs do.
 
 use crate::prelude::*;
 use oxorb_cdr::{self as cdr, CharSet, Decoder, Dialect, Encoder, WcharSet};
 
 use crate::{CompletionStatus, Malformed, SystemException, iiop_profile::PUBLISHED, minor};
 
-/// ISO 8859-1 (Latin-1). What `char` data is in when nothing was negotiated.
+/// ISO 8859-1 (Latin-1), the encoding of `char` data without negotiation.
 pub const ISO_8859_1: u32 = 0x0001_0001;
 /// ISO 646 International Reference Version (ASCII).
 pub const ISO_646: u32 = 0x0001_0020;
 /// UCS-2, level 1.
 pub const UCS_2: u32 = 0x0001_0100;
-/// UTF-8 under the id of ISO; nobody should send it.
+/// UTF-8 under the id of ISO, which should not be used.
 pub const UTF_8_ISO: u32 = 0x0001_0108;
 /// UTF-16.
 pub const UTF_16: u32 = 0x0001_0109;
-/// UTF-8, the X/Open id that everybody uses.
+/// UTF-8 under the X/Open id, which is in general use.
 pub const UTF_8: u32 = 0x0501_0001;
 
-/// The name of a code set in the OSF registry, as far as CORBA systems use it.
+/// Returns the name of a code set in the OSF registry, if CORBA systems use it.
 pub fn name(id: u32) -> Option<&'static str> {
     const ISO_8859: [&str; 15] = [
         "ISO 8859-1",
@@ -63,9 +64,9 @@ pub fn name(id: u32) -> Option<&'static str> {
 /// Code sets of one side for one kind of characters.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct CodeSetComponent {
-    /// The set it uses itself; 0 for none.
+    /// Native code set; 0 for none.
     pub native: u32,
-    /// Sets it can convert from and to, best first.
+    /// Code sets that can be converted from and to, best first.
     pub conversion: Vec<u32>,
 }
 
@@ -75,7 +76,7 @@ impl CodeSetComponent {
     }
 }
 
-/// The content of TAG_CODE_SETS.
+/// Content of TAG_CODE_SETS.
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct CodeSetComponentInfo {
     /// Code sets for `char` and `string`.
@@ -91,8 +92,8 @@ impl CodeSetComponentInfo {
         Self::native_to(CharSet::Utf8)
     }
 
-    /// Returns the component that an ORB publishes and negotiates with whose native `char` set is
-    /// this one; it converts to the other.
+    /// Returns the component that an ORB with this native `char` set publishes and negotiates with;
+    /// it converts to the other set.
     pub fn native_to(chars: CharSet) -> Self {
         let (native, other) = match chars {
             CharSet::Utf8 => (UTF_8, ISO_8859_1),
@@ -124,15 +125,18 @@ impl CodeSetComponentInfo {
     }
 }
 
-/// Chooses the transmission code sets for a server that published `server` (`None`: no component in its reference).
+/// Chooses the transmission code sets for a server that published `server` (`None`: no component in
+/// its reference).
 ///
-/// In the specification's order (13.10.2.6): equal native sets, then the server's native set if we convert, then ours if
-/// the server converts, then the first of the server's conversion sets that we know, then the fallbacks UTF-8 and UTF-16
-/// that every ORB must know. `docs/design/code-sets.md` says why not UTF-8 whenever possible.
+/// In the specification's order (13.10.2.6): equal native sets, then the server's native set if the
+/// client converts to it, then the client's if the server converts to it, then the first of the
+/// server's conversion sets that the client knows, then the fallbacks UTF-8 and UTF-16 that every
+/// ORB must know. `docs/design/code-sets.md` explains why not UTF-8 whenever possible.
 ///
 /// # Errors
-/// CODESET_INCOMPATIBLE when the server's native `char` set is unknown, so nobody can tell whether it shares characters
-/// with ours. An unknown `wchar` set only means that wide characters cannot be sent.
+/// CODESET_INCOMPATIBLE when the server's native `char` set is unknown, so that it cannot be
+/// determined whether it shares characters with ours. An unknown `wchar` set only means that wide
+/// characters cannot be sent.
 ///
 /// ```
 /// use oxorb_object::code_sets::{self, CodeSetComponent, CodeSetComponentInfo};
@@ -148,10 +152,10 @@ pub fn negotiate(server: Option<&CodeSetComponentInfo>) -> Result<CodeSetContext
     negotiate_as(&CodeSetComponentInfo::ours(), server)
 }
 
-/// Negotiates like [`negotiate`], for a client that can do what `ours` says.
+/// Negotiates as [`negotiate`], for a client with the code sets in `ours`.
 ///
 /// # Errors
-/// As [`negotiate`].
+/// Those of [`negotiate`].
 pub fn negotiate_as(
     ours: &CodeSetComponentInfo,
     server: Option<&CodeSetComponentInfo>,
@@ -174,7 +178,7 @@ pub fn negotiate_as(
     Ok(CodeSetContext { char_data, wchar_data })
 }
 
-/// The content of the CodeSets service context: what a client chose for a connection.
+/// Content of the CodeSets service context: the code sets that a client chose for a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CodeSetContext {
     /// Transmission code set of `char` and `string`.
@@ -184,13 +188,13 @@ pub struct CodeSetContext {
 }
 
 impl CodeSetContext {
-    /// Code sets without a negotiation: ISO 8859-1, and no wide characters.
+    /// Code sets without negotiation: ISO 8859-1, and no wide characters.
     pub const DEFAULT: Self = Self { char_data: ISO_8859_1, wchar_data: 0 };
 
-    /// The rules for data on a connection that uses these sets.
+    /// Returns the rules for data on a connection that uses these sets.
     ///
     /// # Errors
-    /// CODESET_INCOMPATIBLE, minor OMG 2, when we do not know one of them.
+    /// CODESET_INCOMPATIBLE, minor OMG 2, when one of them is unknown.
     pub fn dialect(self, giop_minor: u8) -> Result<Dialect, SystemException> {
         let chars = match self.char_data {
             0 | ISO_8859_1 | ISO_646 => CharSet::Iso8859_1,
@@ -206,7 +210,7 @@ impl CodeSetContext {
         Ok(Dialect { giop_minor, chars, wchars })
     }
 
-    /// The data of the service context, twelve octets.
+    /// Returns the data of the service context, twelve octets.
     pub fn to_bytes(self) -> [u8; 12] {
         let mut data = [0; 12];
         data[0] = PUBLISHED.flag().into();
@@ -215,7 +219,7 @@ impl CodeSetContext {
         data
     }
 
-    /// Reads the data of the service context.
+    /// Parses the data of the service context.
     ///
     /// # Errors
     /// [`Malformed::Cdr`] when it is malformed.
@@ -227,7 +231,7 @@ impl CodeSetContext {
 
 enum Choice {
     Set(u32),
-    /// The server said nothing.
+    /// The server published no code sets.
     None,
     Incompatible,
 }
@@ -245,7 +249,7 @@ fn choose(client: &CodeSetComponent, server: &CodeSetComponent, fallback: u32) -
     if let Some(&common) = server.conversion.iter().find(|&&set| client.knows(set)) {
         return Choice::Set(common);
     }
-    // Unicode shares characters with every set we can name.
+    // Unicode shares characters with every set in the table.
     if name(server.native).is_some() { Choice::Set(fallback) } else { Choice::Incompatible }
 }
 

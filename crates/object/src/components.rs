@@ -1,4 +1,4 @@
-//! Tagged components: what a profile says besides where the object is (CORBA 3.4, 13.6.6).
+//! Tagged components: data in a profile besides the address of the object (CORBA 3.4, 13.6.6).
 
 use crate::prelude::*;
 use oxorb_cdr::{self as cdr, ByteOrder, Decoder, Dialect, Encoder};
@@ -8,12 +8,12 @@ use crate::{
     ior::PLAUSIBLE_COUNT, ior::text, ior::write_octets,
 };
 
-/// A component: a tag and octets, usually an encapsulation. Unknown ones are kept as they came.
+/// Component: a tag and octets, usually an encapsulation. Unknown ones are preserved unchanged.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TaggedComponent {
-    /// Kind of component, see [`tag`].
+    /// Kind of component; see [`tag`].
     pub tag: u32,
-    /// The component's octets.
+    /// Octets of the component.
     pub data: Vec<u8>,
 }
 
@@ -35,22 +35,24 @@ pub mod tag {
     pub const CSI_SEC_MECH_LIST: u32 = 33;
     /// Highest RMI custom stream format.
     pub const RMI_CUSTOM_MAX_STREAM_FORMAT: u32 = 38;
-    /// Group that a profile of multicasts names.
+    /// Group of a multicast profile.
     pub const GROUP: u32 = 39;
     /// TAO: TLS ports of the addresses of TAO_TAG_ENDPOINTS after the first.
     pub const TAO_SSL_ENDPOINTS: u32 = 0x5441_4f01;
     /// TAO: addresses with their priorities.
     pub const TAO_ENDPOINTS: u32 = 0x5441_4f02;
-    /// omniORB's UNIX socket beside a TCP address (TAG_OMNIORB_UNIX_TRANS).
+    /// omniORB's UNIX socket in addition to a TCP address (TAG_OMNIORB_UNIX_TRANS).
     pub const OMNIORB_UNIX: u32 = 0x4154_5402;
-    /// OxORB's UNIX socket beside a TCP address, with what a client on the same host knows it by.
+    /// OxORB's UNIX socket in addition to a TCP address, with an identity for clients on the same
+    /// host.
     pub const OXORB_SOCKET: u32 = 0x4f58_4f01;
-    /// OxORB's shared memory beside a TCP address, with what a client on the same host knows its socket by.
+    /// OxORB's shared memory in addition to a TCP address, with the identity of its socket for
+    /// clients on the same host.
     pub const OXORB_SHM_SOCKET: u32 = 0x4f58_4f02;
-    /// OxORB: the most octets that a server takes in a datagram.
+    /// OxORB: maximum datagram size that a server accepts, in octets.
     pub const OXORB_DATAGRAM: u32 = 0x4f58_4f03;
 
-    /// The name of a known tag.
+    /// Returns the name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
         Some(match tag {
             0 => "TAG_ORB_TYPE",
@@ -118,7 +120,7 @@ pub mod orb_type {
     /// omniORB: "ATT\0".
     pub const OMNIORB: u32 = 0x4154_5400;
 
-    /// The name of a known ORB.
+    /// Returns the name of a known ORB.
     pub fn name(orb_type: u32) -> Option<&'static str> {
         Some(match orb_type {
             OXORB => "OxORB",
@@ -130,33 +132,33 @@ pub mod orb_type {
     }
 }
 
-/// Content of a component, as far as this crate understands it.
+/// Decoded content of a component known to this crate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Component {
-    /// ORB that made the reference, see [`orb_type`].
+    /// ORB that made the reference; see [`orb_type`].
     OrbType(u32),
     /// Code sets of the server.
     CodeSets(CodeSetComponentInfo),
-    /// Policies: type and value, the value an encapsulation.
+    /// Policies: type and value, which is an encapsulation.
     Policies(Vec<(u32, Vec<u8>)>),
     /// Alternate TCP address.
     AlternateIiopAddress(IiopEndpoint),
-    /// TLS: association options supported and required, and the port.
+    /// TLS: supported and required association options, and the port.
     SslSecTrans {
-        /// Options the target supports.
+        /// Options that the target supports.
         supports: u16,
-        /// Options it insists on.
+        /// Options that the target requires.
         requires: u16,
         /// TLS port.
         port: u16,
     },
     /// Address from which Java classes can be loaded.
     JavaCodebase(String),
-    /// TAO's addresses with the priority of each; the first repeats the profile's own.
+    /// TAO's addresses with the priority of each; the first repeats the profile's address.
     TaoEndpoints(Vec<(IiopEndpoint, i16)>),
     /// omniORB's UNIX socket, for clients on the same host.
     OmniorbUnix {
-        /// Name of the host, as the host itself says it.
+        /// Name of the host, as the host itself reports it.
         host: String,
         /// Path of the socket.
         path: String,
@@ -165,31 +167,32 @@ pub enum Component {
     OxorbSocket {
         /// Path of the socket, or `@` and an abstract name.
         name: String,
-        /// Identity that tells the socket from others of this name.
+        /// Identity that distinguishes the socket from others with this name.
         identity: SocketIdentity,
     },
-    /// UNIX socket at which clients on the same host bring memory that they share with the server.
+    /// UNIX socket at which clients on the same host provide memory that they share with the
+    /// server.
     OxorbShmSocket {
-        /// Path of the socket, or `@` and an abstract name; in front of it the sizes of the memory and a colon, where they are
-        /// not the usual ones.
+        /// Path of the socket, or `@` and an abstract name; preceded by the sizes of the memory and
+        /// a colon, unless they are the defaults.
         place: String,
-        /// Identity that tells the socket from others of this name.
+        /// Identity that distinguishes the socket from others with this name.
         identity: SocketIdentity,
     },
-    /// Most octets that the server takes in a datagram (OxORB).
+    /// Maximum datagram size that the server accepts, in octets (OxORB).
     OxorbDatagram(u32),
-    /// Something else.
+    /// Component of another kind.
     Unknown,
 }
 
 impl TaggedComponent {
-    /// Returns the component that names the ORB which made the reference.
+    /// Returns the component that names the ORB that made the reference.
     pub fn orb_type(value: u32) -> Self {
         let data = encapsulate(|e| e.ulong(value));
         Self { tag: tag::ORB_TYPE, data }
     }
 
-    /// The code sets this side can use.
+    /// Returns the component with the code sets of this side.
     pub fn code_sets(info: &CodeSetComponentInfo) -> Self {
         let data = encapsulate(|e| info.write(e));
         Self { tag: tag::CODE_SETS, data }
@@ -204,7 +207,8 @@ impl TaggedComponent {
         Self { tag: tag::ALTERNATE_IIOP_ADDRESS, data }
     }
 
-    /// Addresses with the priority of the lane behind each, the profile's own first (TAO).
+    /// Returns the component with addresses and the priority of the lane at each, starting with the
+    /// profile's own (TAO).
     pub fn tao_endpoints(endpoints: &[(IiopEndpoint, i16)]) -> Self {
         let data = encapsulate(|e| {
             e.ulong(endpoints.len() as u32);
@@ -217,8 +221,8 @@ impl TaggedComponent {
         Self { tag: tag::TAO_ENDPOINTS, data }
     }
 
-    /// Paths of UNIX sockets with the priority of the lane behind each, the profile's own first: what
-    /// TAO_TAG_ENDPOINTS is in a UIOP profile.
+    /// Returns the component with paths of UNIX sockets and the priority of the lane at each,
+    /// starting with the profile's own: the form of TAO_TAG_ENDPOINTS in a UIOP profile.
     pub fn tao_sockets<'p>(sockets: impl ExactSizeIterator<Item = (&'p str, i16)>) -> Self {
         let data = encapsulate(|e| {
             e.ulong(sockets.len() as u32);
@@ -230,7 +234,7 @@ impl TaggedComponent {
         Self { tag: tag::TAO_ENDPOINTS, data }
     }
 
-    /// Reads TAO_TAG_ENDPOINTS of a UIOP profile. Allocates for what it holds.
+    /// Decodes TAO_TAG_ENDPOINTS of a UIOP profile. Allocates the result.
     ///
     /// # Errors
     /// When the octets are malformed.
@@ -241,7 +245,8 @@ impl TaggedComponent {
         Ok((0..count).map(one).collect::<cdr::Result<_>>()?)
     }
 
-    /// A UNIX socket of the same server, for clients on the host of this name (omniORB).
+    /// Returns the component with a UNIX socket of the same server, for clients on the host of this
+    /// name (omniORB).
     pub fn omniorb_unix(host: &str, path: &str) -> Self {
         let data = encapsulate(|e| {
             write_text(e, host);
@@ -250,8 +255,8 @@ impl TaggedComponent {
         Self { tag: tag::OMNIORB_UNIX, data }
     }
 
-    /// A UNIX socket of the same server, for clients that find it by its name to be the one of this
-    /// identity (OxORB).
+    /// Returns the component with a UNIX socket of the same server, for clients that find a socket
+    /// with this name and identity (OxORB).
     pub fn oxorb_socket(name: &str, identity: &SocketIdentity) -> Self {
         let data = encapsulate(|e| {
             write_text(e, name);
@@ -260,14 +265,15 @@ impl TaggedComponent {
         Self { tag: tag::OXORB_SOCKET, data }
     }
 
-    /// The most octets that the server takes in a datagram (OxORB).
+    /// Returns the component with the maximum datagram size that the server accepts, in octets
+    /// (OxORB).
     pub fn oxorb_datagram(most: u32) -> Self {
         let data = encapsulate(|e| e.ulong(most));
         Self { tag: tag::OXORB_DATAGRAM, data }
     }
 
-    /// A UNIX socket of the same server, for clients that find it by its name to be the one of this identity, and bring
-    /// memory (OxORB).
+    /// Returns the component with a UNIX socket of the same server, for clients that find a socket
+    /// with this name and identity, and provide memory (OxORB).
     pub fn oxorb_shm_socket(place: &str, identity: &SocketIdentity) -> Self {
         let data = encapsulate(|e| {
             write_text(e, place);
@@ -276,7 +282,7 @@ impl TaggedComponent {
         Self { tag: tag::OXORB_SHM_SOCKET, data }
     }
 
-    /// Reads what the component says. Allocates for what it holds.
+    /// Decodes the component. Allocates the result.
     ///
     /// # Errors
     /// A known tag whose octets are malformed.
@@ -322,7 +328,7 @@ impl TaggedComponent {
         })
     }
 
-    /// The address of a well-formed TAG_ALTERNATE_IIOP_ADDRESS.
+    /// Returns the address of a well-formed TAG_ALTERNATE_IIOP_ADDRESS.
     pub(crate) fn alternate_address(&self) -> Option<IiopEndpoint> {
         if self.tag != tag::ALTERNATE_IIOP_ADDRESS {
             return None;
@@ -359,7 +365,7 @@ pub(crate) fn write_text(e: &mut Encoder<'_>, text: &str) {
     e.octet(0);
 }
 
-/// The octets of an encapsulation in the byte order we publish.
+/// Returns the octets of an encapsulation in the byte order used for publishing.
 pub(crate) fn encapsulate(f: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
     encapsulate_in(PUBLISHED, f)
 }

@@ -1,4 +1,4 @@
-//! Service contexts: what travels with a message besides its arguments.
+//! Service contexts: data sent with a message in addition to its arguments.
 
 use core::fmt;
 
@@ -6,8 +6,8 @@ use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
 
 use crate::Malformed;
 
-/// Most service contexts accepted in one message; real ORBs send fewer than ten. Searching them is linear, so this
-/// bounds the time of [`ServiceContexts::find`].
+/// Maximum number of service contexts accepted in one message; real ORBs send fewer than ten.
+/// Searching them is linear, so this bounds the time of [`ServiceContexts::find`].
 pub const MAX_CONTEXTS: usize = 256;
 
 /// Ids of service contexts (CORBA 3.4, 13.7.1).
@@ -26,15 +26,15 @@ pub mod context_id {
     pub const RT_CORBA_PRIORITY: u32 = 10;
     /// RT-CORBA priority range.
     pub const RT_CORBA_PRIORITY_RANGE: u32 = 11;
-    /// Quality of service of the request, as OxORB has it: see [`Qos`](crate::Qos). "OXO" and 1.
+    /// Quality of service of the request, specific to OxORB: see [`Qos`](crate::Qos). "OXO" and 1.
     pub const RIOP: u32 = 0x4f58_4f01;
-    /// Listening addresses of a bidirectional client that are none of TCP, as OxORB has them: see
+    /// Non-TCP listening addresses of a bidirectional client, specific to OxORB: see
     /// [`listen_addresses`](crate::listen_addresses). "OXO" and 2.
     pub const OXORB_LISTEN: u32 = 0x4f58_4f02;
     /// Text that explains a system exception.
     pub const EXCEPTION_DETAIL_MESSAGE: u32 = 14;
 
-    /// The name of a known id.
+    /// Returns the name of a known id.
     pub fn name(id: u32) -> Option<&'static str> {
         Some(match id {
             0 => "TransactionService",
@@ -68,28 +68,28 @@ pub mod context_id {
 /// Service context. `data` is an encapsulation: its first octet is its byte order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ServiceContext<'a> {
-    /// Kind of context, see [`context_id`].
+    /// Kind of context; see [`context_id`].
     pub id: u32,
-    /// The encapsulation's octets.
+    /// Octets of the encapsulation.
     pub data: &'a [u8],
 }
 
 impl<'a> ServiceContext<'a> {
-    /// A decoder inside the encapsulation, after its byte-order octet.
+    /// Returns a decoder of the encapsulation, positioned after its byte-order octet.
     ///
     /// # Errors
-    /// The encapsulation is empty or its byte order is neither 0 nor 1.
+    /// The encapsulation is empty, or its byte order is neither 0 nor 1.
     pub fn decoder(&self) -> Result<Decoder<'a>, Malformed> {
         Ok(Decoder::encapsulated(self.data, Dialect::GIOP_1_2)?)
     }
 }
 
-/// The service contexts of a received message, read as they are iterated.
+/// Service contexts of a received message, parsed during iteration.
 ///
 /// Checked once when the message was parsed, so iteration cannot fail. Allocates nothing.
 #[derive(Clone, Copy)]
 pub struct ServiceContexts<'a> {
-    /// The message up to the end of the list; all of it when it is in pieces.
+    /// Octets of the message up to the end of the list; the whole message if it is in pieces.
     message: &'a [u8],
     order: ByteOrder,
     in_pieces: bool,
@@ -99,7 +99,7 @@ pub struct ServiceContexts<'a> {
 }
 
 impl<'a> ServiceContexts<'a> {
-    /// The first context with this id; unknown ids are simply never asked for.
+    /// Returns the first context with this id.
     #[inline]
     pub fn find(&self, id: u32) -> Option<ServiceContext<'a>> {
         if self.is_empty() {
@@ -114,13 +114,13 @@ impl<'a> ServiceContexts<'a> {
         self.count
     }
 
-    /// Whether there are none, the common case.
+    /// Reports whether there are no contexts, as is common.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Visits them in wire order.
+    /// Iterates over the contexts in wire order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = ServiceContext<'a>> + use<'a> {
         let rest = match self.in_pieces {
@@ -138,11 +138,11 @@ impl<'a> ServiceContexts<'a> {
         Self { message: &[], order, in_pieces: false, start: 0, count: 0 }
     }
 
-    /// Reads the list at `fields`, a decoder of `message`, and leaves `fields` after it. `in_pieces`
-    /// marks a message that came in GIOP 1.1 fragments.
+    /// Parses the list at `fields`, a decoder of `message`, and leaves `fields` after it.
+    /// `in_pieces`: whether the message arrived in GIOP 1.1 fragments.
     ///
     /// # Errors
-    /// More than [`MAX_CONTEXTS`], or contexts that end early.
+    /// More than [`MAX_CONTEXTS`], or truncated contexts.
     #[inline]
     pub fn read(
         message: &'a [u8],
@@ -182,7 +182,7 @@ pub fn write_contexts(e: &mut Encoder<'_>, contexts: &[ServiceContext<'_>]) {
     }
 }
 
-/// Octets of the smallest context: id and length.
+/// Minimum size of a context, in octets: id and length.
 const MIN_CONTEXT: usize = 8;
 
 #[inline]

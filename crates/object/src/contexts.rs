@@ -1,13 +1,13 @@
-//! Contents of the service contexts that say how a request is to be served.
+//! Contents of the service contexts that influence how a request is served.
 //!
-//! | value | service context | says |
+//! | value | service context | content |
 //! |---|---|---|
 //! | [`Priority`] | RTCorbaPriority | priority of the caller |
-//! | [`Deadline`] | INVOCATION_POLICIES | when the request may be served, and until when its reply is of use |
-//! | [`Qos`] | RIOP | what the request is worth among others |
+//! | [`Deadline`] | INVOCATION_POLICIES | times between which the request may be served, and its reply is useful |
+//! | [`Qos`] | RIOP | urgency of the request among others |
 //!
-//! Each is written by the client and read by the server, without a clock: a time is a number of units of 100 ns, of
-//! `TimeBase::UtcT` where it is absolute.
+//! Each is written by the client and read by the server, without a clock: times are in units of 100
+//! ns, absolute ones as `TimeBase::UtcT`.
 
 mod deadline;
 mod priority;

@@ -16,12 +16,12 @@ use crate::{
     CompletionStatus, IiopEndpoint, IiopProfile, Ior, SystemException, Version, hex, minor,
 };
 
-/// Port of an address that names none.
+/// Default port of an address.
 pub const DEFAULT_PORT: u16 = 2809;
-/// Key of a URL that names none.
+/// Default key of a URL.
 pub const DEFAULT_KEY: &[u8] = b"NameService";
 
-/// A parsed `corbaloc:` URL: where, and which object there.
+/// Parsed `corbaloc:` URL: the addresses, and the key of the object.
 ///
 /// ```
 /// use oxorb_object::Corbaloc;
@@ -34,13 +34,14 @@ pub const DEFAULT_KEY: &[u8] = b"NameService";
 pub struct Corbaloc {
     /// Location of the object.
     pub location: Location,
-    /// The object key, escapes resolved.
+    /// Object key, with escapes resolved.
     pub key: Vec<u8>,
 }
 
 impl Corbaloc {
-    /// The reference it stands for: one IIOP profile per address, all with the same key, the type unknown.
-    /// `None` for `rir:`, whose references are the ORB's own initial ones.
+    /// Returns the reference that the URL stands for: one IIOP profile per address, all with the
+    /// same key, the type unknown. `None` for `rir:`, which denotes the ORB's own initial
+    /// references.
     pub fn to_ior(&self) -> Option<Ior> {
         let Location::Iiop(addresses) = &self.location else {
             return None;
@@ -57,9 +58,10 @@ impl Corbaloc {
         Some(Ior { type_id: String::new(), profiles: addresses.iter().map(profile).collect() })
     }
 
-    /// The URL of a reference: its IIOP addresses and the first profile's key. `None` when it has no IIOP profile.
+    /// Returns the URL of a reference: its IIOP addresses and the first profile's key. `None`
+    /// without an IIOP profile.
     ///
-    /// Loses the type id, components and foreign profiles; profiles with another key are left out.
+    /// Loses the type id, components and foreign profiles; omits profiles with another key.
     pub fn from_ior(ior: &Ior) -> Option<Self> {
         let mut profiles = ior.iiop_profiles().peekable();
         let key = profiles.peek()?.object_key.clone();
@@ -87,14 +89,14 @@ impl FromStr for Corbaloc {
 }
 
 impl fmt::Display for Corbaloc {
-    /// The canonical form: protocol, version and port written out, the key escaped.
+    /// Writes the canonical form: explicit protocol, version and port, escaped key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("corbaloc:")?;
         write_location_and_key(self, f)
     }
 }
 
-/// A parsed `corbaname:` URL: a naming context, and a name in it.
+/// Parsed `corbaname:` URL: a naming context, and a name in it.
 ///
 /// ```
 /// use oxorb_object::Corbaname;
@@ -106,9 +108,9 @@ impl fmt::Display for Corbaloc {
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Corbaname {
-    /// The naming context.
+    /// Naming context.
     pub context: Corbaloc,
-    /// The stringified name to resolve in it, escapes resolved; empty for the context itself.
+    /// Stringified name to resolve in it, with escapes resolved; empty for the context itself.
     pub name: String,
 }
 
@@ -141,23 +143,23 @@ impl fmt::Display for Corbaname {
 pub enum Location {
     /// `rir:`, an initial reference of the ORB that resolves the URL; the key is its name.
     InitialReference,
-    /// TCP addresses to try in order; never empty.
+    /// TCP addresses to be tried in order; never empty.
     Iiop(Vec<Address>),
 }
 
-/// Address of `iiop:`.
+/// Address of protocol `iiop:`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Address {
-    /// Highest GIOP version to use there; 1.0 when the URL names none.
+    /// Highest GIOP version to use there; by default 1.0.
     pub version: Version,
-    /// Host and port; 2809 when the URL names none.
+    /// Host and port; the default port is 2809.
     pub endpoint: IiopEndpoint,
 }
 
 impl FromStr for Address {
     type Err = Error;
 
-    /// Reads `[<major>.<minor>@]<host>[:<port>]`.
+    /// Parses `[<major>.<minor>@]<host>[:<port>]`.
     fn from_str(text: &str) -> Result<Self, Error> {
         parse_place(text).map_err(|why| Error::Address { address: text.to_owned(), why })
     }
@@ -175,25 +177,25 @@ impl fmt::Display for Address {
     }
 }
 
-/// Mistake in a URL.
+/// Error in a URL.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Error {
     /// The URL does not start with `corbaloc:` or `corbaname:`.
     Scheme,
     /// An address is malformed.
     Address {
-        /// The address.
+        /// Malformed address.
         address: String,
-        /// Description of the mistake.
+        /// Description of the error.
         why: &'static str,
     },
-    /// An address of a protocol we do not speak.
+    /// An address of an unsupported protocol.
     Protocol(String),
-    /// `rir:` together with other addresses, which cannot be.
+    /// `rir:` together with other addresses, which is invalid.
     MixedInitialReference,
     /// A `%` that is not followed by two hexadecimal digits.
     Escape {
-        /// The escape, as far as it goes.
+        /// Escape sequence, possibly truncated.
         escape: String,
     },
     /// A name that is not UTF-8.
@@ -201,7 +203,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Returns the exception that `string_to_object` raises for the mistake: BAD_PARAM, minor OMG 7
+    /// Returns the exception that `string_to_object` raises for the error: BAD_PARAM, minor OMG 7
     /// to 10.
     pub fn to_exception(&self) -> SystemException {
         let minor = match self {
@@ -255,7 +257,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// Returns the text behind the scheme, which is compared without case.
+/// Returns the text after the scheme, which is compared case-insensitively.
 pub(crate) fn strip_scheme<'t>(text: &'t str, scheme: &str) -> Option<&'t str> {
     let (start, rest) = text.trim().split_at_checked(scheme.len())?;
     start.eq_ignore_ascii_case(scheme).then_some(rest)
@@ -275,7 +277,7 @@ fn parse_location_and_key(text: &str) -> Result<Corbaloc, Error> {
     Ok(Corbaloc { location, key })
 }
 
-/// Reads `<protocol>:<address>`.
+/// Parses `<protocol>:<address>`.
 fn parse_address(text: &str) -> Result<Address, Error> {
     let Some((protocol, address)) = text.split_once(':') else {
         let why = "it names no protocol, not even an empty one";
@@ -289,7 +291,7 @@ fn parse_address(text: &str) -> Result<Address, Error> {
     }
 }
 
-/// Reads `[<major>.<minor>@]<host>[:<port>]`; otherwise says what is wrong with it.
+/// Parses `[<major>.<minor>@]<host>[:<port>]`, or returns a description of the error.
 fn parse_place(text: &str) -> Result<Address, &'static str> {
     let (version, place) = match text.split_once('@') {
         Some((version, place)) => {
@@ -326,7 +328,8 @@ fn parse_place(text: &str) -> Result<Address, &'static str> {
     Ok(Address { version, endpoint: IiopEndpoint { host, port } })
 }
 
-/// Takes `<IPv6 address>][:<port>]` apart. A zone may follow the address as `%zone` or, properly escaped, `%25zone`.
+/// Splits `<IPv6 address>][:<port>]`. A zone may follow the address as `%zone` or, properly
+/// escaped, `%25zone`.
 fn split_bracketed(text: &str) -> Result<(String, Option<&str>), &'static str> {
     let (inside, rest) = text.split_once(']').ok_or("a bracket is not closed")?;
     let (address, zone) = match inside.split_once('%') {
@@ -352,7 +355,7 @@ fn parse_version(text: &str) -> Option<Version> {
     Some(Version { major: number(major)?, minor: number(minor)? })
 }
 
-/// A decimal number without sign.
+/// Parses a decimal number without sign.
 fn number<T: FromStr>(digits: &str) -> Option<T> {
     if !digits.bytes().all(|digit| digit.is_ascii_digit()) {
         return None;
@@ -374,7 +377,7 @@ fn write_location_and_key(url: &Corbaloc, f: &mut fmt::Formatter<'_>) -> fmt::Re
     escape(&url.key, f)
 }
 
-/// Returns an object key as a `corbaloc:` URL has it.
+/// Returns an object key in the escaped form of a `corbaloc:` URL.
 ///
 /// ```
 /// use oxorb_object::{escape_key, unescape_key};
@@ -393,13 +396,13 @@ pub fn escape_key(key: &[u8]) -> String {
     Escaped(key).to_string()
 }
 
-/// Returns the octets of an object key that was [escaped](escape_key); `None`: a `%` is not followed by two hexadecimal
-/// digits.
+/// Returns the octets of an [escaped](escape_key) object key; `None` if a `%` is not followed by
+/// two hexadecimal digits.
 pub fn unescape_key(text: &str) -> Option<Vec<u8>> {
     unescape(text).ok()
 }
 
-/// Writes octets outside the URL's characters as `%HH`.
+/// Writes octets not allowed in a URL as `%HH`.
 fn escape(octets: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     for &octet in octets {
         if octet.is_ascii_alphanumeric() || b";/:?@&=+$,-_.!~*'()".contains(&octet) {
@@ -411,7 +414,7 @@ fn escape(octets: &[u8], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// Resolves `%HH`; everything else stands for itself.
+/// Resolves `%HH`; all other characters are unchanged.
 fn unescape(text: &str) -> Result<Vec<u8>, Error> {
     let mut octets = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -1,4 +1,4 @@
-//! References explained, as plain data: what `oxorb ior show` prints and tools may compare.
+//! Explanation of references as plain data, which `oxorb ior show` prints and tools may compare.
 //!
 //! ```
 //! use oxorb_object::{Corbaloc, describe};
@@ -23,7 +23,7 @@ use crate::{
 mod policies;
 mod security;
 
-/// A reference explained. Allocates freely; not for the request path.
+/// Explains a reference. Allocates freely; not for the request path.
 pub fn reference(ior: &Ior) -> Reference {
     Reference {
         type_id: ior.type_id.clone(),
@@ -32,25 +32,25 @@ pub fn reference(ior: &Ior) -> Reference {
     }
 }
 
-/// An explained reference.
+/// Explained reference.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reference {
     /// Repository id of its type; may be empty.
     pub type_id: String,
-    /// Whether it refers to no object.
+    /// Whether the reference is nil.
     pub is_nil: bool,
     /// Profiles of the reference, in order.
     pub profiles: Vec<Profile>,
 }
 
-/// An explained profile.
+/// Explained profile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Profile {
     /// Tag of the profile.
     pub tag: u32,
-    /// The tag's name, if known.
+    /// Name of the tag, if known.
     pub name: Option<&'static str>,
-    /// Octets of its data.
+    /// Size of its data, in octets.
     pub size: usize,
     /// Explained data.
     pub content: Content,
@@ -59,80 +59,81 @@ pub struct Profile {
 /// Explained data of a profile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// An object behind TCP addresses.
+    /// Object at TCP addresses.
     Iiop {
         /// Highest GIOP version.
         version: Version,
         /// Address of the profile itself first, then alternates.
         endpoints: Vec<IiopEndpoint>,
-        /// The object key.
+        /// Object key.
         key: Key,
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
-    /// An object behind an address that is not one of TCP, though it looks like one (TAO's SHMIOP and DIOP).
+    /// Object at an address that resembles a TCP address but is none (TAO's SHMIOP and DIOP).
     Addressed {
         /// Highest GIOP version.
         version: Version,
-        /// Host and port, in the protocol's own sense.
+        /// Host and port, as the protocol interprets them.
         address: IiopEndpoint,
-        /// The object key.
+        /// Object key.
         key: Key,
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
-    /// An object behind a UNIX socket: TAO's UIOP, and OxORB's other protocols over such sockets.
+    /// Object at a UNIX socket: TAO's UIOP, and OxORB's other protocols over such sockets.
     Unix {
         /// Highest GIOP version.
         version: Version,
         /// Path of the socket, or `@` and an abstract name.
         path: String,
-        /// Identity that tells the socket from others of this name; empty, where there is none.
+        /// Identity that distinguishes the socket from others with this name; empty if there is
+        /// none.
         identity: Vec<Field>,
-        /// The object key.
+        /// Object key.
         key: Key,
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
-    /// An object behind an address that is one text: OxORB's protocols over TCP and memory.
+    /// Object at an address of a single text: OxORB's protocols over TCP and memory.
     Placed {
         /// Highest GIOP version.
         version: Version,
-        /// The address, in the notation of the protocol.
+        /// Address in the notation of the protocol.
         place: String,
-        /// The object key.
+        /// Object key.
         key: Key,
         /// Components of the profile, in order.
         components: Vec<ExplainedComponent>,
     },
     /// Components that belong to the whole reference.
     Components(Vec<ExplainedComponent>),
-    /// A protocol we know at most by name; kept as it is.
+    /// Data of a protocol known at most by name, unchanged.
     Opaque {
-        /// The data in hexadecimal.
+        /// Data in hexadecimal.
         hex: String,
     },
-    /// A known protocol with malformed data; kept as it is.
+    /// Malformed data of a known protocol, unchanged.
     Malformed {
-        /// Mistake in the data.
+        /// Error in the data.
         error: Malformed,
-        /// The data in hexadecimal.
+        /// Data in hexadecimal.
         hex: String,
     },
 }
 
-/// An explained component.
+/// Explained component.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ExplainedComponent {
     /// Tag of the component.
     pub tag: u32,
-    /// The tag's name, if known.
+    /// Name of the tag, if known.
     pub name: Option<&'static str>,
-    /// Content as labelled values; empty for components that are not known.
+    /// Content as labelled values; empty for unknown components.
     pub fields: Vec<Field>,
-    /// Mistake in the data of a component whose tag is known.
+    /// Error in the data of a component with a known tag.
     pub error: Option<Malformed>,
-    /// The data in hexadecimal.
+    /// Data in hexadecimal.
     pub hex: String,
 }
 
@@ -141,20 +142,20 @@ pub struct ExplainedComponent {
 pub struct Field {
     /// Name of the value.
     pub label: &'static str,
-    /// The value.
+    /// Text of the value.
     pub value: String,
 }
 
-/// An object key.
+/// Object key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Key {
-    /// Octets of the key.
+    /// Length of the key, in octets.
     pub octets: usize,
-    /// Key as text; octets that are not printable ASCII as `\xHH`.
+    /// Key as text, with `\xHH` for octets that are not printable ASCII.
     pub text: String,
     /// Key in hexadecimal.
     pub hex: String,
-    /// The ORB that makes keys of this form, if recognised.
+    /// ORB that makes keys of this form, if recognised.
     pub maker: Option<&'static str>,
 }
 
@@ -196,7 +197,7 @@ fn addressed(profile: IiopProfile, tag: u32) -> Content {
     }
 }
 
-/// Explains a profile of multicasts: what stands for an object key is the group.
+/// Explains a multicast profile, whose group takes the place of an object key.
 fn group(profile: UipmcProfile) -> Content {
     let named = profile.components.iter().find(|it| it.tag == tag::GROUP);
     Content::Addressed {
@@ -207,7 +208,7 @@ fn group(profile: UipmcProfile) -> Content {
     }
 }
 
-/// Reports whether the addresses of profiles with this tag are names of UNIX sockets.
+/// Reports whether addresses in profiles with this tag are names of UNIX sockets.
 fn is_of_sockets(tag: u32) -> bool {
     matches!(
         tag,
@@ -215,8 +216,8 @@ fn is_of_sockets(tag: u32) -> bool {
     )
 }
 
-/// Explains a profile whose address is the name of a UNIX socket. What OxORB's own profiles verify
-/// stands behind the name.
+/// Explains a profile whose address is the name of a UNIX socket. In OxORB's own profiles, the
+/// identity of the socket follows the name.
 fn unix(profile: PlaceProfile) -> Content {
     let (path, identity) = match profile.place.split_once('|') {
         Some((path, identity)) => match identity.parse() {
@@ -280,7 +281,7 @@ fn explain_one(component: &TaggedComponent, profile: u32) -> ExplainedComponent 
     }
 }
 
-/// Explains the group that a profile of multicasts names.
+/// Explains the group of a multicast profile.
 fn named_group(group: Group) -> Vec<Field> {
     let field = |label, value| Field { label, value };
     vec![
@@ -290,13 +291,13 @@ fn named_group(group: Group) -> Vec<Field> {
     ]
 }
 
-/// The highest format of `writeObject` streams: an encapsulated octet.
+/// Explains the highest format of `writeObject` streams: an encapsulated octet.
 fn stream_format(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     let version = Decoder::encapsulated(data, Dialect::GIOP_1_2)?.octet()?;
     Ok(vec![Field { label: "stream format", value: format!("up to {version}") }])
 }
 
-/// An address and the priority of the lane behind it, if there is one.
+/// Returns the text of an address and the priority of its lane, if there is one.
 fn with_priority(address: &dyn core::fmt::Display, priority: i16) -> String {
     match priority {
         ..0 => address.to_string(),
@@ -355,7 +356,7 @@ fn fields(component: Component) -> Vec<Field> {
     }
 }
 
-/// Explains the sizes of memory: octets of a ring, and of blocks behind a plus.
+/// Explains the sizes of memory: octets of a ring, and of blocks after a plus.
 fn shared_memory(sizes: &str) -> Field {
     let text = match sizes.split_once('+') {
         Some((ring, blocks)) => format!("rings of {ring} octets, blocks of {blocks}"),
@@ -402,7 +403,7 @@ fn code_set_fields(
     fields
 }
 
-/// Names of the bits in an SSL association option (CSIv2; CORBA 3.4, 10.2.3).
+/// Returns the names of the bits in SSL association options (CSIv2; CORBA 3.4, 10.2.3).
 fn association_options(bits: u16) -> String {
     const NAMES: [&str; 12] = [
         "NoProtection",
@@ -442,7 +443,7 @@ fn key(octets: &[u8]) -> Key {
     }
 }
 
-/// Octets with which the object keys of an ORB start.
+/// Prefixes of object keys that identify an ORB.
 const KEYS: [(&[u8], &str); 2] = [(&[0x14, 0x01, 0x0f, 0x00], "TAO"), (b"OX1", "OxORB")];
 
 fn to_hex(octets: &[u8]) -> String {

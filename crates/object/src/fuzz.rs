@@ -1,11 +1,12 @@
-//! Entry points of the fuzz targets of references: whatever the octets are, nothing may panic or hang.
+//! Entry points of the fuzz targets for references: no input may cause a panic or a hang.
 
 use crate::prelude::*;
 use core::str;
 
 use crate::{Ior, Url, describe, parse_reference};
 
-/// Reads `data` as a stringified reference if it is text, and as the octets of one; explains it; writes it again.
+/// Parses `data` as a stringified reference if it is text, and as octets of a reference; explains
+/// it; writes it again.
 pub fn ior(data: &[u8]) {
     let mut text = String::from("IOR:");
     crate::hex::push(&mut text, data);
@@ -18,7 +19,7 @@ pub fn ior(data: &[u8]) {
     }
 }
 
-/// Reads `data` as a URL; what can be read can be written and read again.
+/// Parses `data` as a URL; a valid one can be written and parsed again.
 pub fn corbaloc(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else {
         return;

@@ -1,4 +1,4 @@
-//! Groups of objects, and the profiles that name them (MIOP 1.0).
+//! Object groups, and their profiles (MIOP 1.0).
 
 use crate::prelude::*;
 use oxorb_cdr::{self as cdr, ByteOrder, Decoder, Dialect};
@@ -6,7 +6,7 @@ use oxorb_cdr::{self as cdr, ByteOrder, Decoder, Dialect};
 use crate::components::{self, tag};
 use crate::{Malformed, TaggedComponent, TaggedProfile, ior, profile_tag};
 
-/// A group of objects that take the same requests: the content of the component TAG_GROUP.
+/// Group of objects that receive the same requests: the content of the component TAG_GROUP.
 ///
 /// ```
 /// use oxorb_object::Group;
@@ -17,19 +17,19 @@ use crate::{Malformed, TaggedComponent, TaggedProfile, ior, profile_tag};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Group {
-    /// Domain in which the number is unique.
+    /// Domain within which the number is unique.
     pub domain: String,
     /// Number of the group.
     pub id: u64,
-    /// Version of its reference; 0, where none is named.
+    /// Version of the group's reference; 0 if unspecified.
     pub version: u32,
 }
 
 impl Group {
-    /// Reads the octets of a TAG_GROUP. A version that is missing is 0. Allocates the domain.
+    /// Parses the octets of a TAG_GROUP. A missing version is 0. Allocates the domain.
     ///
     /// # Errors
-    /// [`Malformed`] for another major version than 1, or malformed octets.
+    /// [`Malformed`] for a major version other than 1, or malformed octets.
     pub fn parse(octets: &[u8]) -> Result<Self, Malformed> {
         let mut d = Decoder::encapsulated(octets, Dialect::GIOP_1_2)?;
         let major = d.octet()?;
@@ -57,22 +57,23 @@ impl Group {
     }
 }
 
-/// A profile of requests to a group over UDP (TAG_UIPMC): an address and components, and no object key.
+/// Profile for requests to a group over UDP (TAG_UIPMC): an address and components, without an
+/// object key.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct UipmcProfile {
-    /// Address that the members listen to, as a number.
+    /// Numeric address at which the members listen.
     pub address: String,
-    /// Port that they listen to.
+    /// Port at which they listen.
     pub port: u16,
-    /// Components, TAG_GROUP among them.
+    /// Components, including TAG_GROUP.
     pub components: Vec<TaggedComponent>,
 }
 
 impl UipmcProfile {
-    /// Reads a profile. Allocates for each field.
+    /// Parses a profile. Allocates for each field.
     ///
     /// # Errors
-    /// [`Malformed`] for another tag, another major version of MIOP than 1, or malformed octets.
+    /// [`Malformed`] for another tag, a major version of MIOP other than 1, or malformed octets.
     pub fn parse(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
@@ -88,10 +89,10 @@ impl UipmcProfile {
         })
     }
 
-    /// Returns the group that the profile names.
+    /// Returns the group of the profile.
     ///
     /// # Errors
-    /// [`Malformed`] when it names none, or its component is malformed.
+    /// [`Malformed`] when the component is missing or malformed.
     pub fn group(&self) -> Result<Group, Malformed> {
         let mut all = self.components.iter();
         let found = all.find(|component| component.tag == tag::GROUP);
@@ -111,10 +112,11 @@ impl UipmcProfile {
         TaggedProfile { tag: profile_tag::UIPMC, data }
     }
 
-    /// Returns the octets of the TAG_GROUP in a profile, if it has one: they stand for an object key. Allocates nothing.
+    /// Returns the octets of the TAG_GROUP in a profile, if it has one, in place of an object key.
+    /// Allocates nothing.
     ///
     /// # Errors
-    /// Octets that end early.
+    /// Truncated octets.
     pub fn find_group(profile: &[u8]) -> cdr::Result<Option<&[u8]>> {
         let mut d = Decoder::encapsulated(profile, Dialect::GIOP_1_2)?;
         d.octets(2)?; // version

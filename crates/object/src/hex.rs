@@ -11,7 +11,7 @@ pub(crate) fn push(text: &mut String, octets: &[u8]) {
     }
 }
 
-/// The value of one digit, either case.
+/// Returns the value of one digit in either case.
 pub(crate) fn digit(character: u8) -> Option<u8> {
     match character {
         b'0'..=b'9' => Some(character - b'0'),
@@ -21,7 +21,8 @@ pub(crate) fn digit(character: u8) -> Option<u8> {
     }
 }
 
-/// The octets of a text of digits; otherwise the offset of the character that is none (the end, when the count is odd).
+/// Returns the octets of hexadecimal digits; otherwise the offset of the invalid character (the
+/// end, if the count is odd).
 pub(crate) fn parse(text: &str) -> Result<Vec<u8>, usize> {
     let digits = text.as_bytes();
     if let Some(at) = digits.iter().position(|&c| digit(c).is_none()) {

@@ -1,4 +1,4 @@
-//! Identity of the object that a reference names, whatever octets the reference is written in.
+//! Identity of the object that a reference denotes, independent of the encoding of the reference.
 
 use crate::prelude::*;
 use core::hash::{Hash, Hasher};
@@ -6,13 +6,15 @@ use core::hash::{Hash, Hasher};
 use crate::{IiopProfile, Ior, TaggedProfile, ior::profile_tag};
 
 impl Ior {
-    /// Reports whether both references certainly name the same object: each has as many profiles, and they are
-    /// [equivalent](TaggedProfile::is_equivalent) in order. The type id does not matter. An equivalence relation.
+    /// Reports whether both references certainly denote the same object: the same number of
+    /// profiles, pairwise [equivalent](TaggedProfile::is_equivalent). The type id is ignored. An
+    /// equivalence relation.
     ///
-    /// Next to a profile of IIOP with an address, TAG_MULTIPLE_COMPONENTS does not count: the address names the object.
-    /// omniORB adds such a profile to every reference that it receives over a bidirectional connection.
+    /// Next to an IIOP profile with an address, TAG_MULTIPLE_COMPONENTS is ignored: the address
+    /// identifies the object. omniORB adds such a profile to every reference that it receives over
+    /// a bidirectional connection.
     ///
-    /// Octets that are equal cost a comparison; others are parsed, which allocates.
+    /// Equal octets cost a comparison; others are parsed, which allocates.
     ///
     /// ```
     /// use oxorb_object::{IiopProfile, Ior, Version};
@@ -28,12 +30,13 @@ impl Ior {
         self.profiles == other.profiles || self.names() == other.names()
     }
 
-    /// Feeds a hasher what [`is_equivalent`](Self::is_equivalent) compares: equivalent references have equal hashes.
+    /// Feeds a hasher the identity that [`is_equivalent`](Self::is_equivalent) compares: equivalent
+    /// references have equal hashes.
     pub fn hash_identity<H: Hasher>(&self, state: &mut H) {
         self.names().hash(state);
     }
 
-    /// Returns what the profiles name, in order, without those that name nothing of their own.
+    /// Returns the names in the profiles, in order, without profiles that identify nothing.
     fn names(&self) -> Vec<Name<'_>> {
         let mut names: Vec<_> = self.profiles.iter().map(Name::of).collect();
         if names.iter().any(|name| matches!(name, Name::Address(..))) {
@@ -46,20 +49,21 @@ impl Ior {
 }
 
 impl TaggedProfile {
-    /// Reports whether both profiles certainly name the same object. Profiles of IIOP do if host, port and object key are the
-    /// same, whatever version, byte order and components they were written with; all others if their octets are.
+    /// Reports whether both profiles certainly denote the same object. IIOP profiles do if host,
+    /// port and object key are equal, regardless of version, byte order and components; all others
+    /// if their octets are.
     pub fn is_equivalent(&self, other: &Self) -> bool {
         self == other || Name::of(self) == Name::of(other)
     }
 }
 
-/// Object that a profile names.
+/// Name of the object in a profile.
 #[derive(PartialEq, Hash)]
 enum Name<'a> {
     /// Host in lower case, port and object key.
     Address(String, u16, Vec<u8>),
-    /// The whole profile, where the three do not name the object alone: in protocols that are not IIOP, and for servers
-    /// that can be reached by TLS only, whose port is in a component.
+    /// Whole profile, if the three do not identify the object: in protocols other than IIOP, and
+    /// for servers reachable only by TLS, whose port is in a component.
     Octets(&'a TaggedProfile),
 }
 

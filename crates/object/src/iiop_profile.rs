@@ -1,4 +1,4 @@
-//! The IIOP profile: host, port, object key and components (CORBA 3.4, 15.7.2).
+//! IIOP profile: host, port, object key and components (CORBA 3.4, 15.7.2).
 
 use crate::prelude::*;
 use core::fmt;
@@ -12,7 +12,7 @@ use crate::{
     ior::write_octets,
 };
 
-/// Profile of an object that is reached over TCP.
+/// Profile of an object reachable over TCP.
 ///
 /// ```
 /// use oxorb_object::{IiopProfile, Version};
@@ -22,20 +22,20 @@ use crate::{
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IiopProfile {
-    /// Highest GIOP version the server speaks at this address.
+    /// Highest GIOP version that the server supports at this address.
     pub version: Version,
     /// Host name or address; IPv6 without brackets.
     pub host: String,
     /// TCP port; 0 when the server offers TLS only.
     pub port: u16,
-    /// The server's name for the object; opaque to everybody else.
+    /// Object key, which only the server interprets.
     pub object_key: Vec<u8>,
     /// Components, in the server's order; always empty in version 1.0.
     pub components: Vec<TaggedComponent>,
 }
 
 impl IiopProfile {
-    /// A profile without components.
+    /// Creates a profile without components.
     pub fn new(version: Version, host: &str, port: u16, object_key: &[u8]) -> Self {
         Self {
             version,
@@ -46,8 +46,8 @@ impl IiopProfile {
         }
     }
 
-    /// Reads a profile with tag [`profile_tag::INTERNET_IOP`]. Octets after what the version defines are ignored.
-    /// Allocates for each field.
+    /// Parses a profile with tag [`profile_tag::INTERNET_IOP`]. Ignores octets after those that the
+    /// version defines. Allocates for each field.
     ///
     /// # Errors
     /// [`Malformed`] for another tag, another major version, or malformed octets.
@@ -59,7 +59,7 @@ impl IiopProfile {
         Self::parse_alike(profile)
     }
 
-    /// Reads a profile of a protocol that shares the layout, whose address TCP does not reach.
+    /// Parses a profile with the same layout of a protocol that is not over TCP.
     pub fn parse_alike(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
@@ -75,7 +75,8 @@ impl IiopProfile {
         Ok(Self { version, host, port, object_key, components })
     }
 
-    /// The profile as part of a reference, big-endian. Components are left out in version 1.0, which has none.
+    /// Returns the profile as part of a reference, big-endian. Omits components in version 1.0,
+    /// which has none.
     pub fn to_profile(&self) -> TaggedProfile {
         let data = components::encapsulate(|e| {
             e.octet(self.version.major);
@@ -90,9 +91,10 @@ impl IiopProfile {
         TaggedProfile { tag: profile_tag::INTERNET_IOP, data }
     }
 
-    /// Returns the addresses in this profile that any call may use: its own, those of TAG_ALTERNATE_IIOP_ADDRESS, and those
-    /// of TAO_TAG_ENDPOINTS unless they are [lanes](Self::lanes). Addresses with port 0, which stand for "not over plain
-    /// TCP", are left out, and so are repetitions.
+    /// Returns the addresses in this profile that any call may use: its own, those of
+    /// TAG_ALTERNATE_IIOP_ADDRESS, and those of TAO_TAG_ENDPOINTS unless they are
+    /// [lanes](Self::lanes). Omits addresses with port 0, which means "not over plain TCP", and
+    /// duplicates.
     pub fn endpoints(&self) -> Vec<IiopEndpoint> {
         let own = IiopEndpoint { host: self.host.clone(), port: self.port };
         let mut all = vec![own];
@@ -105,8 +107,8 @@ impl IiopProfile {
         distinct(all)
     }
 
-    /// Returns the addresses of TAO_TAG_ENDPOINTS with the priority of the lane behind each; none where no address has a
-    /// priority, which is how TAO lists several addresses of one profile.
+    /// Returns the addresses of TAO_TAG_ENDPOINTS with the priority of the lane at each; none if no
+    /// address has a priority, as when TAO lists several addresses of one profile.
     pub fn lanes(&self) -> Vec<(IiopEndpoint, i16)> {
         let mut lanes = self.tao_endpoints();
         lanes.retain(|(endpoint, _)| endpoint.port != 0);
@@ -130,18 +132,19 @@ impl IiopProfile {
         }
     }
 
-    /// The first component with this tag.
+    /// Returns the first component with this tag.
     pub fn component(&self, tag: u32) -> Option<&TaggedComponent> {
         self.components.iter().find(|component| component.tag == tag)
     }
 }
 
-/// Whether addresses are those of lanes: one has a priority. TAO writes -1 (TAO_INVALID_PRIORITY) where there is none.
+/// Reports whether addresses are those of lanes: one has a priority. TAO writes -1
+/// (TAO_INVALID_PRIORITY) for none.
 fn are_lanes(endpoints: &[(IiopEndpoint, i16)]) -> bool {
     endpoints.iter().any(|(_, priority)| *priority >= 0)
 }
 
-/// The first of each address with a port.
+/// Returns the addresses that have a port, without duplicates.
 fn distinct(all: impl IntoIterator<Item = IiopEndpoint>) -> Vec<IiopEndpoint> {
     let mut seen = TableSet::new();
     let mut all: Vec<_> = all.into_iter().collect();
@@ -149,7 +152,7 @@ fn distinct(all: impl IntoIterator<Item = IiopEndpoint>) -> Vec<IiopEndpoint> {
     all
 }
 
-/// A TCP address as references carry it.
+/// TCP address in a reference.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct IiopEndpoint {
     /// Host name or address; IPv6 without brackets.
@@ -159,7 +162,7 @@ pub struct IiopEndpoint {
 }
 
 impl fmt::Display for IiopEndpoint {
-    /// `host:port`, IPv6 in brackets.
+    /// Writes `host:port`, IPv6 in brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let host = Printable(&self.host);
         if self.host.contains(':') {
@@ -170,5 +173,5 @@ impl fmt::Display for IiopEndpoint {
     }
 }
 
-/// The byte order of everything we publish: fixed, so that equal references are equal text.
+/// Byte order of all published octets: fixed, so that equal references have equal text.
 pub(crate) const PUBLISHED: ByteOrder = ByteOrder::Big;

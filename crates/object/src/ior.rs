@@ -8,10 +8,10 @@ use oxorb_cdr::{self as cdr, ByteOrder, Decode, Decoder, Dialect, Encode, Encode
 
 use crate::{CompletionStatus, IiopProfile, SystemException, hex, minor};
 
-/// An object reference: the type it claims to have, and one profile per way to reach it.
+/// Object reference: the type it claims to have, and one profile per way to reach it.
 ///
-/// Profiles of protocols we do not speak, and everything inside the others that we do not understand, are kept octet
-/// for octet and passed on.
+/// Profiles of unsupported protocols, and all unknown data inside the others, are preserved octet
+/// by octet and passed on.
 ///
 /// ```
 /// let text = "IOR:00000000000000010000000000000000";
@@ -22,29 +22,31 @@ use crate::{CompletionStatus, IiopProfile, SystemException, hex, minor};
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Ior {
-    /// Repository id of the most derived interface, as far as the sender knew it; may be empty, then ask `_is_a`.
+    /// Repository id of the most derived interface, as far as the sender knew it; if empty, call
+    /// `_is_a`.
     pub type_id: String,
-    /// The ways to reach the object, best first. None for a nil reference.
+    /// Profiles, each a way to reach the object, best first. Empty for a nil reference.
     pub profiles: Vec<TaggedProfile>,
 }
 
 impl Ior {
-    /// The reference to no object.
+    /// Creates a nil reference.
     pub const fn nil() -> Self {
         Self { type_id: String::new(), profiles: Vec::new() }
     }
 
-    /// Whether it refers to no object.
+    /// Reports whether the reference is nil.
     pub fn is_nil(&self) -> bool {
         self.profiles.is_empty()
     }
 
-    /// The IIOP profiles that can be read, in order; others are passed over.
+    /// Returns the valid IIOP profiles, in order; skips others.
     pub fn iiop_profiles(&self) -> impl Iterator<Item = IiopProfile> {
         self.profiles.iter().filter_map(|profile| IiopProfile::parse(profile).ok())
     }
 
-    /// The octets that the stringified form has as digits: an encapsulation, big-endian. For keeping references.
+    /// Returns the octets that the stringified form contains as digits: an encapsulation,
+    /// big-endian. For storing references.
     ///
     /// Allocates.
     pub fn to_octets(&self) -> Vec<u8> {
@@ -54,7 +56,8 @@ impl Ior {
         e.finish().contiguous().to_vec()
     }
 
-    /// Reads what [`to_octets`](Self::to_octets) made, or another ORB's encapsulation of a reference.
+    /// Parses the result of [`to_octets`](Self::to_octets), or another ORB's encapsulation of a
+    /// reference.
     ///
     /// ```
     /// # use oxorb_object::Ior;
@@ -64,12 +67,13 @@ impl Ior {
     /// ```
     ///
     /// # Errors
-    /// Says where the octets are no reference. What follows one is ignored: nothing says that nothing follows.
+    /// The position where the octets are no valid reference. Octets after the reference are
+    /// ignored.
     pub fn from_octets(octets: &[u8]) -> cdr::Result<Self> {
         Self::decode(&mut Decoder::encapsulated(octets, Dialect::GIOP_1_2)?)
     }
 
-    /// Writes the reference where one is due. Copies everything.
+    /// Writes the reference. Copies everything.
     pub fn write(&self, e: &mut Encoder<'_>) {
         e.ulong(self.type_id.len() as u32 + 1);
         e.copy_octets(self.type_id.as_bytes());
@@ -92,7 +96,7 @@ impl Encode for Ior {
 impl<'de> Decode<'de> for Ior {
     const MIN_SIZE: usize = 8;
 
-    /// Allocates for the type id and each profile, never more than the octets that are there.
+    /// Allocates for the type id and each profile, never more than the remaining octets.
     fn decode(d: &mut Decoder<'de>) -> cdr::Result<Self> {
         let type_id = text(d)?;
         let count = d.length(None, 8)?;
@@ -107,7 +111,7 @@ impl<'de> Decode<'de> for Ior {
 }
 
 impl fmt::Display for Ior {
-    /// `IOR:` and hexadecimal digits, big-endian.
+    /// Writes `IOR:` and hexadecimal digits, big-endian.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = String::from("IOR:");
         hex::push(&mut text, &self.to_octets());
@@ -118,7 +122,7 @@ impl fmt::Display for Ior {
 impl FromStr for Ior {
     type Err = IorError;
 
-    /// Reads `IOR:` and digits, each in either case; white space around is ignored.
+    /// Parses `IOR:` and digits, each in either case; ignores surrounding white space.
     fn from_str(text: &str) -> Result<Self, IorError> {
         let text = text.trim();
         let digits = match text.split_at_checked(4) {
@@ -130,12 +134,12 @@ impl FromStr for Ior {
     }
 }
 
-/// Profile: the tag of a protocol, and what that protocol needs to reach the object.
+/// Profile: the tag of a protocol, and the data with which that protocol reaches the object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TaggedProfile {
-    /// Tag of the protocol, see [`profile_tag`].
+    /// Tag of the protocol; see [`profile_tag`].
     pub tag: u32,
-    /// The protocol's data as it came.
+    /// Data of the protocol, unchanged.
     pub data: Vec<u8>,
 }
 
@@ -155,11 +159,11 @@ pub mod profile_tag {
     pub const TAO_DIOP: u32 = 0x5441_4f04;
     /// TAO over SCTP.
     pub const TAO_SCIOP: u32 = 0x5441_4f0e;
-    /// OxORB: a place in the memory of the server's process (`PlaceProfile`).
+    /// OxORB: a name in the memory of the server's process (`PlaceProfile`).
     pub const OXORB_MEMORY: u32 = 0x4f58_4f10;
-    /// OxORB: GIOP over shared memory. The address is that of the UNIX socket at which both meet: a
-    /// path, or `@` and an abstract name; before it the octets of a ring and a colon, unless it is the
-    /// default.
+    /// OxORB: GIOP over shared memory. The address is that of the UNIX socket at which client and
+    /// server connect: a path, or `@` and an abstract name; preceded by the octets of a ring and a
+    /// colon, unless that is the default.
     pub const OXORB_SHM: u32 = 0x4f58_4f11;
     /// OxORB: GIOPlite over TCP. The address is `HOST:PORT`.
     pub const OXORB_LITE_TCP: u32 = 0x4f58_4f20;
@@ -177,10 +181,11 @@ pub mod profile_tag {
     pub const OXORB_LITE_RT_MEMORY: u32 = 0x4f58_4f2a;
     /// OxORB: GIOPlite/RT over shared memory. The address is as in [`OXORB_SHM`].
     pub const OXORB_LITE_RT_SHM: u32 = 0x4f58_4f2b;
-    /// OxORB: GIOP over TLS. No profile has this tag, which policies about protocols name: IIOP profiles tell of TLS.
+    /// OxORB: GIOP over TLS. Used only in policies about protocols, never in a profile: IIOP
+    /// profiles contain the TLS components.
     pub const OXORB_TLS: u32 = 0x4f58_4f30;
 
-    /// Reports whether profiles of OxORB's own with this tag are `PlaceProfile`s.
+    /// Reports whether OxORB's profiles with this tag are `PlaceProfile`s.
     pub fn is_placed(tag: u32) -> bool {
         matches!(
             tag,
@@ -188,7 +193,7 @@ pub mod profile_tag {
         )
     }
 
-    /// The name of a known tag.
+    /// Returns the name of a known tag.
     pub fn name(tag: u32) -> Option<&'static str> {
         Some(match tag {
             INTERNET_IOP => "TAG_INTERNET_IOP",
@@ -219,22 +224,22 @@ pub mod profile_tag {
     }
 }
 
-/// Why text is not a stringified reference.
+/// Reason why text is no valid stringified reference.
 #[derive(Clone, PartialEq, Eq)]
 pub enum IorError {
     /// The text does not start with `IOR:`.
     Prefix,
-    /// A character is no hexadecimal digit, or the last digit has no partner.
+    /// A character is no hexadecimal digit, or the number of digits is odd.
     Digit {
         /// Offset of the character in the text, in octets.
         at: usize,
     },
-    /// The digits are not a reference.
+    /// The digits do not encode a reference.
     Content(cdr::Error),
 }
 
 impl IorError {
-    /// Returns the exception that `string_to_object` raises for the mistake.
+    /// Returns the exception that `string_to_object` raises for the error.
     pub fn to_exception(&self) -> SystemException {
         match self {
             Self::Prefix => {
@@ -283,10 +288,12 @@ pub fn write_octets(e: &mut Encoder<'_>, octets: &[u8]) {
     e.copy_octets(octets);
 }
 
-/// Profiles or components to make room for at once: an announced count takes fewer octets on the wire than in memory.
+/// Number of profiles or components for which memory is reserved at once: an announced element
+/// takes fewer octets on the wire than in memory.
 pub(crate) const PLAUSIBLE_COUNT: usize = 16;
 
-/// Reads a string that is an identifier or a host name: never converted, octets outside UTF-8 taken as ISO 8859-1.
+/// Reads an identifier or a host name as text, without code set conversion; octets that are no
+/// UTF-8 are decoded as ISO 8859-1.
 pub(crate) fn text(d: &mut Decoder<'_>) -> cdr::Result<String> {
     let length = d.length(None, 1)?;
     let octets = match d.octets(length)? {

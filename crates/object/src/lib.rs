@@ -1,17 +1,18 @@
 //! CORBA's vocabulary: references, system exceptions, code sets, service contexts, policy values.
 //!
-//! This crate holds what both sides of a conversation name, whatever messages they exchange. It
-//! knows no message; the crate of messages (`oxorb-giop`) is built on it. It owns no socket, clock,
-//! thread or lock.
+//! This crate contains the data that both sides of a conversation use, independent of messages,
+//! which are in a separate crate (`oxorb-giop`) on top of it. It has no socket, clock, thread or
+//! lock.
 //!
-//! * **References**: [`Ior`] keeps every profile octet for octet, [`IiopProfile`] and
-//!   [`components`] read the ones we understand, [`corbaloc`] and [`parse_reference`] read the
-//!   textual forms, [`describe`] explains them.
-//! * [`SystemException`] is the 40 standard exceptions with the table of minor codes ([`minor`]).
-//! * **Service contexts**: [`ServiceContexts`] is the list of a received message.
+//! * **References**: [`Ior`] preserves every profile octet by octet, [`IiopProfile`] and
+//!   [`components`] parse the known ones, [`corbaloc`] and [`parse_reference`] parse the textual
+//!   forms, [`describe`] explains them.
+//! * [`SystemException`] represents the 40 standard exceptions, with a table of minor codes
+//!   ([`minor`]).
+//! * **Service contexts**: [`ServiceContexts`] is the list in a received message.
 //!   [`CodeSetContext`] and those of [`contexts`] (priority, deadline, quality of service) are
-//!   contents of its members.
-//! * Octets that cannot be read yield [`Malformed`].
+//!   contents of its elements.
+//! * Octets that cannot be parsed yield [`Malformed`].
 //!
 //! Builds without the standard library, with an allocator: `default-features = false, features = ["spin"]`.
 #![no_std]

@@ -1,4 +1,4 @@
-//! Errors of octets that describe an object or accompany a message.
+//! Errors in octets that describe an object or accompany a message.
 
 use core::fmt;
 
@@ -6,25 +6,25 @@ use oxorb_cdr as cdr;
 
 use crate::{CompletionStatus, SystemException, minor};
 
-/// A reference, profile, component, policy value or service context that cannot be read.
+/// Malformed reference, profile, component, policy value or service context.
 ///
-/// Values compare and clone, so tests state exactly what they expect. `Display` is a full sentence
-/// that names the offending value.
+/// Values can be compared and cloned, so tests state exactly what they expect. `Display` prints a
+/// full sentence that names the offending value.
 #[non_exhaustive]
 #[derive(Clone, PartialEq, Eq)]
 pub enum Malformed {
-    /// A list longer than the program allows; no setting changes that.
+    /// A list exceeds a fixed limit of the program.
     Limit {
-        /// The things that are too many.
+        /// Name of the list's elements.
         what: &'static str,
-        /// Number of them.
+        /// Number of elements.
         size: u64,
-        /// Largest number allowed.
+        /// Maximum number of elements.
         limit: u64,
     },
     /// A field that could not be decoded.
     Cdr(cdr::Error),
-    /// A profile without an object key that can be read.
+    /// A profile without a readable object key.
     NoObjectKey {
         /// Tag of the profile.
         tag: u32,
@@ -37,8 +37,8 @@ pub enum Malformed {
 }
 
 impl Malformed {
-    /// Returns the exception a caller sees when this fault ends its call; `completed` is what this
-    /// side knows about the execution.
+    /// Returns the exception that a caller receives when this error ends its call; `completed` is
+    /// what this side knows about the execution.
     pub fn to_exception(&self, completed: CompletionStatus) -> SystemException {
         match self {
             Self::Limit { .. } => {

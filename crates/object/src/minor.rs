@@ -1,8 +1,8 @@
 //! Minor codes of system exceptions: one table of names, causes and remedies.
 //!
-//! A minor code is a vendor in its upper twenty bits and a number in the lower twelve. [`OMG`] codes come from the
-//! specification (CORBA 3.4, annex A; checked against TAO and omniORB), [`OXORB`] codes are ours. Each exception with
-//! codes has a module of constants:
+//! A minor code consists of a vendor in its upper twenty bits and a number in the lower twelve.
+//! [`OMG`] codes come from the specification (CORBA 3.4, annex A; checked against TAO and omniORB),
+//! [`OXORB`] codes are defined here. Each exception with codes has a module of constants:
 //!
 //! ```
 //! use oxorb_object::{SystemExceptionKind, minor};
@@ -15,9 +15,9 @@ use core::fmt;
 
 use crate::SystemExceptionKind;
 
-/// Vendor of the codes the specification assigns.
+/// Vendor of the codes that the specification assigns.
 pub const OMG: u32 = 0x4f4d_0000;
-/// Vendor of our codes: "OX".
+/// Vendor of OxORB's codes: "OX".
 pub const OXORB: u32 = 0x4f58_0000;
 /// Vendor of TAO's codes.
 pub const TAO: u32 = 0x5441_0000;
@@ -25,7 +25,7 @@ pub const TAO: u32 = 0x5441_0000;
 pub const JACORB: u32 = 0x4a43_0000;
 /// Vendor of omniORB's codes.
 pub const OMNIORB: u32 = 0x4154_0000;
-/// Vendor of the codes of Sun's ORB, which GlassFish and older JDKs have.
+/// Vendor of the codes of Sun's ORB, which GlassFish and older JDKs contain.
 pub const SUN: u32 = 0x5355_0000;
 /// Vendors of the codes of IBM's ORB.
 pub const IBM: [u32; 2] = [0x4942_1000, 0x4942_f000];
@@ -33,19 +33,19 @@ pub const IBM: [u32; 2] = [0x4942_1000, 0x4942_f000];
 /// Row of the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Minor {
-    /// The exception the code belongs to.
+    /// Exception to which the code belongs.
     pub kind: SystemExceptionKind,
-    /// The whole minor code, vendor included.
+    /// Whole minor code, vendor included.
     pub code: u32,
     /// Name of the constant.
     pub name: &'static str,
     /// Meaning of the code.
     pub cause: &'static str,
-    /// Cure.
+    /// Recommended remedy.
     pub remedy: &'static str,
 }
 
-/// The row of a code. Searches the table; not for the request path.
+/// Returns the row of a code. Searches the table; not for the request path.
 pub fn find(kind: SystemExceptionKind, minor: u32) -> Option<&'static Minor> {
     table().iter().copied().flatten().find(|row| row.kind == kind && row.code == minor)
 }
@@ -55,12 +55,12 @@ pub fn explain(minor: u32, kind: SystemExceptionKind) -> Option<&'static str> {
     find(kind, minor).map(|row| row.cause)
 }
 
-/// Every row, exceptions in alphabetical order.
+/// Returns all rows, exceptions in alphabetical order.
 pub fn all() -> impl Iterator<Item = &'static Minor> {
     table().iter().copied().flatten()
 }
 
-/// Name of the vendor in a minor code, if known.
+/// Returns the name of the vendor in a minor code, if known.
 pub fn vendor(minor: u32) -> Option<&'static str> {
     Some(match minor & VENDOR_MASK {
         OMG => "OMG",
@@ -74,7 +74,7 @@ pub fn vendor(minor: u32) -> Option<&'static str> {
     })
 }
 
-/// Explains one of TAO's codes: where the failure happened, and the operating system's error.
+/// Explains one of TAO's codes: the location of the failure, and the operating system's error.
 ///
 /// TAO packs both into the lower twelve bits. `None` for codes of other vendors.
 pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
@@ -86,8 +86,9 @@ pub fn explain_tao(minor: u32) -> Option<(&'static str, &'static str)> {
     Some((place, errno))
 }
 
-/// Whether a code has the OMG's vendor id but is none of those that the OMG has assigned to the exception: whoever raised
-/// it means something of its own. 0 says nothing and is no such code.
+/// Reports whether a code has the OMG's vendor id although the OMG has not assigned it to the
+/// exception, so that its meaning is specific to the sender. 0 means unspecified and is no such
+/// code.
 pub fn is_unassigned(minor: u32, kind: SystemExceptionKind) -> bool {
     minor & VENDOR_MASK == OMG && minor != OMG && find(kind, minor).is_none()
 }
@@ -177,7 +178,7 @@ macro_rules! minors {
                     pub const $name: u32 = super::$vendor | $number;
                 )*
 
-                /// The rows of this exception.
+                /// List of the rows of this exception.
                 pub const ALL: &[Minor] = &[$(Minor {
                     kind: SystemExceptionKind::$kind,
                     code: $name,
@@ -243,7 +244,7 @@ mod tests {
         let shown = |kind, minor| Explained(kind, minor).to_string();
         use SystemExceptionKind as K;
         assert_eq!(shown(K::Marshal, 0), "0");
-        // A number without a vendor is nobody's, the OMG's neither (P6).
+        // A number without a vendor belongs to no vendor, not even the OMG (P6).
         assert_eq!(shown(K::Transient, 2), "0x00000002");
         assert_eq!(shown(K::CommFailure, SUN | 201), "Sun 201");
         assert_eq!(shown(K::Internal, IBM[1] | 3), "IBM 3");

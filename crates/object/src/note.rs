@@ -1,4 +1,4 @@
-//! Details that an exception cannot carry itself, since it is small and `Copy`.
+//! Details stored outside an exception, which is small and `Copy`.
 
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -6,16 +6,18 @@ use oxorb_cdr::once::OnceLock;
 
 use oxorb_cdr::OutsideCodeSet;
 
-/// Number of a text that the layer above keeps beside a [`SystemException`](crate::SystemException).
+/// Number of a text that an upper layer stores for a [`SystemException`](crate::SystemException).
 ///
-/// All notes are equal: two exceptions of one kind, minor code and completion status are, too.
+/// All notes are equal, so that exceptions with the same kind, minor code and completion status
+/// are, too.
 #[derive(Clone, Copy, Default)]
 pub struct Note(u32);
 
-/// Writes the text of a note, if it is still kept.
+/// Function that writes the text of a note, if it is still stored.
 pub type Explainer = fn(u32, &mut fmt::Formatter<'_>) -> fmt::Result;
 
-/// Keeps which character could not be sent or read, and returns the number of the note.
+/// Function that stores the character that could not be sent or read, and returns the number of the
+/// note.
 pub type Keeper = fn(OutsideCodeSet) -> u32;
 
 static EXPLAINER: OnceLock<Explainer> = OnceLock::new();
@@ -36,15 +38,17 @@ impl Note {
         self.0
     }
 
-    /// Sets how numbers become text, for all exceptions of the process; the first call decides.
+    /// Sets the function that converts numbers to text, for all exceptions of the process; only the
+    /// first call has an effect.
     pub fn explain_by(explainer: Explainer) {
-        // Whoever came first did the same.
+        // An earlier caller has set the same function.
         let _ = EXPLAINER.set(explainer);
     }
 
-    /// Sets how characters are kept that a code set lacks, for all exceptions of the process; the first call decides.
+    /// Sets the function that stores characters outside a code set, for all exceptions of the
+    /// process; only the first call has an effect.
     pub fn keep_by(keeper: Keeper) {
-        // Whoever came first did the same.
+        // An earlier caller has set the same function.
         let _ = KEEPER.set(keeper);
     }
 

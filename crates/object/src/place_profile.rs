@@ -1,12 +1,12 @@
-//! Profiles whose address is one string: UIOP's as TAO writes it, and those of transports that have no
-//! profile of their own.
+//! Profiles whose address is one string: UIOP's as TAO writes it, and those of transports without a
+//! profile type.
 
 use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect};
 
 use crate::{Malformed, TaggedComponent, TaggedProfile, Version, components, ior};
 
-/// A profile with the layout of an IIOP profile, but for one string in place of host and port.
+/// Profile with the layout of an IIOP profile, except for one string in place of host and port.
 ///
 /// ```
 /// use oxorb_object::{PlaceProfile, Version, profile_tag};
@@ -25,22 +25,22 @@ use crate::{Malformed, TaggedComponent, TaggedProfile, Version, components, ior}
 pub struct PlaceProfile {
     /// Tag of the profile.
     pub tag: u32,
-    /// Highest GIOP version the server speaks there.
+    /// Highest GIOP version that the server supports there.
     pub version: Version,
     /// Address in the notation of its protocol: a path, for UIOP.
     pub place: String,
-    /// The server's name for the object; opaque to everybody else.
+    /// Object key, which only the server interprets.
     pub object_key: Vec<u8>,
     /// Components, in the server's order; always empty in version 1.0.
     pub components: Vec<TaggedComponent>,
 }
 
 impl PlaceProfile {
-    /// Reads a profile of whatever tag. Octets after what the version defines are ignored. Allocates
-    /// for each field.
+    /// Parses a profile with any tag. Ignores octets after those that the version defines.
+    /// Allocates for each field.
     ///
     /// # Errors
-    /// [`Malformed`] for another major version than 1, or malformed octets.
+    /// [`Malformed`] for a major version other than 1, or malformed octets.
     pub fn parse(profile: &TaggedProfile) -> Result<Self, Malformed> {
         let tag = profile.tag;
         let mut d = Decoder::encapsulated(&profile.data, Dialect::GIOP_1_2)?;
@@ -58,8 +58,8 @@ impl PlaceProfile {
         Ok(Self { tag, version, place, object_key, components })
     }
 
-    /// Returns the profile as part of a reference, big-endian. Components are left out in version
-    /// 1.0, which has none.
+    /// Returns the profile as part of a reference, big-endian. Omits components in version 1.0,
+    /// which has none.
     pub fn to_profile(&self) -> TaggedProfile {
         let data = components::encapsulate(|e| {
             e.octet(self.version.major);

@@ -1,42 +1,44 @@
-//! Policies on the wire: `Messaging::PolicyValueSeq` (CORBA 3.4, 22.3), as it stands in the component TAG_POLICIES of a
-//! reference and in the service context INVOCATION_POLICIES of a request.
+//! Policies on the wire: `Messaging::PolicyValueSeq` (CORBA 3.4, 22.3), as contained in the
+//! component TAG_POLICIES of a reference and in the service context INVOCATION_POLICIES of a
+//! request.
 
 use oxorb_cdr::{Decoder, Dialect};
 
 use crate::Malformed;
 
-/// Numbers of the policy types that travel (CORBA 3.4, Messaging).
+/// Numbers of the policy types that are sent (CORBA 3.4, Messaging).
 pub mod policy_type {
     /// RequestPriorityPolicy: a range of priorities.
     pub const REQUEST_PRIORITY: u32 = 25;
     /// ReplyPriorityPolicy: a range of priorities.
     pub const REPLY_PRIORITY: u32 = 26;
-    /// RequestStartTimePolicy: the request is not to be served earlier.
+    /// RequestStartTimePolicy: earliest time at which the request may be served.
     pub const REQUEST_START_TIME: u32 = 27;
-    /// RequestEndTimePolicy: the request is not to be served later.
+    /// RequestEndTimePolicy: latest time at which the request may be served.
     pub const REQUEST_END_TIME: u32 = 28;
-    /// ReplyStartTimePolicy: the reply is not to be delivered earlier.
+    /// ReplyStartTimePolicy: earliest time at which the reply may be delivered.
     pub const REPLY_START_TIME: u32 = 29;
-    /// ReplyEndTimePolicy: the reply is of no use later.
+    /// ReplyEndTimePolicy: latest time at which the reply is useful.
     pub const REPLY_END_TIME: u32 = 30;
-    /// RelativeRequestTimeoutPolicy: how long the request is of use.
+    /// RelativeRequestTimeoutPolicy: time for which the request is useful.
     pub const RELATIVE_REQUEST_TIMEOUT: u32 = 31;
-    /// RelativeRoundtripTimeoutPolicy: how long the reply is of use.
+    /// RelativeRoundtripTimeoutPolicy: time for which the reply is useful.
     pub const RELATIVE_ROUNDTRIP_TIMEOUT: u32 = 32;
-    /// QueueOrderPolicy: in which order requests are served.
+    /// QueueOrderPolicy: order in which requests are served.
     pub const QUEUE_ORDER: u32 = 35;
-    /// RTCORBA::PriorityModelPolicy: who decides at which priority a request is served.
+    /// RTCORBA::PriorityModelPolicy: whether client or server determines the priority of a request.
     pub const PRIORITY_MODEL: u32 = 40;
-    /// RTCORBA::ClientProtocolPolicy: which protocols clients are to use, and how.
+    /// RTCORBA::ClientProtocolPolicy: protocols that clients should use, with their properties.
     pub const CLIENT_PROTOCOL: u32 = 43;
-    /// RTCORBA::PriorityBandedConnectionPolicy: which priorities share a connection.
+    /// RTCORBA::PriorityBandedConnectionPolicy: priorities that share a connection.
     pub const PRIORITY_BANDED_CONNECTION: u32 = 45;
 }
 
-/// Most policies read from one list; more are a violation of no peer known, and are passed over.
+/// Maximum number of policies read from one list; no known peer sends more, and further ones are
+/// ignored.
 pub const MAX_POLICY_VALUES: usize = 64;
 
-/// The policies of an encapsulated `PolicyValueSeq`: type, and value as it came.
+/// Iterator over the policies of an encapsulated `PolicyValueSeq`: type, and unparsed value.
 #[derive(Debug)]
 pub struct PolicyValues<'a> {
     rest: Decoder<'a>,
@@ -44,10 +46,11 @@ pub struct PolicyValues<'a> {
 }
 
 impl<'a> PolicyValues<'a> {
-    /// Begins to read the octets of a TAG_POLICIES component or an INVOCATION_POLICIES context. Allocates nothing.
+    /// Starts to parse the octets of a TAG_POLICIES component or an INVOCATION_POLICIES context.
+    /// Allocates nothing.
     ///
     /// # Errors
-    /// Octets that are no encapsulation, or one shorter than it says.
+    /// Octets that are no encapsulation, or a truncated one.
     pub fn parse(data: &'a [u8]) -> Result<Self, Malformed> {
         let mut rest = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
         let left = rest.length(None, 8)?.min(MAX_POLICY_VALUES);
@@ -74,10 +77,10 @@ impl<'a> Iterator for PolicyValues<'a> {
     }
 }
 
-/// Reads a value that is a `TimeBase::UtcT`: 100 ns units since 15 October 1582, 0:00 UTC.
+/// Parses a value that is a `TimeBase::UtcT`: 100 ns units since 15 October 1582, 0:00 UTC.
 ///
 /// # Errors
-/// Octets that are no encapsulation of one.
+/// Octets that are no encapsulation of a `UtcT`.
 pub fn utc_value(value: &[u8]) -> Result<u64, Malformed> {
     let mut d = Decoder::encapsulated(value, Dialect::GIOP_1_2)?;
     let time = d.ulonglong()?;
@@ -87,24 +90,24 @@ pub fn utc_value(value: &[u8]) -> Result<u64, Malformed> {
     Ok(time)
 }
 
-/// Reads a value that is a `TimeBase::TimeT`: 100 ns units.
+/// Parses a value that is a `TimeBase::TimeT`: 100 ns units.
 ///
 /// # Errors
-/// Octets that are no encapsulation of one.
+/// Octets that are no encapsulation of a `TimeT`.
 pub fn time_value(value: &[u8]) -> Result<u64, Malformed> {
     Ok(Decoder::encapsulated(value, Dialect::GIOP_1_2)?.ulonglong()?)
 }
 
-/// Reads a value that is a `Messaging::PriorityRange`: lowest and highest.
+/// Parses a value that is a `Messaging::PriorityRange`: lowest and highest.
 ///
 /// # Errors
-/// Octets that are no encapsulation of one.
+/// Octets that are no encapsulation of a `PriorityRange`.
 pub fn range_value(value: &[u8]) -> Result<(i16, i16), Malformed> {
     let mut d = Decoder::encapsulated(value, Dialect::GIOP_1_2)?;
     Ok((d.short()?, d.short()?))
 }
 
-/// Writes a `PolicyValueSeq` into memory of its own: for the request path, which does not allocate.
+/// Writer of a `PolicyValueSeq` into a fixed buffer: for the request path, which does not allocate.
 ///
 /// ```
 /// use oxorb_object::{PolicyValueWriter, PolicyValues, policy_type, time_value};
@@ -123,19 +126,19 @@ pub struct PolicyValueWriter {
 }
 
 impl PolicyValueWriter {
-    /// Most values one list takes.
+    /// Maximum number of values in one list.
     pub const MAX_VALUES: usize = 12;
-    /// The longest value: type, length, byte order, padding to eight, UtcT.
+    /// Maximum size of a value: type, length, byte order, padding to eight, UtcT.
     const LONGEST: usize = 4 + 4 + 24;
     const CAPACITY: usize = 8 + Self::MAX_VALUES * Self::LONGEST;
 
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new() -> Self {
-        // Big endian, as all encapsulations that we publish: octet 0, and the count at 4.
+        // Big-endian, as all published encapsulations: octet 0, and the count at 4.
         Self { octets: [0; Self::CAPACITY], length: 8, count: 0 }
     }
 
-    /// Whether nothing was added.
+    /// Reports whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -143,7 +146,7 @@ impl PolicyValueWriter {
     /// Adds a policy whose value is a `UtcT`, exact and without displacement.
     ///
     /// # Panics
-    /// Here and below when the list is full.
+    /// When the list is full, as for the methods below.
     pub fn utc(&mut self, kind: u32, time: u64) {
         let mut value = [0; 24];
         value[8..16].copy_from_slice(&time.to_be_bytes());
@@ -175,7 +178,7 @@ impl PolicyValueWriter {
         self.octets[4..8].copy_from_slice(&self.count.to_be_bytes());
     }
 
-    /// The encapsulation's octets.
+    /// Returns the octets of the encapsulation.
     pub fn octets(&self) -> &[u8] {
         &self.octets[..self.length]
     }

@@ -1,7 +1,7 @@
-//! Priorities on the wire, as TAO has them: what RT-CORBA policies say in TAG_POLICIES, the service context that
-//! carries a caller's priority, and the addresses of lanes (RT-CORBA 1.2; TAO_TAG_ENDPOINTS).
+//! Priorities on the wire, in TAO's format: RT-CORBA policies in TAG_POLICIES, the service context
+//! that carries a caller's priority, and the addresses of lanes (RT-CORBA 1.2; TAO_TAG_ENDPOINTS).
 //!
-//! Lists are short and bounded; protocols and their properties are in `protocol_properties.rs`.
+//! Lists are short and bounded; `protocol_properties.rs` contains protocols and their properties.
 
 use crate::prelude::*;
 use core::fmt;
@@ -13,53 +13,54 @@ use crate::ior::write_octets;
 use crate::protocol_properties::{read_protocols, write_protocols};
 use crate::{Malformed, Protocol, TaggedComponent, policy_type};
 
-/// Rule that decides at which priority a request is served (`RTCORBA::PriorityModel`).
+/// Rule that determines the priority at which a request is served (`RTCORBA::PriorityModel`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PriorityModel {
-    /// The client: its priority travels with each request. 0 on the wire.
+    /// Priority of the client, sent with each request. 0 on the wire.
     ClientPropagated,
-    /// The server: each object has a priority. 1 on the wire.
+    /// Priority that the server declares for each object. 1 on the wire.
     ServerDeclared,
 }
 
 /// `RTCORBA::PriorityModelPolicy`, type 40.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PriorityModelPolicy {
-    /// Rule that decides.
+    /// Rule that determines the priority.
     pub model: PriorityModel,
-    /// The priority of the object; under [`PriorityModel::ClientPropagated`] the one of requests that carry none.
+    /// Priority of the object; under [`PriorityModel::ClientPropagated`], that of requests without
+    /// one.
     pub server_priority: i16,
 }
 
-/// A range of priorities that share a connection (`RTCORBA::PriorityBand`), both ends included.
+/// Range of priorities that share a connection (`RTCORBA::PriorityBand`), both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct PriorityBand {
-    /// The lowest.
+    /// Lowest priority.
     pub low: i16,
-    /// The highest.
+    /// Highest priority.
     pub high: i16,
 }
 
 impl PriorityBand {
-    /// Whether a priority lies within.
+    /// Reports whether a priority is within the band.
     pub fn contains(&self, priority: i16) -> bool {
         (self.low..=self.high).contains(&priority)
     }
 }
 
-/// A list with a bound that is kept where it is, in the order given.
+/// Bounded list stored inline, in the order given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Few<T, const MAX: usize> {
     items: [T; MAX],
     count: usize,
 }
 
-/// More items than a bounded list holds.
+/// Error for more items than a bounded list can contain.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct TooMany {
     /// Number of items given.
     pub given: usize,
-    /// Largest number of items.
+    /// Maximum number of items.
     pub most: usize,
 }
 
@@ -77,14 +78,14 @@ impl fmt::Debug for TooMany {
 
 impl core::error::Error for TooMany {}
 
-/// `RTCORBA::PriorityBands`: at most 16 here.
+/// `RTCORBA::PriorityBands`, limited to 16.
 pub type PriorityBands = Few<PriorityBand, 16>;
 
 impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
-    /// Returns a list of these items.
+    /// Creates a list of these items.
     ///
     /// # Errors
-    /// [`TooMany`]: there are more than `MAX`.
+    /// [`TooMany`] for more than `MAX` items.
     pub fn new(list: &[T]) -> Result<Self, TooMany> {
         let mut items = [T::default(); MAX];
         let too_many = TooMany { given: list.len(), most: MAX };
@@ -93,7 +94,7 @@ impl<T: Copy + Default, const MAX: usize> Few<T, MAX> {
         Ok(Few { items, count: list.len() })
     }
 
-    /// The items.
+    /// Returns the items.
     pub fn as_slice(&self) -> &[T] {
         &self.items[..self.count]
     }
@@ -123,7 +124,7 @@ impl<T: Copy + Default, const MAX: usize> core::ops::Deref for Few<T, MAX> {
     }
 }
 
-/// A policy of RT-CORBA that references carry.
+/// RT-CORBA policy in a reference.
 ///
 /// ```
 /// use oxorb_object::{PriorityModel, PriorityModelPolicy, RtPolicyValue};
@@ -154,7 +155,7 @@ impl RtPolicyValue {
         }
     }
 
-    /// The policy value, an encapsulation. Allocates.
+    /// Returns the policy value, an encapsulation. Allocates.
     pub fn encode(&self) -> Vec<u8> {
         encapsulate(|e| match self {
             RtPolicyValue::Model(policy) => {
@@ -175,8 +176,9 @@ impl RtPolicyValue {
         })
     }
 
-    /// Reads a policy value; `None` for a type that is not one of these, an unknown model, and lists that are longer
-    /// than ours or name protocols whose properties are unknown. Allocates for a list of protocols only.
+    /// Parses a policy value. Returns `None` for another type, an unknown model, and lists that
+    /// exceed the maximum length or contain protocols with unknown properties. Allocates for a list
+    /// of protocols only.
     ///
     /// # Errors
     /// Octets that are no value of the type.
@@ -212,7 +214,7 @@ impl RtPolicyValue {
     }
 }
 
-/// The component TAG_POLICIES with these policies, in this order.
+/// Returns the component TAG_POLICIES with these policies, in this order.
 pub fn policies_component(policies: &[RtPolicyValue]) -> TaggedComponent {
     let data = encapsulate(|e| {
         e.ulong(policies.len() as u32);
@@ -224,13 +226,14 @@ pub fn policies_component(policies: &[RtPolicyValue]) -> TaggedComponent {
     TaggedComponent { tag: crate::components::tag::POLICIES, data }
 }
 
-/// The octets of the service context RTCorbaPriorityRange (id 11): the band of a connection (RT-CORBA 1.2, 5.14).
+/// Returns the octets of the service context RTCorbaPriorityRange (id 11): the band of a connection
+/// (RT-CORBA 1.2, 5.14).
 pub const fn priority_range_context(low: i16, high: i16) -> [u8; 6] {
     let ([low_0, low_1], [high_0, high_1]) = (low.to_be_bytes(), high.to_be_bytes());
     [0, 0, low_0, low_1, high_0, high_1]
 }
 
-/// The band in a service context RTCorbaPriorityRange.
+/// Parses the band in a service context RTCorbaPriorityRange.
 ///
 /// # Errors
 /// Octets that are no encapsulation of two `short`s.
@@ -249,8 +252,8 @@ mod tests {
         TcpProtocolProperties, UnixDomainProtocolProperties, profile_tag,
     };
 
-    /// Component that TAO writes (rt-facts 2.1): the component's encapsulation, and in it one
-    /// encapsulation for each value.
+    /// Component that TAO writes (rt-facts 2.1): the component's encapsulation, with one
+    /// encapsulation for each value in it.
     #[test]
     fn tag_policies_is_laid_out_as_by_tao() {
         let bands = [PriorityBand { low: 0, high: 9 }, PriorityBand { low: 10, high: 99 }];
@@ -316,8 +319,8 @@ mod tests {
         );
     }
 
-    /// TAO's GIOP has no properties of its own; those of UIOP are two `long`s, those of SHMIOP end with two strings
-    /// (rt-facts 2.1).
+    /// TAO's GIOP has no properties; those of UIOP are two `long`s, those of SHMIOP end with two
+    /// strings (rt-facts 2.1).
     #[test]
     fn protocol_properties_are_laid_out_as_by_tao() {
         let memory = SharedMemoryProtocolProperties {

@@ -1,23 +1,23 @@
-//! Protocols and their properties on the wire, as TAO writes them: the lists of RT-CORBA's protocol policies
-//! (RT-CORBA 1.2, 5.15).
+//! Protocols and their properties on the wire, in TAO's format: the lists of RT-CORBA's protocol
+//! policies (RT-CORBA 1.2, 5.15).
 
 use crate::prelude::*;
 use oxorb_cdr::{self as cdr, Decoder, Encoder};
 
 use crate::profile_tag;
 
-/// Most protocols read from one list; longer lists are passed over.
+/// Maximum number of protocols read from one list; longer lists are ignored.
 pub const MAX_PROTOCOLS: usize = 16;
 
-/// Longest file name in the properties of shared memory, in octets.
+/// Maximum length of a file name in the properties of shared memory, in octets.
 pub const MAX_MMAP_NAME: u32 = 4096;
 
 /// Properties of TCP connections (`RTCORBA::TCPProtocolProperties`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TcpProtocolProperties {
-    /// `send_buffer_size`, octets; 0: as the system does.
+    /// `send_buffer_size` in octets; 0: system default.
     pub send_buffer_size: i32,
-    /// `recv_buffer_size`, octets; 0: as the system does.
+    /// `recv_buffer_size` in octets; 0: system default.
     pub recv_buffer_size: i32,
     /// `keep_alive`.
     pub keep_alive: bool,
@@ -25,12 +25,13 @@ pub struct TcpProtocolProperties {
     pub dont_route: bool,
     /// `no_delay`.
     pub no_delay: bool,
-    /// `enable_network_priority`: packets are marked with the DSCP of the call's priority. Does not travel.
+    /// `enable_network_priority`: whether packets are marked with the DSCP of the call's priority.
+    /// Not sent.
     pub enable_network_priority: bool,
 }
 
 impl Default for TcpProtocolProperties {
-    /// The defaults of RT-CORBA 1.2, but `no_delay`, which is on as everywhere here.
+    /// The defaults of RT-CORBA 1.2, except `no_delay`, which is set as everywhere in OxORB.
     fn default() -> Self {
         TcpProtocolProperties {
             send_buffer_size: 0,
@@ -46,30 +47,30 @@ impl Default for TcpProtocolProperties {
 /// Properties of UNIX socket connections (`RTCORBA::UnixDomainProtocolProperties`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct UnixDomainProtocolProperties {
-    /// `send_buffer_size`, octets; 0: as the system does.
+    /// `send_buffer_size` in octets; 0: system default.
     pub send_buffer_size: i32,
-    /// `recv_buffer_size`, octets; 0: as the system does.
+    /// `recv_buffer_size` in octets; 0: system default.
     pub recv_buffer_size: i32,
 }
 
 /// Properties of connections over shared memory (`RTCORBA::SharedMemoryProtocolProperties`).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SharedMemoryProtocolProperties {
-    /// `send_buffer_size`, octets; 0: as the system does.
+    /// `send_buffer_size` in octets; 0: system default.
     pub send_buffer_size: i32,
-    /// `recv_buffer_size`, octets; 0: as the system does.
+    /// `recv_buffer_size` in octets; 0: system default.
     pub recv_buffer_size: i32,
-    /// `keep_alive`, of the socket beside the memory.
+    /// `keep_alive` of the accompanying socket.
     pub keep_alive: bool,
-    /// `dont_route`, of the socket beside the memory.
+    /// `dont_route` of the accompanying socket.
     pub dont_route: bool,
-    /// `no_delay`, of the socket beside the memory.
+    /// `no_delay` of the accompanying socket.
     pub no_delay: bool,
-    /// `preallocate_buffer_size`, octets of memory that exist before the first message.
+    /// `preallocate_buffer_size`: octets of memory allocated before the first message.
     pub preallocate_buffer_size: i32,
-    /// `mmap_filename`; empty: chosen by the protocol.
+    /// `mmap_filename`; if empty, the protocol chooses it.
     pub mmap_filename: String,
-    /// `mmap_lockname`; empty: chosen by the protocol.
+    /// `mmap_lockname`; if empty, the protocol chooses it.
     pub mmap_lockname: String,
 }
 
@@ -92,7 +93,7 @@ impl Default for SharedMemoryProtocolProperties {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ProtocolProperties {
-    /// Absence of properties: everything as the ORB and the system do it.
+    /// Absence of properties: the defaults of the ORB and the system apply.
     #[default]
     None,
     /// Properties of TCP, and of SCTP, which has the same ones.
@@ -121,7 +122,7 @@ impl From<SharedMemoryProtocolProperties> for ProtocolProperties {
     }
 }
 
-/// Protocol and its properties (`RTCORBA::Protocol`). GIOP itself has no properties.
+/// Protocol with its properties (`RTCORBA::Protocol`). GIOP itself has no properties.
 ///
 /// ```
 /// use oxorb_object::{Protocol, TcpProtocolProperties, UnixDomainProtocolProperties, profile_tag};
@@ -134,7 +135,7 @@ impl From<SharedMemoryProtocolProperties> for ProtocolProperties {
 pub struct Protocol {
     /// Tag of the protocol's profiles: [`profile_tag::INTERNET_IOP`] for TCP.
     pub protocol_type: u32,
-    /// `transport_protocol_properties`. A protocol ignores those of another one.
+    /// `transport_protocol_properties`; ignored if they belong to another protocol.
     pub transport: ProtocolProperties,
 }
 
@@ -149,7 +150,7 @@ impl Protocol {
         Self { protocol_type, transport: properties.into() }
     }
 
-    /// Returns the properties of TCP, if those are given.
+    /// Returns the properties of TCP, if they are set.
     pub fn tcp(&self) -> Option<TcpProtocolProperties> {
         match self.transport {
             ProtocolProperties::Tcp(properties) => Some(properties),
@@ -158,7 +159,7 @@ impl Protocol {
     }
 }
 
-/// Writes a `ProtocolList`. Properties of another protocol than the one they stand with are written as the defaults.
+/// Writes a `ProtocolList`. Properties of the wrong protocol are written as the defaults.
 pub(crate) fn write_protocols(e: &mut Encoder<'_>, protocols: &[Protocol]) {
     e.ulong(protocols.len() as u32);
     for protocol in protocols {
@@ -203,7 +204,7 @@ fn write_shared_memory(e: &mut Encoder<'_>, memory: &SharedMemoryProtocolPropert
     write_name(e, &memory.mmap_lockname);
 }
 
-/// A name cannot hold a zero octet in CDR: what follows one is left out.
+/// Writes a name up to its first zero octet, which CDR strings cannot contain.
 fn write_name(e: &mut Encoder<'_>, name: &str) {
     let name = name.split('\0').next().unwrap_or_default();
     e.ulong(name.len() as u32 + 1);
@@ -211,8 +212,8 @@ fn write_name(e: &mut Encoder<'_>, name: &str) {
     e.octet(0);
 }
 
-/// Reads a `ProtocolList`. `None`: it names a protocol whose properties have an unknown length, or is longer than
-/// [`MAX_PROTOCOLS`].
+/// Reads a `ProtocolList`. Returns `None` for a list with a protocol whose properties have an
+/// unknown length, or with more than [`MAX_PROTOCOLS`].
 pub(crate) fn read_protocols(d: &mut Decoder<'_>) -> cdr::Result<Option<Vec<Protocol>>> {
     let count = d.length(None, 4)?;
     if count > MAX_PROTOCOLS {
@@ -228,7 +229,7 @@ pub(crate) fn read_protocols(d: &mut Decoder<'_>) -> cdr::Result<Option<Vec<Prot
     Ok(Some(protocols))
 }
 
-/// Reads one protocol of a list. `None`: nobody knows how long its properties are.
+/// Reads one protocol of a list; `None` if the length of its properties is unknown.
 pub(crate) fn read_protocol(d: &mut Decoder<'_>) -> cdr::Result<Option<Protocol>> {
     let protocol_type = d.ulong()?;
     let transport = match protocol_type {

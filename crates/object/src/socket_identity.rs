@@ -6,10 +6,10 @@ use core::str::FromStr;
 
 use oxorb_cdr::{self as cdr, Decoder, Encoder};
 
-/// Description of the place and the owner of a server's UNIX socket, by which a client knows whether
-/// the socket that has the same name where it runs is the server's.
+/// Identity of a server's UNIX socket and its owner, by which a client verifies that the socket
+/// with this name on the client's host is the server's.
 ///
-/// Written as text, it stands behind the name in an address:
+/// In an address, its text follows the name:
 ///
 /// ```
 /// use oxorb_object::SocketIdentity;
@@ -23,14 +23,14 @@ use oxorb_cdr::{self as cdr, Decoder, Encoder};
 pub struct SocketIdentity {
     /// Identity of the host since its last start: on Linux its boot id.
     pub host: [u8; 16],
-    /// Number of the user namespace in which `uid` is meant.
+    /// Number of the user namespace to which `uid` belongs.
     pub users: u64,
     /// Effective user of the server.
     pub uid: u32,
-    /// Device of what the socket's name is in: of the directory of a path, of the network namespace of
-    /// an abstract name.
+    /// Device of the container of the socket's name: the directory of a path, or the network
+    /// namespace of an abstract name.
     pub device: u64,
-    /// Inode of it.
+    /// Inode of that container.
     pub inode: u64,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for SocketIdentity {
     }
 }
 
-/// A text that is no [`SocketIdentity`].
+/// Error for text that is no [`SocketIdentity`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NotAnIdentity;
 
@@ -94,7 +94,7 @@ impl FromStr for SocketIdentity {
             })
         };
         let read: Option<Self> = read();
-        // One text for each: addresses are compared as text.
+        // The text must be canonical, since addresses are compared as text.
         read.filter(|it| it.to_string() == text).ok_or(NotAnIdentity)
     }
 }

@@ -7,10 +7,10 @@ use oxorb_cdr::{self as cdr, Decode, Decoder, Encode, Encoder, ErrorKind};
 use crate::minor;
 use crate::note::Note;
 
-/// A CORBA system exception: what went wrong, in detail, and whether the operation ran (CORBA 3.4, 8.4.3).
+/// CORBA system exception: kind, minor code, and whether the operation ran (CORBA 3.4, 8.4.3).
 ///
-/// `Copy` and sixteen octets at most, so it costs nothing to carry. `Display` explains the minor code when the table in
-/// [`minor`] knows it:
+/// `Copy` and sixteen octets at most, so it is cheap to pass. `Display` explains the minor code if
+/// it is in the table of [`minor`]:
 ///
 /// ```
 /// use oxorb_object::{CompletionStatus, SystemException, minor};
@@ -18,34 +18,35 @@ use crate::note::Note;
 /// assert_eq!(e.to_string(), "OBJECT_NOT_EXIST (minor OMG 2: no such object adapter), completed NO");
 /// ```
 ///
-/// `Debug` prints the same, so that a `main` which returns it is readable.
+/// `Debug` prints the same, so that a `main` which returns the exception prints a readable message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SystemException {
-    /// Kind: one of the forty.
+    /// Kind of exception.
     pub kind: SystemExceptionKind,
-    /// Twenty bits of vendor and twelve of detail, see [`minor`].
+    /// Vendor in the upper twenty bits and number in the lower twelve; see [`minor`].
     pub minor: u32,
     /// Whether the operation ran on the target.
     pub completed: CompletionStatus,
-    /// Reference to what is known about this very occurrence, such as the addresses that were tried.
+    /// Reference to details about this occurrence, such as the addresses that were tried.
     pub note: Note,
 }
 
 impl SystemException {
-    /// Any of the forty.
+    /// Creates an exception of any kind.
     pub const fn new(kind: SystemExceptionKind, minor: u32, completed: CompletionStatus) -> Self {
         Self { kind, minor, completed, note: Note::NONE }
     }
 
-    /// `IDL:omg.org/CORBA/<NAME>:1.0`.
+    /// Returns `IDL:omg.org/CORBA/<NAME>:1.0`.
     pub const fn repository_id(&self) -> &'static str {
         self.kind.repository_id()
     }
 
-    /// The exception for data that cannot be encoded or decoded.
+    /// Returns the exception for data that cannot be encoded or decoded.
     ///
-    /// Characters outside a code set are DATA_CONVERSION, wide characters without a code set BAD_PARAM 23, values that
-    /// do not fit their type when sent BAD_PARAM, everything else MARSHAL.
+    /// Characters outside a code set are DATA_CONVERSION, wide characters without a code set
+    /// BAD_PARAM 23, values to be sent that do not fit their type BAD_PARAM, everything else
+    /// MARSHAL.
     pub fn from_cdr(error: cdr::Error, completed: CompletionStatus) -> Self {
         let mut exception = from_cdr(error.kind, completed);
         if let ErrorKind::NotInCodeSet(outside) = error.kind {
@@ -54,7 +55,7 @@ impl SystemException {
         exception
     }
 
-    /// Whether the same request may be sent again without any risk of it running twice.
+    /// Reports whether the request may be sent again without the risk of running twice.
     pub const fn is_safe_to_retry(&self) -> bool {
         matches!(self.completed, CompletionStatus::No)
             && matches!(
@@ -77,7 +78,7 @@ impl SystemException {
 }
 
 impl Encode for SystemException {
-    /// Repository id, minor code, completion status: the body of a SYSTEM_EXCEPTION reply.
+    /// Writes the body of a SYSTEM_EXCEPTION reply: repository id, minor code, completion status.
     fn encode<'a>(&'a self, e: &mut Encoder<'a>) -> cdr::Result<()> {
         self.write(e);
         Ok(())
@@ -87,7 +88,7 @@ impl Encode for SystemException {
 impl<'de> Decode<'de> for SystemException {
     const MIN_SIZE: usize = 16;
 
-    /// Repository ids that are not among the forty become UNKNOWN, minor OMG 2.
+    /// Reads unknown repository ids as UNKNOWN, minor OMG 2.
     fn decode(d: &mut Decoder<'de>) -> cdr::Result<Self> {
         let length = d.length(None, 1)?;
         let id = d.octets(length)?;
@@ -134,11 +135,11 @@ impl fmt::Display for SystemException {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[repr(u32)]
 pub enum CompletionStatus {
-    /// The operation ran to its end.
+    /// The operation completed.
     Yes = 0,
-    /// The operation never started.
+    /// The operation did not start.
     No = 1,
-    /// Whether the operation ran is not known.
+    /// The operation may or may not have run.
     Maybe = 2,
 }
 
@@ -162,20 +163,20 @@ macro_rules! kinds {
         }
 
         impl SystemExceptionKind {
-            /// All forty.
+            /// List of all forty kinds.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The IDL name, such as `BAD_PARAM`.
+            /// Returns the IDL name, such as `BAD_PARAM`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// `IDL:omg.org/CORBA/<NAME>:1.0`.
+            /// Returns `IDL:omg.org/CORBA/<NAME>:1.0`.
             pub const fn repository_id(self) -> &'static str {
                 match self { $(Self::$variant => concat!("IDL:omg.org/CORBA/", $name, ":1.0"),)* }
             }
 
-            /// The kind with this IDL name.
+            /// Returns the kind with this IDL name.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name {
                     $($name => Some(Self::$variant),)*
@@ -206,7 +207,7 @@ kinds! {
     CommFailure comm_failure "COMM_FAILURE";
     /// INV_OBJREF: the reference is malformed.
     InvObjref inv_objref "INV_OBJREF";
-    /// OBJECT_NOT_EXIST: the object is gone for good.
+    /// OBJECT_NOT_EXIST: the object no longer exists.
     ObjectNotExist object_not_exist "OBJECT_NOT_EXIST";
     /// NO_PERMISSION: the caller may not do this.
     NoPermission no_permission "NO_PERMISSION";
@@ -224,13 +225,13 @@ kinds! {
     BadOperation bad_operation "BAD_OPERATION";
     /// NO_RESOURCES: a resource other than memory is exhausted.
     NoResources no_resources "NO_RESOURCES";
-    /// NO_RESPONSE: a deferred answer is not there yet.
+    /// NO_RESPONSE: a deferred reply has not arrived yet.
     NoResponse no_response "NO_RESPONSE";
     /// PERSIST_STORE: persistent storage failed.
     PersistStore persist_store "PERSIST_STORE";
     /// BAD_INV_ORDER: something was called in the wrong order.
     BadInvOrder bad_inv_order "BAD_INV_ORDER";
-    /// TRANSIENT: the object cannot be reached now; trying again is sensible.
+    /// TRANSIENT: the object cannot be reached now; a retry may succeed.
     Transient transient "TRANSIENT";
     /// FREE_MEM: memory could not be freed.
     FreeMem free_mem "FREE_MEM";
@@ -242,17 +243,17 @@ kinds! {
     IntfRepos intf_repos "INTF_REPOS";
     /// BAD_CONTEXT: a context object lacks a property.
     BadContext bad_context "BAD_CONTEXT";
-    /// OBJ_ADAPTER: the object adapter refused.
+    /// OBJ_ADAPTER: the object adapter rejected the request.
     ObjAdapter obj_adapter "OBJ_ADAPTER";
     /// DATA_CONVERSION: a value cannot be represented on the other side.
     DataConversion data_conversion "DATA_CONVERSION";
     /// INV_POLICY: policies contradict each other.
     InvPolicy inv_policy "INV_POLICY";
-    /// REBIND: the route changed and policy forbids to follow.
+    /// REBIND: the route changed, and policy forbids following it.
     Rebind rebind "REBIND";
     /// TIMEOUT: a deadline has passed.
     Timeout timeout "TIMEOUT";
-    /// TRANSACTION_UNAVAILABLE: the transaction service is not there.
+    /// TRANSACTION_UNAVAILABLE: the transaction service is not available.
     TransactionUnavailable transaction_unavailable "TRANSACTION_UNAVAILABLE";
     /// TRANSACTION_MODE: the transaction policy does not fit.
     TransactionMode transaction_mode "TRANSACTION_MODE";
@@ -264,7 +265,7 @@ kinds! {
     InvalidTransaction invalid_transaction "INVALID_TRANSACTION";
     /// CODESET_INCOMPATIBLE: client and server share no code set.
     CodesetIncompatible codeset_incompatible "CODESET_INCOMPATIBLE";
-    /// BAD_QOS: the quality of service asked for cannot be had.
+    /// BAD_QOS: the requested quality of service is not available.
     BadQos bad_qos "BAD_QOS";
     /// INVALID_ACTIVITY: the activity context does not fit.
     InvalidActivity invalid_activity "INVALID_ACTIVITY";
@@ -277,7 +278,7 @@ kinds! {
 }
 
 impl SystemExceptionKind {
-    /// The kind with this repository id, any version of it.
+    /// Returns the kind with this repository id of any version.
     pub fn from_repository_id(id: &str) -> Option<Self> {
         let (name, _version) = id.strip_prefix("IDL:omg.org/CORBA/")?.split_once(':')?;
         Self::from_name(name)

@@ -9,26 +9,27 @@ use crate::{IiopEndpoint, Malformed, TaggedComponent};
 
 /// Association options (CORBA 3.4 part 2, 10.9.1), as bits.
 pub mod association {
-    /// Requests may come without protection.
+    /// Requests may be sent without protection.
     pub const NO_PROTECTION: u16 = 0x01;
-    /// Changes of what is sent are detected.
+    /// Modification of messages is detected.
     pub const INTEGRITY: u16 = 0x02;
     /// Contents are encrypted.
     pub const CONFIDENTIALITY: u16 = 0x04;
-    /// Repetitions are detected.
+    /// Replay of messages is detected.
     pub const DETECT_REPLAY: u16 = 0x08;
-    /// Changes of order are detected.
+    /// Reordering of messages is detected.
     pub const DETECT_MISORDERING: u16 = 0x10;
-    /// The server proves who it is.
+    /// The server authenticates itself.
     pub const ESTABLISH_TRUST_IN_TARGET: u16 = 0x20;
-    /// The client proves who it is.
+    /// The client authenticates itself.
     pub const ESTABLISH_TRUST_IN_CLIENT: u16 = 0x40;
 }
 
-/// Most mechanisms and addresses that are read of one component, as many as a call tries addresses.
+/// Maximum number of mechanisms and addresses read from one component, equal to the number of
+/// addresses that a call tries.
 const MAX: usize = 64;
 
-/// Addresses and options of a server that speaks TLS.
+/// Addresses and options of a server that supports TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TlsMechanism {
     /// Association options that the server supports.
@@ -57,7 +58,7 @@ impl TaggedComponent {
         Self { tag: tag::TAO_SSL_ENDPOINTS, data }
     }
 
-    /// Reads the ports of TAO's TAG_SSL_ENDPOINTS. Allocates for what it holds.
+    /// Decodes the ports of TAO's TAG_SSL_ENDPOINTS. Allocates the result.
     ///
     /// # Errors
     /// When the octets are malformed.
@@ -72,7 +73,8 @@ impl TaggedComponent {
         Ok((0..count).map(port).collect::<cdr::Result<_>>()?)
     }
 
-    /// Returns TAG_CSI_SEC_MECH_LIST with one mechanism: TLS at these addresses, no user name and no identity beside it.
+    /// Returns TAG_CSI_SEC_MECH_LIST with one mechanism: TLS at these addresses, without user name
+    /// and identity assertion.
     pub fn csi_tls(mechanism: &TlsMechanism) -> Self {
         let transport = components::encapsulate(|e| {
             e.ushort(mechanism.supports);
@@ -89,7 +91,7 @@ impl TaggedComponent {
             e.ushort(mechanism.requires);
             e.ulong(TLS_SEC_TRANS);
             crate::ior::write_octets(e, &transport);
-            // AS_ContextSec: nothing is supported, no mechanism, no name.
+            // AS_ContextSec: nothing supported, no mechanism, no name.
             e.ushort(0);
             e.ushort(0);
             e.ulong(0);
@@ -104,7 +106,8 @@ impl TaggedComponent {
         Self { tag: tag::CSI_SEC_MECH_LIST, data }
     }
 
-    /// Reads the first mechanism of TAG_CSI_SEC_MECH_LIST that is over TLS; `None`: none is. Allocates for what it holds.
+    /// Decodes the first mechanism over TLS in TAG_CSI_SEC_MECH_LIST; `None` if there is none.
+    /// Allocates the result.
     ///
     /// # Errors
     /// When the octets are malformed.

@@ -1,4 +1,4 @@
-//! Every textual form of a reference.
+//! Textual forms of references.
 
 use crate::prelude::*;
 use core::fmt;
@@ -9,7 +9,7 @@ use crate::{
     CompletionStatus, Corbaloc, Corbaname, Ior, IorError, SystemException, corbaloc, minor,
 };
 
-/// A reference as text, taken apart but not resolved.
+/// Parsed, unresolved reference text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Url {
     /// `IOR:...`
@@ -18,15 +18,16 @@ pub enum Url {
     Corbaloc(Corbaloc),
     /// `corbaname:...`
     Corbaname(Corbaname),
-    /// `file:...`: the path, decoded, of a file that holds a reference in any of these forms.
+    /// `file:...`: the decoded path of a file that contains a reference in any of these forms.
     File(String),
 }
 
-/// Takes a textual reference apart. Does not look at files or names.
+/// Parses a textual reference. Does not read files or resolve names.
 ///
-/// Schemes are compared without case; white space around the text is ignored. A `file:` URL names a file of this host,
-/// which `//` and `//localhost` stand for. `%HH` in it is an octet, if all its `%` are followed by two hexadecimal
-/// digits and the path is UTF-8 then; else the path is taken as it is.
+/// Schemes are compared case-insensitively; surrounding white space is ignored. A `file:` URL
+/// denotes a file of this host, for which `//` and `//localhost` stand. `%HH` in it is an octet, if
+/// every `%` is followed by two hexadecimal digits and the resulting path is UTF-8; otherwise the
+/// path is used unchanged.
 ///
 /// ```
 /// use oxorb_object::{Url, parse_reference};
@@ -36,7 +37,7 @@ pub enum Url {
 /// ```
 ///
 /// # Errors
-/// [`ReferenceError`] says what is wrong with which part.
+/// [`ReferenceError`] for an invalid reference.
 pub fn parse_reference(text: &str) -> Result<Url, ReferenceError> {
     let text = text.trim();
     let scheme = text.split_once(':').map(|(scheme, _)| scheme.to_ascii_lowercase());
@@ -49,12 +50,12 @@ pub fn parse_reference(text: &str) -> Result<Url, ReferenceError> {
     }
 }
 
-/// Why text is no reference.
+/// Reason why text is no valid reference.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ReferenceError {
     /// The text starts with no known scheme.
     Scheme {
-        /// The start of the text.
+        /// Start of the text.
         text: String,
     },
     /// A malformed `IOR:`.
@@ -66,7 +67,7 @@ pub enum ReferenceError {
 }
 
 impl ReferenceError {
-    /// Returns the exception that `string_to_object` raises for the mistake.
+    /// Returns the exception that `string_to_object` raises for the error.
     pub fn to_exception(&self) -> SystemException {
         match self {
             Self::Scheme { .. } => {
@@ -119,13 +120,13 @@ fn file(text: &str) -> Result<Url, ReferenceError> {
     if path.is_empty() {
         return Err(ReferenceError::NoPath);
     }
-    // A path that is no URL's may have a `%` of its own.
+    // A plain path may contain a `%` that starts no escape.
     let octets = corbaloc::unescape_key(path);
     let decoded = octets.and_then(|octets| String::from_utf8(octets).ok());
     Ok(Url::File(decoded.unwrap_or_else(|| path.into())))
 }
 
-/// Enough of a text to recognise it in a message.
+/// Returns enough of a text to recognise it in a message.
 fn shortened(text: &str) -> String {
     const ENOUGH: usize = 40;
     match text.char_indices().nth(ENOUGH) {

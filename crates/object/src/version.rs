@@ -1,11 +1,11 @@
-//! The version of a message or profile.
+//! Version of a message or profile.
 
 use core::fmt;
 
-/// A GIOP or IIOP version, `major.minor`.
+/// GIOP or IIOP version, `major.minor`.
 ///
-/// OxORB speaks 1.0, 1.1 and 1.2; the answer to a request uses the request's version, and a request uses the lower of
-/// our highest and the profile's version (CORBA 3.4, 15.7.1).
+/// OxORB supports 1.0, 1.1 and 1.2; a reply has the request's version, and a request the lower of
+/// OxORB's highest and the profile's version (CORBA 3.4, 15.7.1).
 ///
 /// ```
 /// use oxorb_object::Version;
@@ -14,9 +14,9 @@ use core::fmt;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Version {
-    /// The part before the point.
+    /// Major version.
     pub major: u8,
-    /// The part after the point.
+    /// Minor version.
     pub minor: u8,
 }
 
@@ -28,12 +28,13 @@ impl Version {
     /// GIOP 1.2: target addresses, aligned bodies, fragments that may interleave.
     pub const V1_2: Self = Self { major: 1, minor: 2 };
 
-    /// Whether OxORB can speak it.
+    /// Reports whether OxORB supports the version.
     pub const fn is_supported(self) -> bool {
         self.major == 1 && self.minor <= 2
     }
 
-    /// The version to speak with a peer that offers `self`: never above 1.2. `None` when the major version differs.
+    /// Returns the version to use with a peer that offers `self`: never above 1.2. `None` if the
+    /// major version differs.
     pub fn usable(self) -> Option<Self> {
         (self.major == 1).then(|| self.min(Self::V1_2))
     }

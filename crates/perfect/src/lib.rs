@@ -1,12 +1,13 @@
-//! Perfect hashing over names that are known beforehand.
+//! Perfect hashing over names that are known in advance.
 //!
-//! Operation names are known when IDL is compiled, object ids of some servers when a POA is created. A [`PerfectHash`]
-//! over them finds each with one hash, two array accesses and one comparison, however many there are; a name that is
-//! not among them costs the same. The compiler emits its tables as constants, the object adapter builds them at run
-//! time, so this crate depends on nothing and both sides share the hash function.
+//! Operation names are known when IDL is compiled; object ids of some servers are known when a POA
+//! is created. A [`PerfectHash`] over such names finds each with one hash, two array accesses and
+//! one comparison, regardless of their number; a miss costs the same. The compiler emits the tables
+//! as constants, and the object adapter builds them at run time. This crate therefore has no
+//! dependencies, and both sides share the hash function.
 //!
-//! Hash and displace: names are spread over buckets by one half of a 64-bit hash; each bucket, largest first, gets the
-//! smallest displacement that sends all its names to cells which are still free.
+//! Hash and displace: one half of a 64-bit hash spreads the names over buckets; each bucket,
+//! largest first, gets the smallest displacement that maps all its names to free cells.
 //!
 //! ```
 //! use oxorb_perfect::PerfectHash;
@@ -21,22 +22,22 @@
 
 use std::borrow::Cow;
 
-/// Tables that send each of some known names to its place in their list.
+/// Tables that map each of a fixed list of names to its index in that list.
 ///
-/// Finding allocates nothing and takes no lock.
+/// Lookup allocates nothing and takes no lock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PerfectHash {
     seed: u64,
-    /// Displacements, one for each bucket; a power of two of them.
+    /// Displacements, one per bucket; a power of two in number.
     displacements: Cow<'static, [u16]>,
-    /// Place in the list plus one, or 0; a power of two of them.
+    /// Index in the list plus one, or 0 if free; a power of two in number.
     cells: Cow<'static, [u32]>,
 }
 
-/// Two of the names are the same, so that no hash can tell them apart.
+/// Error for a list with two equal names, which no hash can tell apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Duplicate {
-    /// Places in the list.
+    /// Indices of the two names in the list.
     pub places: (usize, usize),
 }
 
@@ -56,8 +57,8 @@ impl std::fmt::Debug for Duplicate {
 impl std::error::Error for Duplicate {}
 
 impl PerfectHash {
-    /// Returns the hash of tables that [`build`](Self::build) made earlier, in another process.
-    /// Other tables find wrong names or none, and never panic.
+    /// Returns the hash for tables that [`build`](Self::build) computed earlier, in another
+    /// process. Other tables yield wrong indices or none, but never panic.
     pub const fn from_tables(
         seed: u64,
         displacements: &'static [u16],
@@ -70,15 +71,15 @@ impl PerfectHash {
         }
     }
 
-    /// Finds tables for a list of names; takes time in proportion to its length.
+    /// Computes tables for a list of names, in time proportional to its length.
     ///
     /// # Errors
-    /// A name that occurs twice.
+    /// When a name occurs twice.
     pub fn build<N: AsRef<[u8]>>(names: &[N]) -> Result<Self, Duplicate> {
         if let Some(duplicate) = duplicate(names) {
             return Err(duplicate);
         }
-        // A quarter of the cells at least stays free, which makes places easy to find.
+        // At least a quarter of the cells stays free, so that free cells are found quickly.
         let cells = (names.len() + names.len() / 3 + 1).next_power_of_two();
         let buckets = (names.len() / 3 + 1).next_power_of_two();
         let mut seed = 0;
@@ -124,7 +125,8 @@ impl PerfectHash {
         Some(PerfectHash { seed, displacements: displacements.into(), cells: taken.into() })
     }
 
-    /// The only place in the list where `name` can be. Compare: another name may lead there, too.
+    /// Returns the only index at which `name` can be. Compare the name there: other names may map
+    /// to the same index.
     #[inline]
     pub fn find(&self, name: &[u8]) -> Option<usize> {
         let hash = hash(name, self.seed);
@@ -158,7 +160,7 @@ fn cell(hash: u64, displacement: u16, cells: usize) -> usize {
     (moved.wrapping_mul(SPREAD) >> 40) as usize & cells.wrapping_sub(1)
 }
 
-/// Eight octets at a time; good for telling names apart, not for secrets.
+/// Hashes eight octets at a time; sufficient to tell names apart, not for secrets.
 #[inline]
 fn hash(octets: &[u8], seed: u64) -> u64 {
     let mut hash = seed.wrapping_mul(MIX) ^ octets.len() as u64;
@@ -179,7 +181,7 @@ fn mix(hash: u64) -> u64 {
     hash ^ hash >> 29
 }
 
-/// Odd, with its bits well spread (from the golden ratio, and from Weyl sequences in use elsewhere).
+/// Odd multipliers with well-spread bits (from the golden ratio, and from common Weyl sequences).
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 const SPREAD: u64 = 0xd6e8_feb8_6659_fd93;
 

@@ -1,4 +1,4 @@
-//! Activation and deactivation of objects: which servant incarnates which object.
+//! Activation and deactivation of objects: the association between servants and objects.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -16,8 +16,8 @@ use crate::refusal::{NO_SERVANT_MANAGER, SERVANT_MANAGER_SET};
 use crate::{ObjectId, PoaError, ServantActivator, ServantLocator};
 
 impl Poa {
-    /// Activates a servant under an id that the POA makes, and gives the
-    /// object's reference (`activate_object`, `id_to_reference`).
+    /// Activates a servant under an id that the POA creates, and returns the object's reference
+    /// (`activate_object`, `id_to_reference`).
     ///
     /// The servant may be a value, or an `Arc` that the application shares:
     /// `let account: bank::AccountRef = poa.activate(Teller::new())?;`
@@ -29,14 +29,13 @@ impl Poa {
         self.activate_servant(I::servant(servant)).map(I::from_ref)
     }
 
-    /// Activates a servant under an id of the application's choice
-    /// (`activate_object_with_id`). Where the system makes ids: one that it made.
+    /// Activates a servant under an id that the application chooses (`activate_object_with_id`).
+    /// With [`IdAssignment::System`] it must be an id that this POA created.
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`ServantRetention::Retain`];
-    /// [`PoaError::ObjectAlreadyActive`], also while a servant activator has not
-    /// got back the last servant of the object; [`PoaError::ServantAlreadyActive`];
-    /// [`PoaError::UnknownId`].
+    /// [`PoaError::ObjectAlreadyActive`], also until a servant activator has received the object's
+    /// previous servant back; [`PoaError::ServantAlreadyActive`]; [`PoaError::UnknownId`].
     pub fn activate_with_id<I: ServedBy<S>, S>(
         &self,
         id: impl Into<ObjectId>,
@@ -45,10 +44,10 @@ impl Poa {
         self.activate_servant_with_id(&id.into(), I::servant(servant)).map(I::from_ref)
     }
 
-    /// [`activate`](Self::activate) for a servant without static type.
+    /// Activates a servant without static type, as [`activate`](Self::activate).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`activate`](Self::activate).
     pub fn activate_servant(&self, servant: Arc<dyn Servant>) -> Result<Ref, PoaError> {
         self.retains()?;
         if self.inner.policies.id_assignment == IdAssignment::User {
@@ -68,10 +67,10 @@ impl Poa {
         })
     }
 
-    /// [`activate_with_id`](Self::activate_with_id) for a servant without static type.
+    /// Activates a servant without static type, as [`activate_with_id`](Self::activate_with_id).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`activate_with_id`](Self::activate_with_id).
     pub fn activate_servant_with_id(
         &self,
         id: &ObjectId,
@@ -93,9 +92,8 @@ impl Poa {
         })
     }
 
-    /// Ends an object. Requests that run end as if nothing had happened; a
-    /// servant activator gets the servant back after the last of them. Does not
-    /// wait for either (`deactivate_object`).
+    /// Deactivates an object. Running requests complete normally; a servant activator receives the
+    /// servant back after the last of them. Waits for neither (`deactivate_object`).
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`ServantRetention::Retain`];
@@ -105,7 +103,7 @@ impl Poa {
         self.deactivate_id(id)
     }
 
-    /// Ends the object with this id, the application's or the system's
+    /// Deactivates the object with this id, which the application or the system assigned
     /// (`deactivate_object`).
     ///
     /// # Errors
@@ -119,29 +117,29 @@ impl Poa {
         Ok(())
     }
 
-    /// Sets the servant activator, which makes servants of objects that are not active and takes
-    /// them back (`set_servant_manager`). Can be set once.
+    /// Sets the servant activator, which incarnates objects that are not active and receives their
+    /// servants back (`set_servant_manager`). Can be set once.
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::ServantManager`];
-    /// OBJ_ADAPTER 4 with [`ServantRetention::NonRetain`], which wants a locator;
-    /// BAD_INV_ORDER 6 the second time.
+    /// OBJ_ADAPTER 4 with [`ServantRetention::NonRetain`], which requires a locator; BAD_INV_ORDER
+    /// 6 when called again.
     pub fn set_servant_activator(&self, activator: impl ServantActivator) -> Result<(), PoaError> {
         self.set_manager(ServantManager::Activator(Arc::new(activator)), ServantRetention::Retain)
     }
 
-    /// Sets the servant locator, which gives a servant for each request (`set_servant_manager`).
+    /// Sets the servant locator, which provides a servant for each request (`set_servant_manager`).
     /// Can be set once.
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::ServantManager`];
-    /// OBJ_ADAPTER 4 with [`ServantRetention::Retain`], which wants an activator;
-    /// BAD_INV_ORDER 6 the second time.
+    /// OBJ_ADAPTER 4 with [`ServantRetention::Retain`], which requires an activator; BAD_INV_ORDER
+    /// 6 when called again.
     pub fn set_servant_locator(&self, locator: impl ServantLocator) -> Result<(), PoaError> {
         self.set_manager(ServantManager::Locator(Arc::new(locator)), ServantRetention::NonRetain)
     }
 
-    /// The servant activator, if one is set (`get_servant_manager`).
+    /// Returns the servant activator, if one is set (`get_servant_manager`).
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::ServantManager`].
@@ -153,7 +151,7 @@ impl Poa {
         })
     }
 
-    /// The servant locator, if one is set (`get_servant_manager`).
+    /// Returns the servant locator, if one is set (`get_servant_manager`).
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::ServantManager`].
@@ -165,8 +163,8 @@ impl Poa {
         })
     }
 
-    /// Sets the default servant, which serves all objects that are not active from the next request
-    /// on (`set_servant`). From IDL: `poa.set_servant(bank::AccountRef::servant(Teller))`.
+    /// Sets the default servant, which from the next request on serves all objects that are not
+    /// active (`set_servant`). From IDL: `poa.set_servant(bank::AccountRef::servant(Teller))`.
     ///
     /// # Errors
     /// [`PoaError::WrongPolicy`] without [`RequestProcessing::DefaultServant`].
@@ -233,7 +231,7 @@ impl Poa {
         self.inner.insert(servant, id.map(ObjectId::as_bytes))
     }
 
-    /// An id that no other object of this or an earlier process has.
+    /// Returns an id that no other object of this or an earlier process has.
     pub(crate) fn new_id(&self) -> ObjectId {
         let count = self.inner.next_id.fetch_add(1, Ordering::Relaxed);
         let mut id = self.inner.incarnation.to_le_bytes().to_vec();
@@ -241,7 +239,7 @@ impl Poa {
         ObjectId::from(id)
     }
 
-    /// The id in a key, if it is a key of this POA.
+    /// Returns the id in a reference's key, if the key belongs to this POA.
     pub(crate) fn id_in(&self, object: &impl Interface) -> Result<ObjectId, PoaError> {
         let key = own_key(object.reference()).ok_or(PoaError::WrongAdapter)?;
         let parsed = Key::parse(&key).ok_or(PoaError::WrongAdapter)?;
@@ -272,7 +270,7 @@ impl PoaInner {
         let place = id.and_then(|id| self.place_of(id));
         let place = self.objects.insert(new, place)?;
         if self.is_destroyed() {
-            // It may have come too late to be deactivated with the others.
+            // The object may have been added after the others were deactivated.
             let id = id.unwrap_or_default();
             let _ = self.objects.remove(Some(place), id);
             return Err(PoaError::Destroyed);
@@ -285,7 +283,7 @@ impl PoaInner {
         self.adapter.upgrade()?.orb()?.scheduled(servant)
     }
 
-    /// Itself, as its objects hold it.
+    /// Returns a weak reference to this POA, as its objects hold it.
     fn weak(&self) -> Option<Weak<PoaInner>> {
         let adapter = self.adapter.upgrade()?;
         adapter.poa_of(self.number, self.incarnation).map(|poa| Arc::downgrade(&poa))
@@ -296,7 +294,7 @@ impl PoaInner {
         servant.as_ref().map(|servant| Arc::clone(&**servant))
     }
 
-    /// Returns the place where an object with this id may be, if ids of this POA name places.
+    /// Returns the place that an id names, if ids of this POA name places.
     pub(crate) fn place_of(&self, id: &[u8]) -> Option<Place> {
         match self.policies.active_keys() {
             true => Place::of_id(id),
@@ -304,8 +302,8 @@ impl PoaInner {
         }
     }
 
-    /// Whether an id may be one of this POA's objects: one of the system's ids
-    /// was made by it.
+    /// Checks whether an id can belong to an object of this POA: with system ids, whether this POA
+    /// created the id.
     pub(crate) fn knows(&self, id: &[u8]) -> Result<(), PoaError> {
         if self.policies.id_assignment == IdAssignment::User {
             return Ok(());
@@ -315,7 +313,7 @@ impl PoaInner {
             (false, Ok(octets)) => {
                 let (incarnation, count) = octets.split_at(8);
                 let count = u64::from_le_bytes(count.try_into().expect("eight of sixteen"));
-                // Those of an earlier run cannot be checked.
+                // Ids of an earlier run cannot be checked.
                 incarnation != self.incarnation.to_le_bytes()
                     && self.policies.lifespan == crate::Lifespan::Persistent
                     || incarnation == self.incarnation.to_le_bytes()
@@ -326,7 +324,7 @@ impl PoaInner {
         known.then_some(()).ok_or(PoaError::UnknownId)
     }
 
-    /// The id in a key, if it is a key of this POA.
+    /// Returns the id in a key, if the key belongs to this POA.
     pub(crate) fn id_in(&self, key: Key<'_>) -> Option<ObjectId> {
         match key {
             Key::Active { incarnation, poa, slot, generation } => {
@@ -346,7 +344,7 @@ impl PoaInner {
         }
     }
 
-    /// The key of an object with this id.
+    /// Returns the key of the object with this id.
     pub(crate) fn key_of(&self, id: &[u8]) -> Vec<u8> {
         let (incarnation, poa) = (self.incarnation, self.number);
         match (self.policies.lifespan, self.place_of(id)) {

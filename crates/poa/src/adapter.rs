@@ -1,4 +1,4 @@
-//! All POAs of an ORB: the tables by which requests find them.
+//! Root adapter: all POAs of an ORB, and the tables by which requests find them.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,28 +28,28 @@ use crate::policies::Lifespan;
 use crate::unknown::Unknown;
 use crate::{AdapterObserver, ManagerState, PoaError, PoaManager, Policies};
 
-/// Guard that a request holds while it is in a POA.
+/// Guard that a request holds while it is inside a POA.
 pub(crate) type Admission = Guard<Option<Arc<Pass>>>;
 
-/// The root of the POA tree and the table by which keys find their POA.
+/// Root of the POA tree, with the table that maps keys to POAs.
 pub struct RootAdapter {
     this: Weak<RootAdapter>,
     pub(crate) orb: WeakOrb,
     pub(crate) limits: Limits,
-    /// Differs for each start, and counts on for each POA: see [`Key`](crate::key::Key).
+    /// Next incarnation: starts at a random number, and increases with each POA; see
+    /// [`Key`](crate::key::Key).
     next_incarnation: AtomicU64,
-    /// POAs by the number in the key. The number of a destroyed POA is given to another one, which
-    /// has an incarnation of its own.
+    /// POAs by the number in the key. The number of a destroyed POA is reused by another one with a
+    /// different incarnation.
     pub(crate) poas: Buckets<ArcSwapOption<Pass>>,
     /// Numbers of persistent POAs by the hash of their path.
     by_path: HashIndex,
-    /// Plain names for use in `corbaloc:` URLs, and the keys they stand for.
+    /// Plain names for use in `corbaloc:` URLs, with their object keys.
     pub(crate) names: ArcSwap<Names>,
     root: OnceLock<Arc<PoaInner>>,
-    /// Tree of POAs. Its lock admits one change of the tables above at a time; readers take no
-    /// lock.
+    /// Tree of POAs. Its lock serialises changes of the tables above; readers take no lock.
     tree: Mutex<Tree>,
-    /// Destroyed, and perhaps still in use.
+    /// Destroyed POAs that may still be in use.
     ending: Mutex<Vec<Weak<PoaInner>>>,
     managers: Mutex<Vec<Weak<manager::Shared>>>,
     next_manager: AtomicU64,
@@ -58,14 +58,14 @@ pub struct RootAdapter {
     pub(crate) unknown: Unknown,
 }
 
-/// Limits of requests that wait.
+/// Limits of waiting requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Most requests that wait at one holding manager, or for their turn.
+    /// Maximum number of requests that wait at one holding manager, or for their turn.
     pub(crate) max_held: usize,
-    /// Longest wait of each of them, and of everything else that waits.
+    /// Maximum time for which each of them waits, and for other waits.
     pub(crate) hold_time: Duration,
-    /// The ORB has a run-time scheduler.
+    /// Whether the ORB has a run-time scheduler.
     pub(crate) scheduled: bool,
 }
 
@@ -77,17 +77,17 @@ pub(crate) struct Tree {
 }
 
 impl RootAdapter {
-    /// The adapter of an ORB, with its root POA. The ORB calls it from now on.
+    /// Installs the adapter of an ORB, with its root POA. The ORB calls it from then on.
     pub fn install(orb: &Orb) -> Poa {
         RootAdapter::install_observed(orb, Vec::new())
             .expect("only an observer can refuse the root POA")
     }
 
-    /// Installs the adapter like [`install`](Self::install), with observers that watch POAs from
+    /// Installs the adapter as [`install`](Self::install), with observers that observe POAs from
     /// the root on.
     ///
     /// # Errors
-    /// An observer does not let the root POA be made.
+    /// An observer rejected the root POA.
     pub fn install_observed(
         orb: &Orb,
         observers: Vec<Arc<dyn AdapterObserver>>,
@@ -138,7 +138,7 @@ impl RootAdapter {
         Ok(root)
     }
 
-    /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
+    /// Binds a name, so that `corbaloc::host:port/name` denotes an object of this ORB.
     pub(crate) fn bind_name(&self, name: &str, object: &Ref) {
         if let Some(key) = own_key(object) {
             self.bind_key(name, key);
@@ -150,7 +150,7 @@ impl RootAdapter {
         self.change_names(|names| names.bind(name.as_bytes(), &key));
     }
 
-    /// Changes the plain keys; requests see all of the change or nothing.
+    /// Changes the plain names atomically: requests see the whole change or none of it.
     pub(crate) fn change_names<T>(&self, change: impl FnOnce(&mut Names) -> T) -> T {
         let _tree = self.lock_tree();
         let mut names = Names::clone(&self.names.load());
@@ -168,7 +168,7 @@ impl RootAdapter {
         self.look_into(key, |pass, key| pass.find_active(key)?.scheduled.clone())
     }
 
-    /// Looks into the POA of a key, if it is there.
+    /// Calls `look` on the POA of a key, if that POA exists.
     fn look_into<R>(
         &self,
         key: &[u8],
@@ -202,8 +202,8 @@ impl RootAdapter {
         self.tree.lock()
     }
 
-    /// Gives a POA its number, its incarnation and its place by path, and hands it
-    /// to its parent and its manager.
+    /// Assigns a POA its number and its incarnation, indexes it by path, and adds it to its parent
+    /// and its manager.
     pub(crate) fn enlist(&self, tree: &mut Tree, make: Make) -> Arc<PoaInner> {
         let number = tree.free.pop().unwrap_or_else(|| {
             tree.used += 1;
@@ -217,14 +217,14 @@ impl RootAdapter {
             let mut siblings = parent.children.lock();
             siblings.insert(poa.name.clone(), Arc::clone(&poa));
         }
-        // Not before the activator that makes it, or one above it, is done.
+        // Requests find it only after the activator that creates it, or one above it, has returned.
         if poa.policies.lifespan == Lifespan::Persistent && !self.unknown.keep_back(&poa) {
             self.by_path.insert(poa.path_hash, number);
         }
         poa
     }
 
-    /// Lets requests find POAs that were kept back.
+    /// Makes POAs that were kept back visible to requests.
     pub(crate) fn reveal(&self, poas: Vec<Arc<PoaInner>>) {
         let _tree = self.lock_tree();
         for poa in poas.iter().filter(|poa| !poa.is_destroyed()) {
@@ -232,27 +232,27 @@ impl RootAdapter {
         }
     }
 
-    /// A POA begins to end.
+    /// Records a POA as ending.
     pub(crate) fn end(&self, poa: &Arc<PoaInner>) {
         let mut ending = self.ending.lock();
         ending.retain(|poa| poa.upgrade().is_some_and(|poa| !poa.life.is_over()));
         ending.push(Arc::downgrade(poa));
     }
 
-    /// A POA of this path that was destroyed and is still in use.
+    /// Returns a POA of this path that was destroyed and is still in use.
     pub(crate) fn ending(&self, path: &[u8]) -> Option<Arc<PoaInner>> {
         let ending = self.ending.lock();
         let mut ending = ending.iter().filter_map(Weak::upgrade);
         ending.find(|poa| *poa.path == *path && !poa.life.is_over())
     }
 
-    /// Forgets a POA's number, after requests see it no more.
+    /// Releases a POA's number, once requests no longer find the POA.
     pub(crate) fn delist(&self, tree: &mut Tree, poa: &PoaInner) {
         self.by_path.remove(poa.path_hash, poa.number);
         tree.free.push(poa.number);
     }
 
-    /// The POA with this number, or the one that had it when it was this one.
+    /// Returns the POA with this number and incarnation, even if it is being destroyed.
     pub(crate) fn poa_of(&self, number: u32, incarnation: u64) -> Option<Arc<PoaInner>> {
         if let Some(place) = self.poas.at(number)
             && let Some(pass) = &*place.load()
@@ -265,7 +265,7 @@ impl RootAdapter {
         ending.find(|poa| poa.incarnation == incarnation)
     }
 
-    /// The POA of a transient key.
+    /// Returns the POA of a transient key.
     #[inline]
     pub(crate) fn numbered(&self, number: u32, incarnation: u64) -> Option<Admission> {
         let pass = self.poas.at(number)?.load();
@@ -275,8 +275,8 @@ impl RootAdapter {
         }
     }
 
-    /// The POA of a persistent key. No lock, unless POAs come and go all the time
-    /// and this one is not there.
+    /// Returns the POA of a persistent key. Takes no lock, unless the POA is missing while POAs are
+    /// constantly created and destroyed.
     pub(crate) fn at_path(&self, hash: u64, path: &[u8]) -> Option<Admission> {
         let look = |number| {
             let pass = self.poas.at(number)?.load();
@@ -291,12 +291,12 @@ impl RootAdapter {
         })
     }
 
-    /// Tells who wants to know.
+    /// Notifies all observers.
     pub(crate) fn observe(&self, tell: impl FnMut(&Arc<dyn AdapterObserver>)) {
         self.observers.load().iter().for_each(tell);
     }
 
-    /// Tells who wants to know and may object.
+    /// Notifies all observers, each of which may reject the change.
     pub(crate) fn try_observe(
         &self,
         tell: impl FnMut(&Arc<dyn AdapterObserver>) -> Result<(), SystemException>,
@@ -311,7 +311,7 @@ impl RootAdapter {
         self.observers.store(Arc::new(observers));
     }
 
-    /// Makes a manager; without a name, one that makes itself a name.
+    /// Creates a manager; without an id, one with a generated id.
     pub(crate) fn create_manager(&self, id: Option<&str>) -> Result<PoaManager, PoaError> {
         match id {
             Some(id) if self.managers().iter().any(|manager| manager.id() == id) => {
@@ -409,7 +409,8 @@ impl Adapter for RootAdapter {
                 let _ = manager.deactivate(false, false);
             }
         }
-        // As destroying the root POA, but its references may still be asked for.
+        // As when the root POA is destroyed, except that references of the POAs can still be
+        // requested.
         let mut poas = vec![Poa::of(&adapter, self.root())];
         let mut at = 0;
         while let Some(poa) = poas.get(at) {
@@ -426,7 +427,7 @@ impl Adapter for RootAdapter {
     }
 }
 
-/// The key in a reference that leads to this very ORB.
+/// Returns the key in a reference to an object of this ORB.
 pub(crate) fn own_key(object: &Ref) -> Option<Vec<u8>> {
     let protocols = &object.orb().options().protocols;
     object.ior().profiles.iter().find_map(|profile| {
@@ -435,12 +436,12 @@ pub(crate) fn own_key(object: &Ref) -> Option<Vec<u8>> {
     })
 }
 
-/// The reference as one to an object of any type.
+/// Returns the reference as one to an object of any type.
 pub(crate) fn untyped(reference: &Ref) -> ObjectRef {
     ObjectRef::from_ref(reference.clone())
 }
 
-/// Random: differs for every ORB, in this and in later processes.
+/// Returns a random number that differs for every ORB, in this and in later processes.
 fn first_incarnation() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(std::process::id())

@@ -1,14 +1,16 @@
-//! A growing array whose elements never move, read without a lock.
+//! Growing array whose elements never move, read without a lock.
 
 use std::sync::OnceLock;
 
-/// Elements of the first bucket; each further one has twice as many as the last.
+/// Number of elements in the first bucket; each further bucket has twice as many as the previous
+/// one.
 const FIRST: u64 = 64;
 
-/// Enough for every `u32`.
+/// Number of buckets, sufficient for every `u32` index.
 const BUCKETS: usize = 27;
 
-/// Elements by index. Reading is two array accesses and one atomic load, whatever the number of elements.
+/// Array elements by index. Reading takes two array accesses and one atomic load, regardless of the
+/// number of elements.
 pub(crate) struct Buckets<T>([OnceLock<Box<[T]>>; BUCKETS]);
 
 impl<T: Default> Buckets<T> {
@@ -16,14 +18,14 @@ impl<T: Default> Buckets<T> {
         Buckets([const { OnceLock::new() }; BUCKETS])
     }
 
-    /// The element at an index that anybody may have made up.
+    /// Returns the element at an untrusted index.
     #[inline]
     pub(crate) fn at(&self, index: u32) -> Option<&T> {
         let (bucket, offset) = place(index);
         self.0.get(bucket)?.get()?.get(offset)
     }
 
-    /// The element at an index, made if it is the first of its bucket.
+    /// Returns the element at an index, after allocating its bucket if necessary.
     pub(crate) fn grow_to(&self, index: u32) -> &T {
         let (bucket, offset) = place(index);
         let elements = (FIRST as usize) << bucket;
@@ -51,7 +53,7 @@ mod tests {
         assert_eq!(place(191), (1, 127));
         assert_eq!(place(192), (2, 0));
         let (bucket, offset) = place(u32::MAX);
-        // Of 2^32 elements: as many as no memory of 32 bits holds.
+        // Checked against 2^32 elements, more than fit a 32-bit address space.
         assert!(bucket < BUCKETS && (offset as u64) < FIRST << bucket);
     }
 

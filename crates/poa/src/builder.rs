@@ -1,4 +1,4 @@
-//! A POA that is about to be created.
+//! Builder of a POA.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     AdapterActivator, InvalidPolicy, ObjectId, Poa, PoaError, PoaManager, Policies, Policy,
 };
 
-/// All that a new POA may be given. From [`Poa::new_poa`].
+/// Settings of a new POA. From [`Poa::new_poa`].
 ///
 /// ```
 /// # use oxorb_core::{Options, Orb};
@@ -42,7 +42,7 @@ pub struct PoaBuilder {
     parent: Poa,
     name: String,
     policies: Result<Policies, InvalidPolicy>,
-    /// Policies in the order in which they were named, for the index of one that is wrong.
+    /// Policies in the order in which they were named, for the index of an invalid one.
     list: Vec<Policy>,
     manager: Option<PoaManager>,
     activator: Option<Arc<dyn AdapterActivator>>,
@@ -64,22 +64,22 @@ impl PoaBuilder {
         }
     }
 
-    /// Sets the policies: what the POA promises about its objects.
+    /// Sets the policies of the POA.
     pub fn policies(mut self, policies: Policies) -> Self {
         self.policies = policies.check().map(|()| policies);
         self.list = policies.to_list();
         self
     }
 
-    /// Sets the policies as the specification's list; policies that the list does not name are
-    /// default.
+    /// Sets the policies as the specification's list; policies that the list does not name have
+    /// their defaults.
     pub fn policy_list(mut self, list: &[Policy]) -> Self {
         self.policies = Policies::from_list(list);
         self.list = list.to_vec();
         self
     }
 
-    /// Shares a manager; otherwise it gets one of its own.
+    /// Sets the manager, to share one; by default the POA gets a new manager.
     pub fn manager(mut self, manager: PoaManager) -> Self {
         self.manager = Some(manager);
         self
@@ -91,14 +91,14 @@ impl PoaBuilder {
         self
     }
 
-    /// The only ids there will ever be, for [`Lookup::Perfect`].
+    /// Sets the complete list of ids that the POA will ever have, for [`Lookup::Perfect`].
     pub fn known_ids<I: Into<ObjectId>>(mut self, ids: impl IntoIterator<Item = I>) -> Self {
         let ids = ids.into_iter().map(|id| id.into().as_bytes().into());
         self.known.extend(ids);
         self
     }
 
-    /// A component for every reference that it makes.
+    /// Adds a component to every reference that the POA makes.
     pub fn component(mut self, component: TaggedComponent) -> Self {
         self.components.push(component);
         self
@@ -108,15 +108,15 @@ impl PoaBuilder {
     ///
     /// # Errors
     /// [`PoaError::InvalidPolicy`]; [`PoaError::AdapterAlreadyExists`];
-    /// [`PoaError::NameTooLong`]; [`PoaError::Destroyed`] when the parent was
-    /// destroyed. `BAD_INV_ORDER` 17 while a POA of the same name is still being
-    /// destroyed: outside a request this waits for it as long as `-ORBHoldTime`.
-    /// What an observer raised.
+    /// [`PoaError::NameTooLong`]; [`PoaError::Destroyed`] when the parent was destroyed.
+    /// `BAD_INV_ORDER` 17 while a POA of the same name is still being destroyed; outside a request
+    /// `create` waits for that for `-ORBHoldTime` at most. Any exception that an observer raised.
     pub fn create(self) -> Result<Poa, PoaError> {
         let mut policies = self.policies?;
         let orb = self.parent.adapter.orb();
         if let (Lookup::Active, Some(orb)) = (policies.lookup, &orb) {
-            // The ids of a perfect hash are the application's, and known before the servants are.
+            // A perfect hash requires ids that the application assigns, known before their
+            // servants.
             let known = policies.id_assignment == IdAssignment::User && !self.known.is_empty();
             policies.lookup = match orb.options().demultiplexing {
                 Demultiplexing::Hash => Lookup::Hash,
@@ -128,7 +128,7 @@ impl PoaBuilder {
         let pool = policies.realtime.threadpool.zip(orb.as_ref());
         let lanes = pool.and_then(|(pool, orb)| orb.threadpool(pool));
         rt_policies::check(&policies, &self.list, lanes.as_ref(), orb.as_ref())?;
-        // Lanes have endpoints of their own.
+        // Lanes have separate endpoints.
         let own_ports = policies.realtime.threadpool.is_none();
         if policies.secure_only
             && own_ports

@@ -1,4 +1,4 @@
-//! Servants that belong to one thread: made, called and dropped by the only thread of a lane.
+//! Servants confined to one thread: created, called and dropped by the only thread of a lane.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,18 +14,19 @@ use crate::policies::ThreadPolicy;
 use crate::{ObjectId, PoaError};
 
 impl Poa {
-    /// Activates a servant that never leaves one thread, under an id that the POA makes. The servant may use `Rc`, `Cell`
-    /// and `RefCell`, and needs no mutex.
+    /// Activates a servant that never leaves one thread, under an id that the POA creates. The
+    /// servant may use `Rc`, `Cell` and `RefCell`, and needs no mutex.
     ///
-    /// The only thread of the lane that serves the POA's objects calls `make`, which may be sent there, serves all requests,
-    /// and drops the servant: when the object is deactivated, or when the lane ends. A request that another thread has
-    /// received waits for the lane's: for at most the option HoldTime until it begins, and is TRANSIENT then.
+    /// The only thread of the lane that serves the POA's objects calls `make`, which must be
+    /// sendable to it, serves all requests, and drops the servant when the object is deactivated or
+    /// the lane ends. A request received by another thread waits for the lane's thread; if it has
+    /// not begun after the option HoldTime, it fails with TRANSIENT.
     ///
-    /// Waits until the servant is made.
+    /// Waits until the servant is created.
     ///
     /// # Errors
-    /// [`PoaError::NotConfined`]: the POA's threadpool has no lane of one thread for the objects, or its thread did not make
-    /// the servant. Those of [`activate`](Self::activate).
+    /// [`PoaError::NotConfined`]: the POA's threadpool has no single-threaded lane for the objects,
+    /// or its thread did not create the servant. Those of [`activate`](Self::activate).
     pub fn activate_confined<I: ConfinedBy<S>, S: 'static>(
         &self,
         make: impl FnOnce() -> S + Send + 'static,
@@ -33,7 +34,8 @@ impl Poa {
         self.activate_servant(self.confine::<I, S>(make)?).map(I::from_ref)
     }
 
-    /// [`activate_confined`](Self::activate_confined) under an id of the application's choice.
+    /// Activates a confined servant as [`activate_confined`](Self::activate_confined), under an id
+    /// that the application chooses.
     ///
     /// # Errors
     /// Those of [`activate_confined`](Self::activate_confined) and of [`activate_with_id`](Self::activate_with_id).
@@ -45,10 +47,10 @@ impl Poa {
         self.activate_servant_with_id(&id.into(), self.confine::<I, S>(make)?).map(I::from_ref)
     }
 
-    /// Makes a servant in the only thread of the POA's lane, and returns a handle that leads any
-    /// thread to it: for [`activate_servant`](Self::activate_servant) and its relatives, and
-    /// [`set_servant`](Self::set_servant). The servant is dropped, by its thread, when the last
-    /// handle is gone.
+    /// Creates a servant in the only thread of the POA's lane, and returns a handle through which
+    /// any thread can call it: for [`activate_servant`](Self::activate_servant) and its variants,
+    /// and [`set_servant`](Self::set_servant). The thread drops the servant when the last handle is
+    /// dropped.
     ///
     /// # Errors
     /// [`PoaError::NotConfined`].
@@ -59,10 +61,10 @@ impl Poa {
         self.confine_servant(|| I::confined(make()))
     }
 
-    /// [`confine`](Self::confine) for a servant without static type.
+    /// Creates a servant without static type, as [`confine`](Self::confine).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`confine`](Self::confine).
     pub fn confine_servant(
         &self,
         make: impl FnOnce() -> Rc<dyn ConfinedServant> + Send + 'static,
@@ -73,7 +75,7 @@ impl Poa {
 }
 
 impl PoaInner {
-    /// Refuses a confined servant that belongs to another thread than the one that serves the object.
+    /// Rejects a confined servant whose thread differs from the one that serves the object.
     pub(crate) fn check_confinement(
         &self,
         servant: &dyn Servant,
@@ -93,8 +95,8 @@ impl PoaInner {
         Ok(orb.confining_lane(pool, priority)?)
     }
 
-    /// Returns the threadpool and, under the server-declared model, the priority of an object; `None`: of those without one
-    /// of their own.
+    /// Returns the threadpool and, under the server-declared model, the priority of the object with
+    /// this id; `None`: of objects without a specific priority.
     fn confining(
         &self,
         id: Option<&[u8]>,

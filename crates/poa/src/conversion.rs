@@ -15,7 +15,7 @@ use crate::template::{ObjectReferenceFactory, ObjectReferenceTemplate};
 use crate::{ObjectId, PoaError};
 
 impl Poa {
-    /// The reference of a servant: of the object it incarnates, or, with
+    /// Returns the reference of the object that a servant incarnates, or, with
     /// [`ImplicitActivation::Yes`], of a new one (`_this`).
     ///
     /// # Errors
@@ -24,25 +24,25 @@ impl Poa {
         self.servant_to_reference(I::servant(Arc::clone(servant))).map(I::from_ref)
     }
 
-    /// The reference of the object that a servant incarnates
-    /// (`servant_to_reference`). With [`ImplicitActivation::Yes`] a servant that is
-    /// not active is activated; also one that is, if it may incarnate several
-    /// objects. In a request that it serves: of the object that is called.
+    /// Returns the reference of the object that a servant incarnates (`servant_to_reference`).
+    /// [`ImplicitActivation::Yes`] activates a servant that is not active, and also an active one
+    /// if it may incarnate several objects. Within a request that the servant serves, returns the
+    /// reference of the called object.
     ///
     /// # Errors
-    /// [`PoaError::ServantNotActive`]; [`PoaError::WrongPolicy`] if servants of this
-    /// POA do not tell their object.
+    /// [`PoaError::ServantNotActive`]; [`PoaError::WrongPolicy`] if this POA cannot map servants to
+    /// objects.
     pub fn servant_to_reference(&self, servant: Arc<dyn Servant>) -> Result<Ref, PoaError> {
         let type_id = servant.repository_id().to_owned();
         let id = self.servant_to_id(servant)?;
         self.reference_to(&id, &type_id)
     }
 
-    /// The id of the object that a servant incarnates (`servant_to_id`), found as
-    /// [`servant_to_reference`](Self::servant_to_reference) does.
+    /// Returns the id of the object that a servant incarnates (`servant_to_id`), determined as by
+    /// [`servant_to_reference`](Self::servant_to_reference).
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`servant_to_reference`](Self::servant_to_reference).
     pub fn servant_to_id(&self, servant: Arc<dyn Servant>) -> Result<ObjectId, PoaError> {
         self.alive()?;
         let policies = self.inner.policies;
@@ -72,8 +72,8 @@ impl Poa {
         ))
     }
 
-    /// The id of the object whose request this thread runs, if it is served by
-    /// this servant, in this POA.
+    /// Returns the id of the object whose request this thread runs, if this servant serves it in
+    /// this POA.
     fn called_on(&self, servant: &Arc<dyn Servant>) -> Option<ObjectId> {
         let current = self.current();
         let serving = current.servant().ok()?;
@@ -83,7 +83,7 @@ impl Poa {
         current.object_id().ok()
     }
 
-    /// The servant of an object (`reference_to_servant`).
+    /// Returns the servant of an object (`reference_to_servant`).
     ///
     /// # Errors
     /// [`PoaError::ObjectNotActive`]; [`PoaError::WrongAdapter`];
@@ -98,7 +98,7 @@ impl Poa {
         self.id_to_servant(id)
     }
 
-    /// The id of an object of this POA, active or not (`reference_to_id`).
+    /// Returns the id of an object of this POA, active or not (`reference_to_id`).
     ///
     /// # Errors
     /// [`PoaError::WrongAdapter`].
@@ -106,8 +106,8 @@ impl Poa {
         self.id_in(object)
     }
 
-    /// The servant of an object: the one that incarnates it, or else the default
-    /// servant (`id_to_servant`).
+    /// Returns the servant of an object: the one that incarnates it, or else the default servant
+    /// (`id_to_servant`).
     ///
     /// # Errors
     /// [`PoaError::ObjectNotActive`]; [`PoaError::WrongPolicy`] without
@@ -123,7 +123,7 @@ impl Poa {
         self.inner.default_servant().ok_or(PoaError::ObjectNotActive)
     }
 
-    /// The reference of an active object (`id_to_reference`).
+    /// Returns the reference of an active object (`id_to_reference`).
     ///
     /// # Errors
     /// [`PoaError::ObjectNotActive`]; [`PoaError::WrongPolicy`] without
@@ -138,7 +138,7 @@ impl Poa {
         self.reference_to(&id, servant.repository_id())
     }
 
-    /// A reference to an object with a new id of the system's, not active yet
+    /// Creates a reference to an object with a new system id; the object is not active yet
     /// (`create_reference`).
     ///
     /// # Errors
@@ -157,11 +157,11 @@ impl Poa {
         self.reference_to(&id, I::REPOSITORY_ID).map(I::from_ref)
     }
 
-    /// A reference to an object that need not be active yet
-    /// (`create_reference_with_id`).
+    /// Creates a reference to an object that need not be active yet (`create_reference_with_id`).
     ///
     /// # Errors
-    /// [`PoaError::UnknownId`] where the system makes ids, and did not make this one.
+    /// [`PoaError::UnknownId`] with [`IdAssignment::System`] for an id that this POA did not
+    /// create.
     pub fn create_reference_with_id<I: Interface>(
         &self,
         id: impl Into<ObjectId>,
@@ -169,11 +169,11 @@ impl Poa {
         self.create_reference_of(id, I::REPOSITORY_ID).map(I::from_ref)
     }
 
-    /// [`create_reference_with_id`](Self::create_reference_with_id) for a type that
-    /// is known at run time only.
+    /// Creates a reference as [`create_reference_with_id`](Self::create_reference_with_id), for a
+    /// type known only at run time.
     ///
     /// # Errors
-    /// As there.
+    /// Those of [`create_reference_with_id`](Self::create_reference_with_id).
     pub fn create_reference_of(
         &self,
         id: impl Into<ObjectId>,
@@ -203,13 +203,13 @@ impl Poa {
         ))
     }
 
-    /// Makes all references of this POA by `factory` instead (`current_factory`), in every function
-    /// that activates, creates or converts, but not in [`template`](Self::template), to which a
-    /// factory may turn itself. For
+    /// Sets the factory that makes all references of this POA (`current_factory`), in every
+    /// function that activates, creates or converts, except in [`template`](Self::template), which
+    /// the factory itself may use. To be called from
     /// [`AdapterObserver::established`](crate::AdapterObserver::established).
     ///
     /// # Errors
-    /// BAD_INV_ORDER later than that, or when it has another factory already.
+    /// BAD_INV_ORDER when called later, or when another factory is set.
     pub fn set_current_factory(
         &self,
         factory: impl ObjectReferenceFactory,
@@ -218,12 +218,12 @@ impl Poa {
         set.map_err(|_| FACTORY_SETTLED)
     }
 
-    /// The POA is made: its factory, or that it has none, is for good.
+    /// Makes the POA's factory, or the lack of one, final once the POA is created.
     pub(crate) fn settle_factory(&self) {
         self.inner.factory.get_or_init(|| None);
     }
 
-    /// Makes a reference, whatever the id.
+    /// Makes a reference, with the factory if one is set.
     pub(crate) fn reference_to(&self, id: &ObjectId, type_id: &str) -> Result<Ref, PoaError> {
         match self.inner.factory.get() {
             Some(Some(factory)) => factory.make_object(&self.template(), type_id, id),
@@ -231,7 +231,7 @@ impl Poa {
         }
     }
 
-    /// Makes the reference without asking a factory.
+    /// Makes the reference without calling a factory.
     pub(crate) fn own_reference_to(&self, id: &ObjectId, type_id: &str) -> Result<Ref, PoaError> {
         let orb = RootAdapter::orb(&self.adapter).ok_or(PoaError::Destroyed)?;
         let key = self.inner.key_of(id.as_bytes());

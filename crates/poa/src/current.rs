@@ -1,4 +1,4 @@
-//! Identity of the object for which the running request is (`PortableServer::Current`).
+//! Identity of the object that the running request invokes (`PortableServer::Current`).
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -12,12 +12,12 @@ use crate::pass::Pass;
 use crate::poa::{Poa, PoaInner};
 use crate::{ObjectId, PoaError};
 
-/// Identity of the called object, for servants that ask which of their objects is called
-/// (`PortableServer::Current`): of one ORB, for the request that the asking thread runs.
+/// Identity of the called object, for servants that incarnate several objects
+/// (`PortableServer::Current`): within one ORB, for the request that the calling thread runs.
 ///
-/// Requests within requests, as a servant's calls of local objects, each have
-/// their own; afterwards it is again the outer one's. In a servant manager it
-/// tells POA and object id. A request pays a few instructions for it.
+/// Nested requests, such as a servant's calls of local objects, each have their own identity;
+/// afterwards that of the outer request applies again. In a servant manager it provides POA and
+/// object id. Costs a request a few instructions.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Current {
         Current { adapter: Arc::clone(adapter) }
     }
 
-    /// The POA of the object (`get_POA`).
+    /// Returns the POA of the object (`get_POA`).
     ///
     /// # Errors
     /// [`NoContext`].
@@ -59,7 +59,7 @@ impl Current {
         Ok(Poa::of(&self.adapter, &poa))
     }
 
-    /// The object's id within its POA (`get_object_id`).
+    /// Returns the object's id within its POA (`get_object_id`).
     ///
     /// # Errors
     /// [`NoContext`].
@@ -68,11 +68,10 @@ impl Current {
         frame.object_id(&poa).ok_or(NoContext)
     }
 
-    /// The object's reference (`get_reference`).
+    /// Returns the object's reference (`get_reference`).
     ///
     /// # Errors
-    /// [`NoContext`], as [`PoaError::ObjectNotActive`] or what making a reference
-    /// can bring.
+    /// [`NoContext`], reported as [`PoaError::ObjectNotActive`]; any error of making a reference.
     pub fn reference<I: Interface>(&self) -> Result<I, PoaError> {
         let id = self.object_id().map_err(|_| PoaError::ObjectNotActive)?;
         let poa = self.poa().map_err(|_| PoaError::ObjectNotActive)?;
@@ -83,10 +82,10 @@ impl Current {
         poa.reference_to(&id, &type_id).map(I::from_ref)
     }
 
-    /// The servant that serves the request (`get_servant`).
+    /// Returns the servant that serves the request (`get_servant`).
     ///
     /// # Errors
-    /// [`NoContext`]; also in a servant manager.
+    /// [`NoContext`], also in a servant manager.
     pub fn servant(&self) -> Result<Arc<dyn Servant>, NoContext> {
         let (poa, frame) = self.frame()?;
         frame.servant(&poa).ok_or(NoContext)
@@ -105,27 +104,27 @@ impl Current {
 /// Request that a thread runs.
 #[derive(Clone, Copy)]
 struct Frame {
-    /// Address of the root adapter; 0: nothing.
+    /// Address of the root adapter; 0 if no request runs.
     adapter: usize,
     rest: Rest,
 }
 
-/// The frame of a thread: in two parts, so that a request within no other one leaves by a single word.
+/// Frame of a thread, in two parts, so that leaving an outermost request writes a single word.
 struct Here {
     adapter: Cell<usize>,
     rest: Cell<Rest>,
 }
 
-/// Fields that mean nothing while the adapter is 0.
+/// Fields that are valid only while the adapter is not 0.
 #[derive(Clone, Copy)]
 struct Rest {
     incarnation: u64,
     poa: u32,
     place: Place,
-    /// Number of the [`Extra`] that says more, and means that `place` says nothing.
+    /// Number of the [`Extra`] with further data; unless 0, `place` is invalid.
     extra: u32,
-    /// The number of outer frames of other ORBs than the frame inside them. As wide as the other fields: a frame is copied
-    /// in whole words where it has no gaps.
+    /// Number of nested frames whose ORB differs from that of the enclosed frame. As wide as the
+    /// other fields: a frame without gaps is copied in whole words.
     changes: u32,
 }
 
@@ -159,7 +158,7 @@ struct Extras {
     used: usize,
 }
 
-/// Guard of a running request. Holds the frame of the request around it, if there is one.
+/// Guard of a running request. Holds the frame of the enclosing request, if there is one.
 #[must_use]
 pub(crate) struct Entered(Option<Frame>);
 
@@ -169,13 +168,13 @@ pub(crate) struct EnteredExtra {
     _frame: Entered,
 }
 
-/// A request for an active object runs.
+/// Enters a request for an active object.
 #[inline]
 pub(crate) fn enter(adapter: &RootAdapter, pass: &Pass, place: Place) -> Entered {
     push(adapter, pass.poa.number, pass.incarnation, place, 0)
 }
 
-/// A request for an object that is not active runs.
+/// Enters a request for an object that is not active.
 pub(crate) fn enter_servant(
     adapter: &RootAdapter,
     poa: &PoaInner,
@@ -185,7 +184,7 @@ pub(crate) fn enter_servant(
     push_extra(adapter, poa, Some(id), Some(Arc::clone(servant)))
 }
 
-/// A servant manager or adapter activator runs.
+/// Enters a call of a servant manager or adapter activator.
 pub(crate) fn enter_manager(
     adapter: &RootAdapter,
     poa: &PoaInner,
@@ -194,14 +193,14 @@ pub(crate) fn enter_manager(
     push_extra(adapter, poa, id, None)
 }
 
-/// Whether this thread runs a request, or a manager, of this ORB. Within others
-/// of other ORBs the answer is yes, to be safe.
+/// Reports whether this thread runs a request or a manager of this ORB. Conservatively returns
+/// `true` when frames of several ORBs are nested.
 pub(crate) fn within(adapter: &RootAdapter) -> bool {
     let frame = FRAME.with(Here::get);
     frame.adapter == address(adapter) || frame.rest.changes != 0
 }
 
-/// Whether the request that this thread runs is for this very object.
+/// Reports whether the request that this thread runs is for exactly this object.
 pub(crate) fn is_for(adapter: &RootAdapter, poa: &PoaInner, id: &[u8]) -> bool {
     let frame = FRAME.with(Here::get);
     frame.adapter == address(adapter)
@@ -209,7 +208,8 @@ pub(crate) fn is_for(adapter: &RootAdapter, poa: &PoaInner, id: &[u8]) -> bool {
         && frame.object_id(poa).is_some_and(|here| here.as_bytes() == id)
 }
 
-/// Writes the object whose request this thread runs, as access rules do. Allocates nothing where the text has room.
+/// Appends the name of the object whose request this thread runs, in the format of access rules.
+/// Allocates nothing if `text` has capacity.
 pub(crate) fn write_object(adapter: &RootAdapter, text: &mut String) {
     let frame = FRAME.with(Here::get);
     if frame.adapter != address(adapter) {
@@ -269,7 +269,7 @@ impl Drop for Entered {
 }
 
 impl Here {
-    /// Returns what the thread is doing.
+    /// Returns the frame of the thread.
     fn get(&self) -> Frame {
         Frame { adapter: self.adapter.get(), rest: self.rest.get() }
     }
@@ -280,7 +280,7 @@ impl Here {
         self.rest.set(frame.rest);
     }
 
-    /// Returns what the thread is doing, if it runs a request.
+    /// Returns the frame of the thread, if it runs a request.
     #[inline]
     fn outer(&self) -> Option<Frame> {
         (self.adapter.get() != 0).then(|| self.get())
@@ -314,7 +314,7 @@ impl Frame {
         Some(ObjectId::from(&*octets))
     }
 
-    /// Shows the id of the object, if it is for one.
+    /// Calls `look` with the id of the object, if the frame is for one.
     fn look_at_id(&self, poa: &PoaInner, look: impl FnOnce(&[u8])) {
         if self.rest.extra != 0 {
             self.extra(|extra| extra.is_object.then(|| look(&extra.id)));

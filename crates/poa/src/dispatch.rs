@@ -1,8 +1,8 @@
-//! Dispatch of requests: from a key to the servant.
+//! Dispatch of requests, from key to servant.
 //!
-//! The way that requests for active objects take is short and at the top; all
-//! others go through [`serve`](RootAdapter::serve): POAs with priorities, POAs that do not exist yet,
-//! managers that hold, threads that must wait, servants that must be made.
+//! The path of requests for active objects is short and comes first. All others go through
+//! [`serve`](RootAdapter::serve): POAs with priorities, POAs that do not exist yet, managers that
+//! hold requests, threads that must wait, servants that must be created.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,15 +30,15 @@ use crate::refusal::{
 use crate::servant_manager::Refused;
 use crate::{Current, ManagerState, ObjectId, PoaManager, ServantLocator};
 
-/// A request that goes on, or why not yet.
+/// Result of an attempt to serve a request.
 enum Tried<'r> {
     Done(Outcome),
     Refused(Upcall<'r>, Refused),
-    /// The POA's manager does not let the request pass.
+    /// The POA's manager does not let the request pass yet.
     Manager(Upcall<'r>, PoaManager),
-    /// The request's object is being given back to the servant activator.
+    /// The servant of the request's object is being returned to the servant activator.
     Leaving(Upcall<'r>, Arc<PoaInner>, Box<[u8]>),
-    /// The request belongs to the main thread.
+    /// The request must run on the main thread.
     Elsewhere(Upcall<'r>),
 }
 
@@ -65,7 +65,7 @@ impl RootAdapter {
         }
     }
 
-    // In place: a key and an upcall are larger than what is done with them.
+    // Inlined: a key and an upcall are larger than the code that handles them.
     #[inline(always)]
     fn call_active(&self, key: ActiveKey, upcall: Upcall<'_>) -> Outcome {
         probe::stamp(Stage::KeyParsed);
@@ -79,7 +79,7 @@ impl RootAdapter {
         self.serve(key.into(), pass, upcall)
     }
 
-    /// Serves a request whose key is none of an active object.
+    /// Serves a request whose key is not that of an active object.
     #[inline(never)]
     fn call_other(&self, upcall: Upcall<'_>) -> Outcome {
         match Key::parse(upcall.object_key()) {
@@ -120,7 +120,7 @@ impl RootAdapter {
         self.serve(key, admission, upcall)
     }
 
-    /// Calls the servant of an active object in this thread, if its POA is open to that.
+    /// Calls the servant of an active object in this thread, if its POA permits direct calls.
     #[inline]
     pub(crate) fn call_directly(&self, orb: &Orb, key: &[u8], serve: &mut dyn FnMut(&dyn Servant)) {
         let active = ActiveKey::parse(key).map(|(key, _)| key.into());
@@ -147,8 +147,8 @@ impl RootAdapter {
         serve(&*object.servant);
     }
 
-    /// A plain name for an object of this server. One for an object of another
-    /// leads nowhere, least of all to itself.
+    /// Serves a request whose key is a plain name. Only names that denote an object of this ORB
+    /// resolve; in particular, no name denotes another name.
     #[inline(never)]
     fn call_name(&self, upcall: Upcall<'_>) -> Outcome {
         let names = self.names.load();
@@ -159,7 +159,7 @@ impl RootAdapter {
         }
     }
 
-    /// Serves a request that does not find its object at once, or finds it in a POA of RT-CORBA.
+    /// Serves a request whose object was not found immediately, or whose POA has RT-CORBA policies.
     #[inline(never)]
     fn serve(&self, key: Key<'_>, admission: Option<Admission>, upcall: Upcall<'_>) -> Outcome {
         if let Some(pass) = &admission
@@ -178,12 +178,12 @@ impl RootAdapter {
                 Err(exception) => refuse(exception.into(), upcall),
             };
         }
-        // Who waits holds on to nothing.
+        // A waiting request must not hold an admission.
         drop(admission);
         self.find_out(key, upcall)
     }
 
-    /// Serves a request that perhaps has to wait: for its POA, manager, thread or servant.
+    /// Serves a request that may have to wait: for its POA, manager, thread or servant.
     #[cold]
     fn find_out(&self, key: Key<'_>, mut upcall: Upcall<'_>) -> Outcome {
         let Some(adapter) = self.shared() else {
@@ -210,7 +210,7 @@ impl RootAdapter {
         }
     }
 
-    /// Waits until an object has left, unless this very thread keeps it.
+    /// Waits until an object's deactivation has completed, unless this thread itself delays it.
     fn wait_left(&self, poa: &PoaInner, id: &[u8], until: Instant) -> Result<(), SystemException> {
         if current::is_for(self, poa, id) {
             return Err(WOULD_DEADLOCK);
@@ -261,7 +261,7 @@ impl RootAdapter {
         }
     }
 
-    /// The POA is there and lets the request in.
+    /// Serves a request that the POA has admitted.
     fn try_object<'r>(
         self: &Arc<Self>,
         pass: &Pass,
@@ -277,7 +277,7 @@ impl RootAdapter {
             let _here = current::enter(self, pass, object.place);
             return Tried::Done(call(self, &*object.servant, upcall));
         }
-        // Ids that the system did not make are nobody's.
+        // Ids that the system did not create belong to no object.
         if poa.policies.id_assignment == IdAssignment::System && poa.knows(octets).is_err() {
             return Tried::Refused(upcall, NO_OBJECT.into());
         }
@@ -343,7 +343,7 @@ impl RootAdapter {
         })
     }
 
-    /// The POA of a key, if it is there.
+    /// Returns the POA of a key, if it exists.
     pub(crate) fn present(&self, key: Key<'_>) -> Option<Admission> {
         match key {
             Key::Active { incarnation, poa, .. } | Key::Transient { incarnation, poa, .. } => {
@@ -353,7 +353,7 @@ impl RootAdapter {
         }
     }
 
-    /// The POA of a key; `None` inside: there is none.
+    /// Returns the POA of a key, after activating it if possible; `None` inside if there is none.
     fn admission(
         self: &Arc<Self>,
         key: Key<'_>,
@@ -373,8 +373,8 @@ impl RootAdapter {
         }
     }
 
-    /// Returns where the object of a key is (LocateRequest). Does not ask servant managers: every
-    /// object that they might give counts as here.
+    /// Returns the location of the object of a key (LocateRequest). Does not call servant managers:
+    /// every object that they might incarnate is reported as here.
     pub(crate) fn find(&self, key: &[u8]) -> Located {
         let names = self.names.load();
         let named = match Key::parse(key) {
@@ -410,7 +410,7 @@ impl RootAdapter {
 }
 
 impl PoaInner {
-    /// Whether a request for the object of a key would find a servant.
+    /// Reports whether a request for the object of a key would find a servant.
     fn may_have(&self, key: Key<'_>) -> bool {
         let Some(id) = self.id_in(key) else {
             return false;
@@ -430,7 +430,7 @@ impl PoaInner {
     }
 }
 
-/// Reads the key of an alias, and remembers what it says.
+/// Parses the key of an alias, and caches the result.
 #[cold]
 fn prepare(alias: &Aliased) -> Option<ActiveKey> {
     let (key, _) = ActiveKey::parse(alias.key())?;
@@ -438,7 +438,8 @@ fn prepare(alias: &Aliased) -> Option<ActiveKey> {
     Some(key)
 }
 
-/// A key, and where a client of our own believes the operation to be.
+/// Splits a key into the key proper and the operation slot that a client of this implementation
+/// suggests.
 #[inline]
 pub(crate) fn without_slot(key: &[u8]) -> (&[u8], u16) {
     match key.split_last_chunk() {
@@ -449,18 +450,19 @@ pub(crate) fn without_slot(key: &[u8]) -> (&[u8], u16) {
     }
 }
 
-/// A POA whose active objects may be called at once.
+/// Returns the POA if requests for its active objects may be called at once.
 #[inline]
 fn open(pass: &Option<Admission>) -> Option<&Pass> {
     pass.as_ref()?.as_deref().filter(|pass| pass.open)
 }
 
-/// Answers what every object answers, and lets the servant do the rest.
+/// Answers operations common to all objects, and lets the servant handle the rest.
 fn call(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     call_in_place(adapter, servant, upcall)
 }
 
-/// Does what [`call`] does, for the way that nearly every request takes. The one place where a servant is called.
+/// Implements [`call`], inlined into the path of nearly every request. The only place where a
+/// servant is called.
 #[inline(always)]
 fn call_in_place(adapter: &RootAdapter, servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     probe::stamp(Stage::ServantFound);
@@ -479,7 +481,7 @@ fn call_reached(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     servant.dispatch(upcall)
 }
 
-/// Returns what interceptors learn about the object of the running request.
+/// Returns the target of the running request for interceptors.
 #[cold]
 fn target(adapter: &RootAdapter, servant: &dyn Servant) -> Target {
     let current = adapter.shared().map(|adapter| Current::of(&adapter));
@@ -510,7 +512,8 @@ fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {
             e.boolean(false);
             Ok(())
         }),
-        // A connection for a band of priorities: what it means is between client and lanes.
+        // Binds a connection for a band of priorities, which only the client and the lanes
+        // interpret.
         "_bind_priority_band" => upcall.done(),
         "_repository_id" => upcall.reply(|e| e.string(servant.repository_id())),
         "_interface" => interface(servant, upcall),
@@ -519,8 +522,7 @@ fn call_implicit(servant: &dyn Servant, mut upcall: Upcall<'_>) -> Outcome {
     }
 }
 
-/// The object's entry in the Interface Repository that the ORB knows, if it
-/// knows one.
+/// Replies with the object's entry in the Interface Repository, if the ORB knows a repository.
 fn interface(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     match upcall.orb().interface_of(servant.repository_id()) {
         Ok(entry) => upcall.reply(|e| oxorb_core::encode_ref(e, entry.as_ref())),
@@ -528,7 +530,7 @@ fn interface(servant: &dyn Servant, upcall: Upcall<'_>) -> Outcome {
     }
 }
 
-/// An object that is not there can still say so.
+/// Replies that a request is refused; `_non_existent` is answered even for a missing object.
 fn refuse(refused: Refused, upcall: Upcall<'_>) -> Outcome {
     let exception = match refused {
         Refused::ForwardRequest(target) => return upcall.forward(&target),

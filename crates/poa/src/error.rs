@@ -8,38 +8,40 @@ use oxorb_object::{CompletionStatus, SystemException, minor};
 use crate::InvalidPolicy;
 use crate::refusal::{NO_POA, OBJECT_ID};
 
-/// Why a POA refused; names after the exceptions of the `PortableServer` module.
+/// Reason why a POA rejects a call, named after the exceptions of the `PortableServer` module.
 ///
-/// `Debug` prints what `Display` does, so that a `main` which returns it is
-/// readable.
+/// `Debug` prints the text of `Display`, so that a `main` which returns the error prints a readable
+/// message.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum PoaError {
-    /// A child of this name exists already.
+    /// A child of this name already exists.
     #[error("there is a POA {0:?} already; find_poa finds it")]
     AdapterAlreadyExists(String),
-    /// The manager was deactivated, which is for good.
+    /// The manager was deactivated, which is final.
     #[error("the POA manager was deactivated; create POAs with another one")]
     AdapterInactive,
-    /// A child of this name does not exist, and no activator made one.
+    /// A child of this name does not exist, and no activator created one.
     #[error("there is no POA {0:?}, and no adapter activator made it; create it first")]
     AdapterNonExistent(String),
     /// The policies contradict each other.
     #[error(transparent)]
     InvalidPolicy(#[from] InvalidPolicy),
-    /// A POA manager with this id exists already.
+    /// A POA manager with this id already exists.
     #[error("there is a POA manager {0:?} already; find_poa_manager finds it")]
     ManagerAlreadyExists(String),
     /// The POA has no default servant.
     #[error("no default servant is set; set_servant sets one")]
     NoServant,
-    /// A confined servant was not made, or belongs to another thread than the one that serves the objects of the POA.
+    /// A confined servant was not created, or belongs to a thread other than the one that serves
+    /// the objects of the POA.
     #[error("{0}")]
     NotConfined(#[from] NotConfined),
-    /// An object with this id is active.
+    /// An object with this id is already active.
     #[error("an object with this id is active; deactivate it first or choose another id")]
     ObjectAlreadyActive,
-    /// The reference names no group: it has no profile of multicasts (`PortableGroup::NotAGroupObject`).
+    /// The reference denotes no group: it has no multicast profile
+    /// (`PortableGroup::NotAGroupObject`).
     #[error(
         "the reference names no group; one that does begins with corbaloc:miop: or has a UIPMC profile"
     )]
@@ -52,7 +54,7 @@ pub enum PoaError {
     /// The object with this id is not active.
     #[error("no object with this id is active")]
     ObjectNotActive,
-    /// The servant incarnates an object already, and may only one.
+    /// The servant already incarnates an object, and may incarnate only one.
     #[error(
         "the servant incarnates an object already; a POA with IdUniqueness::Multiple \
          allows more"
@@ -70,29 +72,29 @@ pub enum PoaError {
     /// The POA's policies do not allow this call.
     #[error("{0}")]
     WrongPolicy(&'static str),
-    /// The id is none that this POA made, or none of those it was told.
+    /// The POA did not create the id, or the id is not one of its known ids.
     #[error("the object id is none that this POA made, or none of the ids it was told to know")]
     UnknownId,
     /// The POA, or the ORB, has been destroyed.
     #[error("the POA has been destroyed")]
     Destroyed,
-    /// A name longer than a key can hold.
+    /// The name is too long for a key.
     #[error(
         "the POA name {0:?} does not fit an object key: at most 255 octets, and \
          65,535 with the names of all POAs above it"
     )]
     NameTooLong(String),
-    /// References need an address, and none can be had.
+    /// References need an address, and none is available.
     #[error("{0}")]
     Setup(#[from] SetupError),
-    /// A failure for which the specification has no exception of its own.
+    /// Any other failure, as the system exception that reports it.
     #[error(transparent)]
     System(#[from] SystemException),
 }
 
 impl PoaError {
-    /// The system exception that the specification raises here, if it is not one
-    /// of the exceptions of the `PortableServer` module.
+    /// Returns the system exception that the specification raises here, unless the error is one of
+    /// the exceptions of the `PortableServer` module.
     pub fn system(&self) -> Option<SystemException> {
         match self {
             PoaError::UnknownId => Some(OBJECT_ID),

@@ -1,4 +1,4 @@
-//! Gives servants back to servant activators, when their last request has ended.
+//! Return of servants to servant activators after their last requests.
 
 use std::collections::VecDeque;
 use std::panic::{self, AssertUnwindSafe};
@@ -11,7 +11,7 @@ use crate::adapter::RootAdapter;
 use crate::current;
 use crate::poa::{Poa, PoaInner, ServantManager};
 
-/// A servant on its way back (`ServantActivator::etherealize`).
+/// Servant to be returned (`ServantActivator::etherealize`).
 pub(crate) struct Job {
     pub(crate) poa: Arc<PoaInner>,
     pub(crate) id: Box<[u8]>,
@@ -19,22 +19,21 @@ pub(crate) struct Job {
     pub(crate) cleanup: bool,
 }
 
-/// Queue of objects to etherealize, with one thread while there is something to do.
+/// Queue of objects to etherealize, with one thread while the queue is not empty.
 ///
-/// The one who deactivates an object may hold whatever locks the application
-/// has, and the last request's thread has others to serve; so neither calls the
-/// activator itself.
+/// The thread that deactivates an object may hold any application lock, and the thread of the last
+/// request has others to serve; neither therefore calls the activator itself.
 #[derive(Default)]
 pub(crate) struct Etherealizer(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Jobs that wait; at most as many as there were active objects.
+    /// Waiting jobs; at most as many as there were active objects.
     jobs: VecDeque<Job>,
     running: bool,
 }
 
-/// Sees to it that a job is done soon.
+/// Queues a job for the etherealizer thread.
 pub(crate) fn hand_over(job: Job) {
     let Some(adapter) = job.poa.adapter.upgrade() else {
         job.poa.life.left(&job.id);
@@ -67,7 +66,7 @@ fn run(adapter: &Arc<RootAdapter>) {
         };
         let Some(job) = job else { return };
         let poa = Arc::clone(&job.poa);
-        // Never while `incarnate` runs: then whoever has the turn hands it over again.
+        // Never during `incarnate`: the holder of the turn then queues the job again.
         if let Some((turn, job)) = poa.turn.take_for(job) {
             etherealize(adapter, job);
             drop(turn);
@@ -81,7 +80,7 @@ fn etherealize(adapter: &Arc<RootAdapter>, job: Job) {
         let remaining = poa.objects.activations(&*servant) > 0;
         let handle = Poa::of(adapter, &poa);
         let _here = current::enter_manager(adapter, &poa, Some(&id));
-        // Nobody is there whom a panic could be told.
+        // No caller is left to receive a panic.
         let _ = panic::catch_unwind(AssertUnwindSafe(|| {
             activator.etherealize(&(*id).into(), &handle, servant, cleanup, remaining);
         }));

@@ -1,4 +1,4 @@
-//! Objects in groups (the part of `PortableGroup::GOA` that members need).
+//! Objects in groups (the subset of `PortableGroup::GOA` that members need).
 
 use oxorb_core::Interface;
 use oxorb_object::{Group, UipmcProfile, profile_tag};
@@ -6,9 +6,9 @@ use oxorb_object::{Group, UipmcProfile, profile_tag};
 use crate::{ObjectId, Poa, PoaError};
 
 impl Poa {
-    /// Serves requests to a group by an object of this POA, active or not yet
-    /// (`associate_reference_with_id`). The requests arrive at the ORB's endpoints `miop://`, of
-    /// which one names the group's address. A group has one object in an ORB.
+    /// Associates an object of this POA, active or not yet, with a group, whose requests it then
+    /// serves (`associate_reference_with_id`). The requests arrive at the ORB's `miop://`
+    /// endpoints, one of which must name the group's address. A group has one object per ORB.
     ///
     /// ```no_run
     /// # fn join(orb: &oxorb_core::Orb, poa: &oxorb_poa::Poa, id: oxorb_poa::ObjectId)
@@ -35,10 +35,12 @@ impl Poa {
         }
     }
 
-    /// Ends an association (`disassociate_reference_with_id`): requests to the group are ignored from then on.
+    /// Ends an association (`disassociate_reference_with_id`): later requests to the group are
+    /// ignored.
     ///
     /// # Errors
-    /// [`PoaError::NotAGroupObject`]; [`PoaError::UnknownId`], where the object is not associated with the group.
+    /// [`PoaError::NotAGroupObject`]; [`PoaError::UnknownId`] if the object is not associated with
+    /// the group.
     pub fn disassociate_reference_with_id(
         &self,
         group: &impl Interface,
@@ -54,7 +56,7 @@ impl Poa {
     }
 }
 
-/// Returns the group that a reference names.
+/// Returns the group that a reference denotes.
 fn named(object: &impl Interface) -> Result<Group, PoaError> {
     let profiles = &object.reference().ior().profiles;
     let mut groups = profiles.iter().filter(|it| it.tag == profile_tag::UIPMC);

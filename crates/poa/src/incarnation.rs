@@ -1,4 +1,4 @@
-//! Objects that a servant activator makes when they are called.
+//! Objects that a servant activator incarnates when they are called.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::{ObjectId, PoaError, ServantActivator};
 /// Outcome of incarnating an object that was not active.
 pub(crate) enum Incarnated {
     Active(Found),
-    /// The servant of its last life has not been given back yet.
+    /// The object's previous servant has not been returned yet.
     Leaving,
 }
 
 impl RootAdapter {
-    /// Asks the activator for a servant, by one thread at a time: two requests for an object make
-    /// it once.
+    /// Requests a servant from the activator, by one thread at a time: two concurrent requests for
+    /// an object incarnate it once.
     pub(crate) fn incarnate(
         self: &Arc<Self>,
         poa: &Arc<PoaInner>,
@@ -30,7 +30,7 @@ impl RootAdapter {
         until: Instant,
     ) -> Result<Incarnated, Refused> {
         let octets = id.as_bytes();
-        // Called by the `incarnate` that is to make it.
+        // Called from within the `incarnate` call that is to create the servant.
         if current::is_for(self, poa, octets) {
             return Err(WOULD_DEADLOCK.into());
         }
@@ -58,7 +58,7 @@ impl RootAdapter {
                 Err(panic) => panic::resume_unwind(panic),
             };
             match poa.insert(servant, Some(octets)) {
-                // It may be deactivated again by now: then once more.
+                // The object may have been deactivated again by now: retry.
                 Ok(_) | Err(PoaError::ObjectAlreadyActive) => {}
                 Err(PoaError::ServantAlreadyActive) => return Err(INCARNATE_POLICY.into()),
                 Err(PoaError::Destroyed) => return Err(NO_POA.into()),

@@ -1,29 +1,28 @@
-//! Index from octets to a slot that is read without a lock.
+//! Hash index that is read without a lock.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use arc_swap::ArcSwap;
 
-/// Slots by the hash of what is in them.
+/// Slots by the hash of their contents.
 ///
-/// Any number of readers and one writer, who holds a lock of its owner. Chains
-/// of slots hang from an array of heads. A reader that finds what it looks for
-/// needs nothing else, because it looks at the very object. One that finds
-/// nothing while a writer was at work may have been led astray; it looks again,
-/// a few times, and then has to take the writer's lock.
+/// Any number of readers and one writer, which holds a lock of the index's owner. An array of heads
+/// leads to chains of slots. A reader that finds its object needs no further check, because it
+/// compares the object itself. A reader that finds nothing while a writer was active may have
+/// followed a changed chain; it retries a few times, and then has to take the writer's lock.
 pub(crate) struct HashIndex {
     table: ArcSwap<Table>,
-    /// Odd while a writer is at work, and higher after it.
+    /// Odd while a writer is active; each write increases it.
     version: AtomicU64,
 }
 
-/// Result of a search during which the index was changed: only under the lock is it certain that an
-/// entry is not there.
+/// Result of a search during which the index changed: only under the lock is it certain that an
+/// entry does not exist.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Contended;
 
 struct Table {
-    /// Slot plus one, or 0; a power of two of them.
+    /// Slot plus one, or 0 if empty; a power of two in number.
     heads: Box<[AtomicU32]>,
     links: Box<[Link]>,
 }
@@ -31,11 +30,11 @@ struct Table {
 #[derive(Default)]
 struct Link {
     hash: AtomicU64,
-    /// Slot plus one, or 0.
+    /// Slot plus one, or 0 at the end.
     next: AtomicU32,
 }
 
-/// Fewest heads.
+/// Minimum number of heads.
 const SMALLEST: usize = 16;
 
 /// Number of searches without the lock before a reader takes it.
@@ -46,7 +45,7 @@ impl HashIndex {
         HashIndex { table: ArcSwap::from_pointee(Table::new(SMALLEST)), version: AtomicU64::new(0) }
     }
 
-    /// The first slot with this hash in which `look` sees what is wanted. No
+    /// Returns the result of `look` for the first slot with this hash for which there is one. No
     /// lock, no allocation.
     #[inline]
     pub(crate) fn find<T>(
@@ -67,7 +66,7 @@ impl HashIndex {
         Err(Contended)
     }
 
-    /// Adds a slot. For the one writer, after the slot was filled.
+    /// Adds a slot. For the single writer, after the slot was filled.
     pub(crate) fn insert(&self, hash: u64, slot: u32) {
         self.edit(|table| {
             if slot as usize >= table.links.len() {
@@ -81,7 +80,7 @@ impl HashIndex {
         });
     }
 
-    /// Takes a slot out. For the one writer, before the slot is used again.
+    /// Removes a slot. For the single writer, before the slot is reused.
     pub(crate) fn remove(&self, hash: u64, slot: u32) {
         self.edit(|table| {
             table.remove(hash, slot);
@@ -99,7 +98,7 @@ impl HashIndex {
 }
 
 impl Table {
-    /// Returns a table with so many slots, a power of two.
+    /// Returns a table with this number of slots, a power of two.
     fn new(slots: usize) -> Table {
         Table {
             heads: (0..slots).map(|_| AtomicU32::default()).collect(),
@@ -115,7 +114,7 @@ impl Table {
     #[inline]
     fn find<T>(&self, hash: u64, look: &mut impl FnMut(u32) -> Option<T>) -> Option<T> {
         let mut link = self.head(hash).load(SeqCst);
-        // A writer at work could lead us in a circle.
+        // A concurrent writer could create a cycle.
         for _ in 0..self.links.len() {
             let slot = link.checked_sub(1)?;
             let here = self.links.get(slot as usize)?;
@@ -149,7 +148,7 @@ impl Table {
         }
     }
 
-    /// Inserts everything in `smaller`.
+    /// Inserts all entries of `smaller`.
     fn take_over(&self, smaller: &Table) {
         for head in &smaller.heads {
             let mut link = head.load(SeqCst);
@@ -166,7 +165,7 @@ impl Table {
 mod tests {
     use super::*;
 
-    /// Every slot holds its own number; hashes collide a lot.
+    /// Finds a slot where every slot contains its own number; hashes collide often.
     fn find(index: &HashIndex, wanted: u32) -> Option<u32> {
         index.find(u64::from(wanted % 7), |slot| (slot == wanted).then_some(slot)).unwrap()
     }
@@ -184,7 +183,7 @@ mod tests {
         for slot in 0..200 {
             assert_eq!(find(&index, slot).is_some(), slot % 3 != 0, "{slot}");
         }
-        // Taken out twice, or never there: nothing happens.
+        // Removing twice, or a missing entry, has no effect.
         index.remove(0, 0);
         index.remove(5, 10_000);
         assert_eq!(find(&index, 1), Some(1));
@@ -197,7 +196,7 @@ mod tests {
         std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 for round in 0..20_000u32 {
-                    // Into chains of other hashes and of its own.
+                    // Into chains of other hashes and of the same hash.
                     let (slot, hash) = (10 + round % 90, u64::from(round % 7));
                     index.insert(hash, slot);
                     index.remove(hash, slot);

@@ -1,40 +1,40 @@
-//! Object keys: what a reference carries and only this server understands.
+//! Object keys: octets in a reference that only the server interprets.
 //!
 //! | kind | octets after `OX1` |
 //! |---|---|
 //! | active | `a`, incarnation (8), POA (4), object slot (4), generation (4) |
 //! | transient by id | `t`, incarnation (8), POA (4), object id |
-//! | the same from a client of our own | one more number (2): where it believes the operation to be |
+//! | active, from a client of this implementation | one more number (2): the suggested operation slot |
 //! | persistent | `p`, hash of the path (8), length of the path (2), path, object id |
 //!
-//! Numbers are little-endian; a path is each name's length (1) and octets. The
-//! incarnation differs for each POA and each start of an ORB, so that a key of
-//! yesterday cannot reach an object of today. The hash saves the server from
-//! reading the names one by one: a POA is found in the same time at any depth.
-//! It is the same in every process, and a wrong one reaches nobody.
+//! Numbers are little-endian; a path consists of each name's length (1) and octets. The incarnation
+//! differs for each POA and each start of an ORB, so that a key from an earlier run cannot reach a
+//! current object. The hash saves the server from comparing the names one by one: a POA is found in
+//! the same time at any depth. The hash is the same in every process; a key with a wrong hash
+//! matches no POA.
 
 use oxorb_core::{NO_SLOT, PreparedTarget, SLOTTED_KEY, SLOTTED_KEY_LEN};
 
 use crate::object_map::Place;
 
-/// First octets of every key made here.
+/// First octets of every key created here.
 const MAGIC: &[u8] = b"OX1";
 
 /// Length of the key of an active transient object.
 const ACTIVE_LEN: usize = SLOTTED_KEY_LEN;
 
-/// A key, taken apart.
+/// Parsed key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Key<'k> {
-    /// An index into the POA table, one into its objects: nothing to search.
+    /// Key with an index into the POA table and one into its objects, so that no search is needed.
     Active { incarnation: u64, poa: u32, slot: u32, generation: u32 },
-    /// A transient object with an id of the application.
+    /// Key of a transient object with an id of the application.
     Transient { incarnation: u64, poa: u32, id: &'k [u8] },
-    /// Found by POA path and object id, in this and later processes.
+    /// Key by POA path and object id, valid in this and later processes.
     Persistent { hash: u64, path: &'k [u8], id: &'k [u8] },
 }
 
-/// The key of an active object, taken apart.
+/// Parsed key of an active object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ActiveKey {
     pub(crate) incarnation: u64,
@@ -43,8 +43,8 @@ pub(crate) struct ActiveKey {
 }
 
 impl ActiveKey {
-    /// Reads the key of an active object, and where a client of our own believes the operation to be. `None` for
-    /// all other keys.
+    /// Parses the key of an active object, and the operation slot that a client of this
+    /// implementation suggests. `None` for all other keys.
     #[inline(always)]
     pub(crate) fn parse(key: &[u8]) -> Option<(ActiveKey, u16)> {
         let (key, slot) = key.split_first_chunk::<ACTIVE_LEN>()?;
@@ -73,14 +73,14 @@ impl ActiveKey {
         Some((active, slot))
     }
 
-    /// Returns what is remembered of the key with an alias.
+    /// Returns the form of the key that is cached with an alias.
     pub(crate) fn prepared(self) -> PreparedTarget {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let Place { slot, generation } = self.place;
         [self.incarnation, self.poa.into(), pair(slot, generation)]
     }
 
-    /// Returns the key that was remembered.
+    /// Returns the key that was cached.
     #[inline(always)]
     pub(crate) fn of(prepared: PreparedTarget) -> ActiveKey {
         let [incarnation, poa, place] = prepared;
@@ -104,7 +104,7 @@ impl From<ActiveKey> for Key<'_> {
 }
 
 impl<'k> Key<'k> {
-    /// `None`: not one of ours.
+    /// Parses a key; `None` if it was not created here.
     pub(crate) fn parse(key: &'k [u8]) -> Option<Key<'k>> {
         let (kind, rest) = key.strip_prefix(MAGIC)?.split_first()?;
         match kind {
@@ -138,7 +138,7 @@ impl<'k> Key<'k> {
         }
     }
 
-    /// The octets that [`parse`](Key::parse) takes apart.
+    /// Returns the octets that [`parse`](Key::parse) parses.
     pub(crate) fn to_octets(self) -> Vec<u8> {
         let mut key = Vec::with_capacity(ACTIVE_LEN);
         key.extend_from_slice(MAGIC);
@@ -169,7 +169,7 @@ impl<'k> Key<'k> {
     }
 }
 
-/// Appends one name to a POA path; `None` when it does not fit.
+/// Appends one name to a POA path; `None` if it does not fit.
 pub(crate) fn path_with(parent: &[u8], name: &str) -> Option<Box<[u8]>> {
     let mut path = parent.to_vec();
     path.push(u8::try_from(name.len()).ok()?);
@@ -178,8 +178,8 @@ pub(crate) fn path_with(parent: &[u8], name: &str) -> Option<Box<[u8]>> {
     Some(path.into())
 }
 
-/// The names of a path that anybody may have made up, as far as they are names;
-/// with each the path up to it.
+/// Returns the names of an untrusted path, each with the path up to and including it; `None` for an
+/// invalid name.
 pub(crate) fn names(path: &[u8]) -> impl Iterator<Item = Option<(&str, &[u8])>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -191,7 +191,7 @@ pub(crate) fn names(path: &[u8]) -> impl Iterator<Item = Option<(&str, &[u8])>> 
     })
 }
 
-/// The hash of a path, which references carry: FNV-1a, so never change it.
+/// Returns the FNV-1a hash of a path. References contain it, so it must never change.
 pub(crate) fn path_hash(path: &[u8]) -> u64 {
     path.iter().fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
         (hash ^ u64::from(*octet)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,29 +1,28 @@
-//! The portable object adapter: from object key to servant.
+//! Portable object adapter: maps object keys to servants.
 //!
 //! ```text
 //! key octets -> Key (key.rs) -> POA slot -> object slot -> Arc<dyn Servant>
 //! ```
 //!
 //! * [`Poa`] is one adapter of the tree: policies, activation, references.
-//! * [`PoaManager`] says whether requests pass.
-//! * [`ServantActivator`], [`ServantLocator`] and [`AdapterActivator`] make what
-//!   requests ask for and is not there yet.
-//! * [`RootAdapter`] holds all POAs of an ORB and implements
-//!   [`oxorb_core::Adapter`], the one trait by which the core knows this crate.
+//! * [`PoaManager`] controls whether requests pass.
+//! * [`ServantActivator`], [`ServantLocator`] and [`AdapterActivator`] create requested servants
+//!   and POAs that do not exist yet.
+//! * [`RootAdapter`] holds all POAs of an ORB and implements [`oxorb_core::Adapter`], the only
+//!   trait through which the core uses this crate.
 //!
-//! Finding the servant of a transient object is four array accesses and a few
-//! atomic loads, whatever the number of objects and POAs and the depth of the
-//! tree; nothing is allocated and no lock is taken. An object
-//! that is persistent, or has an id of the application's, costs one hash more. A
-//! key of an object that is gone, or of an earlier run of the server, is refused.
+//! Finding the servant of a transient object takes four array accesses and a few atomic loads,
+//! regardless of the number of objects and POAs and the depth of the tree, without allocation or
+//! lock. A persistent object, or one with an id of the application, costs one more hash. A key of
+//! an object that no longer exists, or of an earlier run of the server, is rejected.
 //!
 //! | read | for |
 //! |---|---|
-//! | `dispatch.rs` | the way of a request |
-//! | `object_map.rs`, `index.rs`, `buckets.rs` | how objects are found without a lock |
-//! | `pass.rs` | how requests in flight are known without a counter |
+//! | `dispatch.rs` | the path of a request |
+//! | `object_map.rs`, `index.rs`, `buckets.rs` | lock-free lookup of objects |
+//! | `pass.rs` | tracking of requests in flight without a counter |
 //! | `incarnation.rs`, `etherealizer.rs`, `turn.rs` | servant activators |
-//! | `confined.rs` | servants of one thread |
+//! | `confined.rs` | servants confined to one thread |
 //! | `unknown.rs` | adapter activators |
 //! | `realtime.rs`, `rt_policies.rs` | priorities |
 #![forbid(unsafe_code)]

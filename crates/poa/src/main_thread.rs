@@ -9,8 +9,8 @@ use crate::adapter::RootAdapter;
 use crate::refusal::DISCARDED;
 
 impl RootAdapter {
-    /// Runs a request in the main thread, and sends its answer. Answers TRANSIENT if too many
-    /// requests wait for the main thread already, or if this one has not begun when `until` comes.
+    /// Runs a request in the main thread, and sends its reply. Replies TRANSIENT if too many
+    /// requests already wait for the main thread, or if this one has not begun by `until`.
     pub(crate) fn serve_on_main(self: &Arc<Self>, upcall: Upcall<'_>, until: Instant) -> Outcome {
         let (adapter, orb) = (Arc::clone(self), upcall.orb());
         upcall.serve_elsewhere(

@@ -1,4 +1,4 @@
-//! Whether requests pass to a group of POAs.
+//! POA managers, which control whether requests pass to a group of POAs.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -14,29 +14,29 @@ use crate::current;
 use crate::poa::PoaInner;
 use crate::refusal::{DISCARDED, INACTIVE, TIMED_OUT, WOULD_DEADLOCK};
 
-/// State of a manager, which decides what happens to requests (POAManager states).
+/// State of a manager, which determines the treatment of requests (POAManager states).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum ManagerState {
-    /// Requests wait, a bounded number for a bounded time.
+    /// Requests wait: a bounded number, for a bounded time.
     Holding,
     /// Requests pass.
     Active,
-    /// Requests are answered TRANSIENT: come again.
+    /// Requests are answered with TRANSIENT, so that clients retry.
     Discarding,
-    /// Requests are answered OBJ_ADAPTER, for good.
+    /// Requests are answered with OBJ_ADAPTER, permanently.
     Inactive,
 }
 
-/// Lets requests through to its POAs, or not (`PortableServer::POAManager`).
-/// Cheap to clone.
+/// Manager that controls whether requests reach its POAs (`PortableServer::POAManager`). Cheap to
+/// clone.
 ///
-/// Managers start active, unlike the specification's: an object that was just
-/// activated can be called. Where objects should not be called before all of
-/// them are there, [`hold_requests`](Self::hold_requests) first.
+/// Managers start active, unlike those of the specification: a newly activated object can be
+/// called. If objects must not be called before all of them exist, call
+/// [`hold_requests`](Self::hold_requests) first.
 ///
-/// A request of an active manager pays nothing for it: what it loads anyway says
-/// that requests pass. Changing the state takes a lock and allocates.
+/// A request of an active manager has no extra cost: data that it loads anyway shows that requests
+/// pass. Changing the state takes a lock and allocates.
 #[derive(Clone)]
 pub struct PoaManager(Arc<Shared>);
 
@@ -50,7 +50,7 @@ pub(crate) struct Shared {
 
 #[derive(Default)]
 struct Change {
-    /// Requests that wait.
+    /// Number of waiting requests.
     held: usize,
     poas: Vec<Weak<PoaInner>>,
 }
@@ -66,48 +66,46 @@ impl PoaManager {
         }))
     }
 
-    /// Returns the manager's name: given when the manager was created, or made (`get_id`).
+    /// Returns the manager's name, given at its creation or generated (`get_id`).
     pub fn id(&self) -> &str {
         &self.0.id
     }
 
-    /// Returns the present state (`get_state`).
+    /// Returns the current state (`get_state`).
     pub fn state(&self) -> ManagerState {
         self.0.state()
     }
 
-    /// Lets requests pass, those held first.
+    /// Lets requests pass, starting with those held.
     ///
     /// # Errors
-    /// [`PoaError::AdapterInactive`] when it was deactivated.
+    /// [`PoaError::AdapterInactive`] if the manager was deactivated.
     pub fn activate(&self) -> Result<(), PoaError> {
         self.change(ManagerState::Active).map(drop)
     }
 
-    /// Lets requests wait: as many as `-ORBMaxHeld` says, each for as long as
-    /// `-ORBHoldTime` says, and occupying the thread that serves it. Any more,
-    /// and any that waits longer, is TRANSIENT.
+    /// Holds requests: at most `-ORBMaxHeld`, each for `-ORBHoldTime` at most and occupying the
+    /// thread that serves it. Requests beyond either limit fail with TRANSIENT.
     ///
-    /// With `wait_for_completion` returns when no request runs that came before,
-    /// or the state has changed again.
+    /// With `wait_for_completion`, returns when all earlier requests have ended, or the state has
+    /// changed again.
     ///
     /// # Errors
-    /// [`PoaError::AdapterInactive`] when it was deactivated; `BAD_INV_ORDER` 3 when
-    /// told to wait from within a request of this ORB; `TIMEOUT` when requests have
-    /// not ended after `-ORBHoldTime`.
+    /// [`PoaError::AdapterInactive`] if the manager was deactivated; `BAD_INV_ORDER` 3 if
+    /// `wait_for_completion` is set within a request of this ORB; `TIMEOUT` if requests have not
+    /// ended after `-ORBHoldTime`.
     pub fn hold_requests(&self, wait_for_completion: bool) -> Result<(), PoaError> {
         self.change_and_wait(ManagerState::Holding, wait_for_completion)
     }
 
-    /// Answers requests with TRANSIENT. Waits and fails as
-    /// [`hold_requests`](Self::hold_requests).
+    /// Answers requests with TRANSIENT. Waits and fails as [`hold_requests`](Self::hold_requests).
     pub fn discard_requests(&self, wait_for_completion: bool) -> Result<(), PoaError> {
         self.change_and_wait(ManagerState::Discarding, wait_for_completion)
     }
 
-    /// Refuses requests for good. With `etherealize_objects` deactivates all
-    /// objects that came from servant activators, which are given them back.
-    /// Waits and fails as [`hold_requests`](Self::hold_requests), for these as well.
+    /// Rejects requests permanently. With `etherealize_objects`, deactivates all objects that
+    /// servant activators incarnated, and returns their servants to them. Waits and fails as
+    /// [`hold_requests`](Self::hold_requests), also for the return of servants.
     pub fn deactivate(
         &self,
         etherealize_objects: bool,
@@ -123,15 +121,15 @@ impl PoaManager {
         self.wait(wait_for_completion, ManagerState::Inactive, &poas)
     }
 
-    /// Sends requests that are held back to try again elsewhere, or later.
+    /// Stops holding requests: they fail with TRANSIENT, so that clients retry elsewhere or later.
     pub(crate) fn release(&self) {
         if self.state() == ManagerState::Holding {
             let _ = self.change(ManagerState::Discarding);
         }
     }
 
-    /// Decides about a request that does not pass at once; `Ok`: try again now. Waits while the
-    /// manager holds.
+    /// Decides about a request that does not pass at once; `Ok` means to retry now. Waits while the
+    /// manager holds requests.
     pub(crate) fn admit(&self, most: usize, until: Instant) -> Result<(), SystemException> {
         let mut change = self.lock();
         if self.state() == ManagerState::Holding && change.held >= most {
@@ -154,7 +152,7 @@ impl PoaManager {
         admitted
     }
 
-    /// A POA is born: from now on the manager tells it about changes.
+    /// Adds a new POA, which the manager notifies of changes from then on.
     pub(crate) fn adopt(&self, poa: &Arc<PoaInner>) {
         let mut change = self.lock();
         change.poas.retain(|poa| poa.strong_count() > 0);
@@ -162,13 +160,13 @@ impl PoaManager {
         poa.publish(self.state());
     }
 
-    /// A POA has been destroyed.
+    /// Removes a destroyed POA.
     pub(crate) fn forget(&self, poa: &PoaInner) {
         let own = std::ptr::from_ref(poa);
         self.lock().poas.retain(|other| other.as_ptr() != own);
     }
 
-    /// Requests that wait now.
+    /// Returns the number of waiting requests.
     #[cfg(test)]
     fn held(&self) -> usize {
         self.lock().held
@@ -188,7 +186,7 @@ impl PoaManager {
         self.wait(wait, to, &poas)
     }
 
-    /// Refuses to wait for all requests to end inside one of them.
+    /// Rejects waiting for all requests to end from within one of them.
     fn may_wait(&self, wait: bool) -> Result<(), PoaError> {
         match self.0.adapter.upgrade() {
             Some(adapter) if wait && current::within(&adapter) => {
@@ -198,7 +196,7 @@ impl PoaManager {
         }
     }
 
-    /// Changes the state and tells all POAs, which are given back.
+    /// Changes the state, notifies all POAs of it, and returns them.
     fn change(&self, to: ManagerState) -> Result<Vec<Arc<PoaInner>>, PoaError> {
         let change = self.lock();
         if self.state() == ManagerState::Inactive {
@@ -229,7 +227,7 @@ impl PoaManager {
         let limit = self.0.adapter.upgrade().map(|adapter| adapter.hold_time());
         let until = Instant::now() + limit.unwrap_or(Duration::from_secs(30));
         for poa in poas {
-            // What was published now may be in use; what was published before may not.
+            // The newly published pass may be in use; earlier ones may not.
             if !poa.life.wait_quiet(1, until, || self.state() != state || poa.is_destroyed()) {
                 return Err(PoaError::System(TIMED_OUT));
             }
@@ -254,7 +252,7 @@ impl Shared {
 }
 
 impl PartialEq for PoaManager {
-    /// Whether they are one and the same.
+    /// Reports whether both are the same manager.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
@@ -291,7 +289,7 @@ mod tests {
         while manager.held() == 0 {
             std::thread::yield_now();
         }
-        // No room for another one.
+        // The queue has no space for another request.
         assert_eq!(manager.admit(1, soon()), Err(DISCARDED));
         manager.activate().unwrap();
         assert_eq!(waiting.join().unwrap(), Ok(()));

@@ -1,4 +1,4 @@
-//! Object keys that the application chose: plain names, and keys that nobody here made.
+//! Object keys that the application chose: plain names, and foreign keys.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use oxorb_object::Group;
 
 use crate::poa::PoaInner;
 
-/// Plain keys, the object keys they stand for, and the POA of all other keys.
+/// Plain keys with the object keys they stand for, and the POA of foreign keys.
 #[derive(Clone, Default)]
 pub(crate) struct Names {
     keys: HashMap<Box<[u8]>, Box<[u8]>>,
@@ -18,12 +18,13 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Returns the object key that a plain one stands for. Costs one hash; a foreign key is copied.
+    /// Returns the object key that a plain key stands for. Costs one hash; a foreign key is copied.
     pub(crate) fn get(&self, plain: &[u8]) -> Option<Cow<'_, [u8]>> {
         if let Some(key) = self.keys.get(plain) {
             return Some(Cow::Borrowed(key));
         }
-        // A group whose octets are others than those bound: of another version of the component, or with other padding.
+        // A group encoded differently from the bound one: another version of the component, or
+        // other padding.
         if self.has_groups
             && let Ok(group) = Group::parse(plain)
             && let Some(key) = self.keys.get(&group.encode(ByteOrder::Big)[..])
@@ -38,7 +39,7 @@ impl Names {
         self.keys.insert(plain.into(), key.into());
     }
 
-    /// Makes requests to a group lead to a key; false: they lead to another one.
+    /// Binds a group to a key; returns `false` if it is bound to another key.
     pub(crate) fn bind_group(&mut self, group: &Group, key: &[u8]) -> bool {
         let octets = [ByteOrder::Big, ByteOrder::Little].map(|order| group.encode(order));
         if self.keys.get(&octets[0][..]).is_some_and(|known| **known != *key) {
@@ -49,7 +50,7 @@ impl Names {
         true
     }
 
-    /// Makes requests to a group lead nowhere; returns whether they led to this key.
+    /// Unbinds a group; returns whether it was bound to this key.
     pub(crate) fn unbind_group(&mut self, group: &Group, key: &[u8]) -> bool {
         let octets = [ByteOrder::Big, ByteOrder::Little].map(|order| group.encode(order));
         let was = self.keys.get(&octets[0][..]).is_some_and(|known| **known == *key);

@@ -1,11 +1,11 @@
-//! Names of objects within their POA.
+//! Identifiers of objects within their POA.
 
-/// Names one object within its POA (`PortableServer::ObjectId`).
+/// Identifier of one object within its POA (`PortableServer::ObjectId`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ObjectId(Vec<u8>);
 
 impl ObjectId {
-    /// The octets.
+    /// Returns the octets.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The active objects of one POA.
+//! Active objects of one POA.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
@@ -17,49 +17,49 @@ use crate::etherealizer;
 use crate::index::HashIndex;
 use crate::poa::PoaInner;
 
-/// Object slots, found by index, and for objects with names of their own by id.
+/// Object slots, found by index, or by id for objects with application ids.
 ///
-/// Readers take no lock. Activation and deactivation take one among themselves.
+/// Readers take no lock. Activation and deactivation share one lock.
 pub(crate) struct ObjectMap {
     slots: Buckets<Slot>,
     ids: Ids,
     hasher: RandomState,
-    /// Slots that were ever used.
+    /// Number of slots that were ever used.
     used: AtomicU32,
     edit: Mutex<Edit>,
 }
 
-/// Way from ids to slots.
+/// Mapping from ids to slots.
 enum Ids {
     Hash(HashIndex),
     Linear,
-    /// The slot is the place in the list.
+    /// Perfect hash; the slot is the index in the list.
     Perfect(PerfectHash, Box<[Box<[u8]>]>),
 }
 
 #[derive(Default)]
 struct Slot {
-    /// Counts the objects that lived here: a key of an earlier one is stale.
+    /// Number of objects that have used this slot: keys of earlier ones are stale.
     issued: AtomicU32,
-    /// Whether the slot is on the list of free slots. For the holder of the lock.
+    /// Whether the slot is on the list of free slots. Accessed under the lock only.
     listed: AtomicBool,
     object: ArcSwapOption<ActiveObject>,
 }
 
-/// An object and the servant that incarnates it. While a request runs it holds
-/// on to one of these, so that dropping the last means that none runs any more.
+/// Object with the servant that incarnates it. Each running request holds a reference to it, so
+/// dropping the last reference means that no request runs any more.
 pub(crate) struct ActiveObject {
     pub(crate) servant: Arc<dyn Servant>,
-    /// The id the application gave, or a system id that has lost its slot;
-    /// `None`: made of slot and generation.
+    /// Id that the application assigned, or a system id that has lost its slot; `None`: the id
+    /// consists of slot and generation.
     pub(crate) id: Option<Box<[u8]>>,
     pub(crate) place: Place,
-    /// Priority of the object's own, in a POA with the server-declared model; `None`: the POA's.
+    /// Priority specific to the object, in a POA with the server-declared model; `None`: the POA's.
     pub(crate) priority: Option<Priority>,
     /// Entries of the run-time scheduler for the object's operations.
     pub(crate) scheduled: Option<Scheduled>,
     hash: u64,
-    /// POA whose servant activator takes the servant back at the end.
+    /// POA whose servant activator receives the servant at the end.
     exit: Option<Weak<PoaInner>>,
     /// Whether the object was deactivated, so that its end is to be reported.
     ended: AtomicBool,
@@ -71,11 +71,11 @@ pub(crate) struct ActiveObject {
 struct Edit {
     free: Vec<u32>,
     identities: HashMap<usize, Identity>,
-    /// Deactivated while requests ran.
+    /// Objects deactivated while requests ran.
     leaving: Vec<Weak<ActiveObject>>,
 }
 
-/// Why an object ends.
+/// Reason why an object ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Deactivated,
@@ -85,20 +85,20 @@ enum End {
     Silent,
 }
 
-/// Use of one servant: the objects that it incarnates.
+/// Use of one servant: its latest slot and the number of objects that it incarnates.
 struct Identity {
     slot: u32,
     objects: usize,
 }
 
-/// Place of an object in the map.
+/// Slot and generation of an object in the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Place {
     pub(crate) slot: u32,
     pub(crate) generation: u32,
 }
 
-/// An object that stays alive while this does.
+/// Active object, kept alive by this guard.
 pub(crate) struct Found(Guard<Option<Arc<ActiveObject>>>);
 
 impl std::ops::Deref for Found {
@@ -113,9 +113,9 @@ impl std::ops::Deref for Found {
 /// Object to activate.
 pub(crate) struct New<'a> {
     pub(crate) servant: Arc<dyn Servant>,
-    /// `None`: the system's choice.
+    /// Id; `None`: assigned by the system.
     pub(crate) id: Option<&'a [u8]>,
-    /// A servant that incarnates another object is refused.
+    /// Whether to reject a servant that already incarnates an object.
     pub(crate) unique: bool,
     pub(crate) exit: Option<Weak<PoaInner>>,
     pub(crate) priority: Option<Priority>,
@@ -131,7 +131,7 @@ impl ObjectMap {
         ObjectMap::new(Ids::Linear)
     }
 
-    /// Returns a map for these ids and no others; `None` if one occurs twice.
+    /// Returns a map for exactly these ids; `None` if one occurs twice.
     pub(crate) fn perfect(ids: &[Box<[u8]>]) -> Option<Self> {
         let hash = PerfectHash::build(ids).ok()?;
         let map = ObjectMap::new(Ids::Perfect(hash, ids.into()));
@@ -151,7 +151,7 @@ impl ObjectMap {
         }
     }
 
-    /// The object at `place`, if it is there (any more). No lock, no allocation.
+    /// Returns the object at `place`, if it is still there. No lock, no allocation.
     #[inline]
     pub(crate) fn at(&self, place: Place) -> Option<Found> {
         let object = self.slots.at(place.slot)?.object.load();
@@ -161,8 +161,8 @@ impl ObjectMap {
         }
     }
 
-    /// The object with an id of its own. No lock, no allocation, unless others
-    /// activate and deactivate all the time and the object is not there.
+    /// Returns the object with an application id. No lock, no allocation, unless the object is
+    /// missing while others are constantly activated and deactivated.
     pub(crate) fn with_id(&self, id: &[u8]) -> Option<Found> {
         let look = |slot| {
             let object = self.slots.at(slot)?.object.load();
@@ -182,25 +182,24 @@ impl ObjectMap {
         }
     }
 
-    /// Finds an object by its place or, for keys whose object is not where they say, by its id.
+    /// Returns an object by its place or, for keys whose place no longer applies, by its id.
     pub(crate) fn find(&self, place: Option<Place>, id: &[u8]) -> Option<Found> {
         place.and_then(|place| self.at(place)).or_else(|| self.with_id(id))
     }
 
-    /// An object that was deactivated while requests ran, and at least one
-    /// still does.
+    /// Returns an object that was deactivated while requests ran, at least one of which still runs.
     pub(crate) fn leaving(&self, place: Place) -> Option<Arc<ActiveObject>> {
         let edit = self.edit.lock();
         let mut leaving = edit.leaving.iter().filter_map(Weak::upgrade);
         leaving.find(|object| object.place == place)
     }
 
-    /// An object that a servant incarnates, if there is one.
+    /// Returns an object that a servant incarnates, if there is one.
     pub(crate) fn incarnated_by(&self, servant: &dyn Servant) -> Option<Arc<ActiveObject>> {
         let edit = self.edit.lock();
         let identity = servant.identity();
         let last = edit.identities.get(&identity)?.slot;
-        // Of several objects the last one may have gone.
+        // The last of several objects may have been deactivated.
         let mut slots = std::iter::once(last).chain(0..self.used.load(Ordering::Acquire));
         slots.find_map(|slot| {
             let object = self.slots.at(slot)?.object.load_full()?;
@@ -214,7 +213,7 @@ impl ObjectMap {
         edit.identities.get(&servant.identity()).map_or(0, |identity| identity.objects)
     }
 
-    /// A place that an object may be put at later, by its id.
+    /// Reserves a place for an object to be activated later, by its id.
     pub(crate) fn reserve(&self) -> Place {
         let mut edit = self.edit.lock();
         let place = self.fresh(&mut edit);
@@ -222,7 +221,7 @@ impl ObjectMap {
         place
     }
 
-    /// Whether a place was ever given away.
+    /// Reports whether a place was ever assigned.
     pub(crate) fn was_issued(&self, place: Place) -> bool {
         place.slot < self.used.load(Ordering::Acquire)
             && self
@@ -231,7 +230,7 @@ impl ObjectMap {
                 .is_some_and(|slot| place.generation < slot.issued.load(Ordering::Acquire))
     }
 
-    /// Activates an object; `place` is what its id says, if it is a system id.
+    /// Activates an object; `place` is the one that its id names, if it is a system id.
     pub(crate) fn insert(&self, new: New<'_>, place: Option<Place>) -> Result<Place, PoaError> {
         let mut edit = self.edit.lock();
         let identity = new.servant.identity();
@@ -253,7 +252,7 @@ impl ObjectMap {
                 let slot = slot.ok_or(PoaError::UnknownId)? as u32;
                 (self.issue(slot), Some(id))
             }
-            // A system id lives where it says, if nobody else does now.
+            // An object with a system id uses the place that the id names, if that is free.
             (_, Some(_), Some(place)) if vacant(&place) => (place, None),
             (_, id, _) => (self.fresh(&mut edit), id),
         };
@@ -281,11 +280,11 @@ impl ObjectMap {
         Ok(place)
     }
 
-    /// Deactivates. Requests that run keep the servant until they end.
+    /// Deactivates an object. Running requests keep the servant until they end.
     pub(crate) fn remove(&self, place: Option<Place>, id: &[u8]) -> Result<(), PoaError> {
         let mut edit = self.edit.lock();
         let found = place.and_then(|place| self.at(place)).or_else(|| {
-            // Not `with_id`, which might want the lock.
+            // Not `with_id`, which might take the lock.
             match &self.ids {
                 Ids::Hash(index) => index
                     .find(self.hasher.hash_one(id), |slot| self.named(slot, id))
@@ -296,13 +295,13 @@ impl ObjectMap {
         let slot = found.ok_or(PoaError::ObjectNotActive)?.place.slot;
         let object = self.vacate(&mut edit, slot, End::Deactivated);
         drop(edit);
-        // Perhaps the last to hold it, whereupon its end is told.
+        // May be the last reference, which reports the object's end.
         drop(object);
         Ok(())
     }
 
-    /// Deactivates all, because the POA ends. With `etherealize` servants go back
-    /// to the servant activator.
+    /// Deactivates all objects, because the POA ends. With `etherealize`, servants return to the
+    /// servant activator.
     pub(crate) fn clear(&self, etherealize: bool) {
         let mut ended = Vec::new();
         let mut edit = self.edit.lock();
@@ -340,7 +339,7 @@ impl ObjectMap {
         if edit.leaving.len() >= 16 && edit.leaving.len().is_power_of_two() {
             edit.leaving.retain(|object| object.strong_count() > 0);
         }
-        // Only requests hold others than ours: these are the ones that run.
+        // Apart from this one, only running requests hold references.
         if Arc::strong_count(&object) > 1 {
             edit.leaving.push(Arc::downgrade(&object));
         }
@@ -350,7 +349,7 @@ impl ObjectMap {
         Some(object)
     }
 
-    /// A slot that nobody is in, and a generation that nobody had there.
+    /// Returns a free slot with a generation that no object has had there.
     fn fresh(&self, edit: &mut Edit) -> Place {
         while let Some(slot) = edit.free.pop() {
             let cell = self.slots.at(slot).expect("used before");
@@ -371,7 +370,7 @@ impl ObjectMap {
         Place { slot, generation: issued.fetch_add(1, Ordering::AcqRel) }
     }
 
-    /// Puts a slot on the list of free ones, unless it has been used up.
+    /// Adds a slot to the list of free ones, unless its generations are exhausted.
     fn list(&self, edit: &mut Edit, slot: u32) {
         let cell = self.slots.at(slot).expect("used before");
         if cell.issued.load(Ordering::Relaxed) < u32::MAX
@@ -381,7 +380,7 @@ impl ObjectMap {
         }
     }
 
-    /// [`find`](Self::find) for the holder of the lock.
+    /// Reports whether [`find`](Self::find) would find an object; for the holder of the lock.
     fn find_locked(&self, place: Option<Place>, id: &[u8]) -> bool {
         place.is_some_and(|place| self.at(place).is_some())
             || match &self.ids {
@@ -401,7 +400,7 @@ impl ObjectMap {
 }
 
 impl Place {
-    /// The id that a system gives an object which it finds by place.
+    /// Returns the system id of an object that is found by place.
     pub(crate) fn to_id(self) -> [u8; 8] {
         let mut id = [0; 8];
         id[..4].copy_from_slice(&self.slot.to_le_bytes());
@@ -409,7 +408,7 @@ impl Place {
         id
     }
 
-    /// Reads the place that such an id names.
+    /// Returns the place that such an id names.
     pub(crate) fn of_id(id: &[u8]) -> Option<Place> {
         let (slot, generation) = id.split_first_chunk()?;
         Some(Place {
@@ -420,7 +419,7 @@ impl Place {
 }
 
 impl ActiveObject {
-    /// The object id.
+    /// Returns the object id.
     pub(crate) fn id_octets(&self) -> Box<[u8]> {
         match &self.id {
             Some(id) => id.clone(),
@@ -428,7 +427,7 @@ impl ActiveObject {
         }
     }
 
-    /// Shows the object id; allocates nothing.
+    /// Calls `look` with the object id; allocates nothing.
     pub(crate) fn look_at_id(&self, look: impl FnOnce(&[u8])) {
         match &self.id {
             Some(id) => look(id),
@@ -438,8 +437,8 @@ impl ActiveObject {
 }
 
 impl Drop for ActiveObject {
-    /// The last request of a deactivated object has ended: its servant goes
-    /// back to the servant activator (`etherealize`).
+    /// Reports the end of a deactivated object after its last request: the servant returns to the
+    /// servant activator (`etherealize`).
     fn drop(&mut self) {
         if *self.ended.get_mut()
             && let Some(poa) = self.exit.as_ref().and_then(Weak::upgrade)
@@ -459,7 +458,7 @@ mod tests {
     use super::*;
     use oxorb_core::{Outcome, Upcall};
 
-    /// Servant that is not of size zero: servants of size zero may share an address.
+    /// Servant of nonzero size: servants of size zero may share an address.
     struct Nothing(#[allow(dead_code)] u8);
 
     impl Servant for Nothing {
@@ -544,7 +543,7 @@ mod tests {
         let map = ObjectMap::hashed();
         let old = insert(&map, None).unwrap();
         map.remove(Some(old), b"").unwrap();
-        // Nobody there: the very place.
+        // The place is free, so the object gets exactly that place.
         assert_eq!(insert_at(&map, Some(&old.to_id()), Some(old)).unwrap(), old);
         map.remove(Some(old), b"").unwrap();
         let other = insert(&map, None).unwrap();

@@ -1,4 +1,4 @@
-//! A POA as requests see it, and who is still inside.
+//! Admission of requests to a POA, and the tracking of requests that are still inside.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,21 +10,21 @@ use crate::ManagerState;
 use crate::poa::PoaInner;
 use crate::policies::ThreadPolicy;
 
-/// Admission of requests to a POA, held by each while it is there.
+/// Admission of requests to a POA, held by each request while inside.
 ///
-/// The POA's place in the table of POAs holds the present one. When the state of
-/// its manager changes, or it is destroyed, another takes its place, and when the
-/// last request lets go of the old one no request runs any more that began
-/// before. So requests are counted without touching a counter.
+/// The POA's entry in the table of POAs holds the current pass. A change of the manager's state, or
+/// the destruction of the POA, replaces it; when the last request drops the old pass, no request
+/// that began before the change still runs. Requests are thus tracked without a shared counter.
 pub(crate) struct Pass {
     pub(crate) incarnation: u64,
     pub(crate) state: ManagerState,
-    /// Requests for active objects may go straight to them.
+    /// Whether requests for active objects may be called directly.
     pub(crate) open: bool,
-    /// Whether requests may pass at their priority, on the right threads, and over the right
-    /// protocols.
+    /// Whether requests may be called directly once their priority, thread and protocol are
+    /// checked.
     pub(crate) open_at_priority: bool,
-    /// Requests run at a priority that must be found out first, or on threads that they may have missed.
+    /// Whether requests have a priority that must be determined first, or must run on specific
+    /// threads.
     pub(crate) real_time: bool,
     pub(crate) poa: Arc<PoaInner>,
 }
@@ -33,7 +33,7 @@ impl Pass {
     pub(crate) fn new(poa: &Arc<PoaInner>, state: ManagerState) -> Pass {
         poa.life.lock().passes += 1;
         let real_time = poa.is_real_time();
-        // Requests are looked at before they go on.
+        // Requests are checked before they are called.
         let choosy = real_time || poa.policies.secure_only;
         let open =
             state == ManagerState::Active && poa.policies.thread == ThreadPolicy::OrbControlled;
@@ -65,18 +65,18 @@ pub(crate) struct Life {
 #[derive(Default)]
 struct Counts {
     passes: usize,
-    /// Ids of objects that were deactivated and not given back to the servant
-    /// activator yet, and how often.
+    /// Ids of objects that were deactivated and not yet returned to the servant activator, each
+    /// with its number of occurrences.
     leaving: HashMap<Box<[u8]>, usize>,
 }
 
 impl Life {
-    /// An object begins to leave.
+    /// Records that an object is being deactivated.
     pub(crate) fn leave(&self, id: &[u8]) {
         *self.lock().leaving.entry(id.into()).or_default() += 1;
     }
 
-    /// An object has left.
+    /// Records that an object's deactivation has completed.
     pub(crate) fn left(&self, id: &[u8]) {
         let mut counts = self.lock();
         if let Some(leaving) = counts.leaving.get_mut(id) {
@@ -93,13 +93,13 @@ impl Life {
         self.lock().leaving.contains_key(id)
     }
 
-    /// Waits until an object has left; false when `until` came first.
+    /// Waits until an object's deactivation has completed; `false` on a time-out.
     pub(crate) fn wait_left(&self, id: &[u8], until: Instant) -> bool {
         self.wait(until, |counts| !counts.leaving.contains_key(id))
     }
 
-    /// Waits until there are no more than `passes` and no object is leaving, or
-    /// `enough` says so; false when `until` came first.
+    /// Waits until there are no more than `passes` passes and no object is leaving, or `enough`
+    /// returns `true`; `false` on a time-out.
     pub(crate) fn wait_quiet(
         &self,
         passes: usize,
@@ -117,7 +117,7 @@ impl Life {
         counts.passes == 0 && counts.leaving.is_empty()
     }
 
-    /// Lets those who wait look again.
+    /// Makes waiting threads check their conditions again.
     pub(crate) fn nudge(&self) {
         drop(self.lock());
         self.changed.notify_all();

@@ -26,8 +26,8 @@ use crate::{
 
 /// Object adapter of the tree (`PortableServer::POA`). Cheap to clone.
 ///
-/// Activation takes a lock and allocates; do it before the deadlines begin.
-/// Requests to active objects do not allocate and take no lock.
+/// Activation takes a lock and allocates, so do it before the time-critical phase. Requests to
+/// active objects do not allocate and take no lock.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -75,11 +75,11 @@ pub struct Poa {
 
 pub(crate) struct PoaInner {
     pub(crate) name: String,
-    /// Names from the root's child down to this one, as keys hold them.
+    /// Names from the child of the root down to this POA, as encoded in keys.
     pub(crate) path: Box<[u8]>,
     pub(crate) path_hash: u64,
     pub(crate) number: u32,
-    /// Number that no other POA, of this or an earlier process, has.
+    /// Number that no other POA of this or an earlier process has.
     pub(crate) incarnation: u64,
     pub(crate) policies: Policies,
     pub(crate) manager: PoaManager,
@@ -90,18 +90,18 @@ pub(crate) struct PoaInner {
     pub(crate) children: Mutex<HashMap<String, Arc<PoaInner>>>,
     /// Components that IOR interceptors add to the POA's references.
     pub(crate) components: Vec<TaggedComponent>,
-    /// Data of a POA with policies of RT-CORBA.
+    /// Data of a POA with RT-CORBA policies.
     pub(crate) realtime: Option<Box<RealTime>>,
     /// Factory that makes the POA's references, if there is one.
     pub(crate) factory: OnceLock<Option<Box<dyn ObjectReferenceFactory>>>,
     pub(crate) activator: Mutex<Option<Arc<dyn AdapterActivator>>>,
-    /// Set once.
+    /// Servant manager; can be set once.
     pub(crate) servant_manager: OnceLock<ServantManager>,
     pub(crate) default_servant: ArcSwapOption<Arc<dyn Servant>>,
     /// Turn of requests, if the POA is single-threaded, and of calls to its servant activator.
     pub(crate) turn: Turn,
     pub(crate) life: Life,
-    /// Lock that admits one change of the POA's entry in the table at a time.
+    /// Lock that serialises changes of the POA's entry in the table.
     publishing: Mutex<()>,
     destroyed: AtomicBool,
     pub(crate) next_id: AtomicU64,
@@ -159,7 +159,7 @@ impl PoaInner {
         }
     }
 
-    /// Lets requests see the state of the manager.
+    /// Publishes the state of the manager to requests.
     pub(crate) fn publish(self: &Arc<Self>, state: ManagerState) {
         let _publishing = self.publishing.lock();
         if self.is_destroyed() {
@@ -171,7 +171,7 @@ impl PoaInner {
         }
     }
 
-    /// Lets requests see it no more.
+    /// Hides the POA from requests.
     fn withdraw(&self, adapter: &RootAdapter) {
         let _publishing = self.publishing.lock();
         if let Some(place) = adapter.poas.at(self.number) {
@@ -195,25 +195,25 @@ impl Poa {
         Poa { adapter: Arc::clone(adapter), inner: Arc::clone(inner) }
     }
 
-    /// The name it was created with (`the_name`).
+    /// Returns the name given at creation (`the_name`).
     pub fn name(&self) -> &str {
         &self.inner.name
     }
 
-    /// The ORB it belongs to; `None` once that is gone. Takes no lock.
+    /// Returns the ORB; `None` once it no longer exists. Takes no lock.
     pub fn orb(&self) -> Option<oxorb_core::Orb> {
         self.adapter.orb()
     }
 
-    /// The names from the root POA down to this one (`adapter_name` of its object
-    /// reference template).
+    /// Returns the names from the root POA down to this one (`adapter_name` of its object reference
+    /// template).
     pub fn adapter_name(&self) -> Vec<String> {
         let below = names(&self.inner.path).flatten();
         let below = below.map(|(name, _)| name.to_owned());
         std::iter::once(ROOT.to_owned()).chain(below).collect()
     }
 
-    /// Names it within its ORB; the same after a restart (`id`).
+    /// Returns an identifier of the POA within its ORB; the same after a restart (`id`).
     pub fn id(&self) -> &[u8] {
         &self.inner.path
     }
@@ -223,14 +223,14 @@ impl Poa {
         self.inner.policies
     }
 
-    /// The manager that lets this POA's requests pass, or not; POAs may share one
+    /// Returns the manager that controls this POA's requests; POAs may share one
     /// (`the_POAManager`).
     pub fn manager(&self) -> &PoaManager {
         &self.inner.manager
     }
 
-    /// The POA that it was created by; none for the root and after that one has
-    /// been destroyed (`the_parent`).
+    /// Returns the parent POA; `None` for the root, and after the parent was destroyed
+    /// (`the_parent`).
     pub fn parent(&self) -> Option<Poa> {
         let parent = self.inner.parent.upgrade()?;
         Some(Poa::of(&self.adapter, &parent))
@@ -243,12 +243,12 @@ impl Poa {
         children.map(|child| Poa::of(&self.adapter, child)).collect()
     }
 
-    /// Tells servants of this ORB which of their objects is called.
+    /// Returns the identity of the called object, for servants of this ORB.
     pub fn current(&self) -> Current {
         Current::of(&self.adapter)
     }
 
-    /// Creates a child with a manager of its own.
+    /// Creates a child with a new manager.
     ///
     /// # Errors
     /// As [`PoaBuilder::create`].
@@ -256,7 +256,7 @@ impl Poa {
         self.new_poa(name).policies(policies).create()
     }
 
-    /// Creates a child that shares a manager, such as this POA's own.
+    /// Creates a child that shares a manager, such as that of this POA.
     ///
     /// # Errors
     /// As [`PoaBuilder::create`].
@@ -269,23 +269,23 @@ impl Poa {
         self.new_poa(name).policies(policies).manager(manager).create()
     }
 
-    /// Begins a child, with more choice than [`create_poa`](Self::create_poa).
+    /// Returns a builder of a child, with more options than [`create_poa`](Self::create_poa).
     pub fn new_poa(&self, name: &str) -> PoaBuilder {
         PoaBuilder::new(self.clone(), name)
     }
 
-    /// A child by name, if it is there (`find_POA` without activation).
+    /// Returns a child by name, if it exists (`find_POA` without activation).
     pub fn find_poa(&self, name: &str) -> Option<Poa> {
         let child = self.inner.child(name)?;
         Some(Poa::of(&self.adapter, &child))
     }
 
-    /// A child by name; if it is not there the adapter activator may make it
+    /// Returns a child by name, which the adapter activator may create if it does not exist
     /// (`find_POA` with activation).
     ///
     /// # Errors
-    /// [`PoaError::AdapterNonExistent`]; what the activator raised, as OBJ_ADAPTER 1;
-    /// TRANSIENT when another thread takes too long to make it.
+    /// [`PoaError::AdapterNonExistent`]; an exception of the activator, as OBJ_ADAPTER 1; TRANSIENT
+    /// when another thread takes too long to create it.
     pub fn find_or_activate_poa(&self, name: &str) -> Result<Poa, PoaError> {
         self.alive()?;
         let until = Instant::now() + self.adapter.hold_time();
@@ -296,29 +296,27 @@ impl Poa {
         }
     }
 
-    /// Sets the adapter activator, which makes children that requests ask for; `None`: no activator
+    /// Sets the adapter activator, which creates requested children; `None`: no activator
     /// (`the_activator`).
     pub fn set_activator(&self, activator: Option<Arc<dyn AdapterActivator>>) {
         *self.inner.activator.lock() = activator;
     }
 
-    /// Returns the adapter activator, which makes children that requests ask for (`the_activator`).
+    /// Returns the adapter activator, which creates requested children (`the_activator`).
     pub fn activator(&self) -> Option<Arc<dyn AdapterActivator>> {
         self.inner.activator.lock().clone()
     }
 
-    /// Ends this POA and all below it. Requests that run end as if nothing had
-    /// happened; later ones find no POA, and an adapter activator may make it
-    /// again once this one is no more.
+    /// Destroys this POA and all below it. Running requests complete normally; later ones find no
+    /// POA, and an adapter activator may recreate it once this one has ended completely.
     ///
-    /// With `etherealize_objects` servants from servant activators are given back
-    /// to them. With `wait_for_completion` returns when that is done and the last
-    /// request has ended.
+    /// With `etherealize_objects`, servants from servant activators are returned to them. With
+    /// `wait_for_completion`, returns when that is done and the last request has ended.
     ///
     /// # Errors
-    /// `BAD_INV_ORDER` 3 when told to wait from within a request of this ORB;
-    /// `TIMEOUT` when requests have not ended after `-ORBHoldTime`: the POA ends
-    /// all the same. [`PoaError::Destroyed`] when it was destroyed before.
+    /// `BAD_INV_ORDER` 3 if `wait_for_completion` is set within a request of this ORB; `TIMEOUT`
+    /// when requests have not ended after `-ORBHoldTime`, although the POA is destroyed.
+    /// [`PoaError::Destroyed`] when it was destroyed before.
     pub fn destroy(
         &self,
         etherealize_objects: bool,
@@ -341,10 +339,10 @@ impl Poa {
         Ok(())
     }
 
-    /// Children first.
+    /// Ends the POA after its children.
     fn end(&self, etherealize: bool, ended: &mut Vec<Poa>) -> Result<(), PoaError> {
         {
-            // With the tree locked no child can be born while its parent dies.
+            // The lock of the tree prevents the creation of a child while its parent ends.
             let _tree = self.adapter.lock_tree();
             if self.inner.destroyed.swap(true, Ordering::AcqRel) {
                 return Err(PoaError::Destroyed);
@@ -376,7 +374,7 @@ impl Poa {
         Ok(())
     }
 
-    /// A predecessor of the same name must be gone before.
+    /// Waits until a predecessor of the same name has ended.
     pub(crate) fn wait_for_predecessor(&self, path: &[u8]) -> Result<(), PoaError> {
         let until = Instant::now() + self.adapter.hold_time();
         while let Some(predecessor) = self.adapter.ending(path) {
@@ -387,24 +385,24 @@ impl Poa {
         Ok(())
     }
 
-    /// Adds an observer of POAs and managers of this ORB, from the next one on.
+    /// Adds an observer of POAs and managers of this ORB, effective from the next one on.
     pub fn add_observer(&self, observer: impl crate::AdapterObserver) {
         self.adapter.add_observer(Arc::new(observer));
     }
 
-    /// Takes a plain name away; returns whether it was bound. Requests for it are OBJECT_NOT_EXIST
-    /// from then on, and the object lives on under its other references.
+    /// Unbinds a plain name; returns whether it was bound. Later requests for the name fail with
+    /// OBJECT_NOT_EXIST; the object stays available under its other references.
     pub fn unbind_name(&self, name: &str) -> bool {
         self.adapter.change_names(|names| names.unbind(name.as_bytes()))
     }
 
-    /// Makes objects of this POA of all keys that nobody here made and no name is bound to: each such
-    /// key is an object id. So a server answers under the keys of one that it replaces, and under
-    /// `corbaloc` keys that it learns of from their first request. The POA should have user ids, and
-    /// a default servant, servant locator or servant activator. One POA of an ORB takes foreign keys;
-    /// a later call replaces it.
+    /// Maps all foreign keys, which no POA of this ORB created and no name is bound to, to objects
+    /// of this POA: each such key is an object id. A server can thus answer under the keys of a
+    /// server that it replaces, and under `corbaloc` keys that it first learns from a request. The
+    /// POA should have user ids, and a default servant, servant locator or servant activator. Only
+    /// one POA of an ORB takes foreign keys; a later call replaces it.
     ///
-    /// A request with a foreign key costs a copy of the key more than another.
+    /// A request with a foreign key costs an extra copy of the key.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -439,13 +437,13 @@ impl Poa {
         self.adapter.change_names(|names| names.set_foreign(Some(&self.inner)));
     }
 
-    /// Makes `corbaloc::host:port/name` lead to an object of this ORB.
+    /// Binds a name, so that `corbaloc::host:port/name` denotes an object of this ORB.
     pub fn bind_name(&self, name: &str, object: &impl Interface) {
         self.adapter.bind_name(name, object.reference());
     }
 
-    /// Binds a name to an object of this POA that need not be active yet. Needs no address: a
-    /// server that is not to be found half set up does it before it listens.
+    /// Binds a name to an object of this POA that need not be active yet. Needs no address, so a
+    /// server can do so before it listens, and clients never find it half set up.
     pub fn bind_name_to_id(&self, name: &str, id: impl Into<crate::ObjectId>) {
         let key = self.inner.key_of(id.into().as_bytes());
         self.adapter.bind_key(name, key);
@@ -460,12 +458,12 @@ impl Poa {
         self.adapter.create_manager(Some(id))
     }
 
-    /// A manager of this ORB by name (`POAManagerFactory::find`).
+    /// Returns a manager of this ORB by name (`POAManagerFactory::find`).
     pub fn find_poa_manager(&self, id: &str) -> Option<PoaManager> {
         self.adapter.managers().into_iter().find(|manager| manager.id() == id)
     }
 
-    /// All managers of this ORB that anybody uses (`POAManagerFactory::list`).
+    /// Returns all managers of this ORB that are in use (`POAManagerFactory::list`).
     pub fn poa_managers(&self) -> Vec<PoaManager> {
         self.adapter.managers()
     }
@@ -482,7 +480,7 @@ impl fmt::Debug for Poa {
 }
 
 impl PartialEq for Poa {
-    /// Whether they are one and the same.
+    /// Reports whether both are the same POA.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }

@@ -1,4 +1,4 @@
-//! Policies of a POA: what it promises about its objects.
+//! Policies of a POA.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -9,10 +9,10 @@ use oxorb_object::{PriorityBands, PriorityModelPolicy};
 
 use crate::RtPolicies;
 
-/// The policies of one POA (CORBA 3.3 part 1, 15.3.8), fixed when it is created.
+/// Policies of one POA (CORBA 3.3 part 1, 15.3.8), fixed when it is created.
 ///
-/// The default is that of the specification for a new POA; the root POA differs
-/// in [`ImplicitActivation::Yes`].
+/// The defaults are those of the specification for a new POA; the root POA differs in
+/// [`ImplicitActivation::Yes`].
 ///
 /// ```
 /// use oxorb_poa::{IdAssignment, Lifespan, Policies};
@@ -34,52 +34,53 @@ pub struct Policies {
     pub id_uniqueness: IdUniqueness,
     /// Origin of object ids: the system or the application.
     pub id_assignment: IdAssignment,
-    /// Whether asking for a servant's reference activates it.
+    /// Whether requesting a servant's reference activates the servant.
     pub implicit_activation: ImplicitActivation,
-    /// Whether the POA remembers which servant incarnates which object.
+    /// Whether the POA retains the association between servants and objects.
     pub servant_retention: ServantRetention,
     /// Treatment of a request for an object that is not active.
     pub request_processing: RequestProcessing,
-    /// Way in which objects are found; not of the specification.
+    /// Method of finding objects; not part of the specification.
     pub lookup: Lookup,
     /// Whether callbacks go over the connections that clients opened.
     pub bidirectional: Bidirectional,
-    /// Treatment of octets of 16 KiB or more that the IDL marks `@in_place`, in requests for the
-    /// POA's objects; `None`: as the endpoint or the ORB is configured. Not of the specification.
+    /// Transfer of octets of 16 KiB or more that the IDL marks `@in_place`, in requests for the
+    /// POA's objects; `None`: as configured for the endpoint or the ORB. Not part of the
+    /// specification.
     pub large_payloads: Option<LargePayloads>,
-    /// Whether its objects are reached only over protocols that protect what they carry, as TLS does: references have no
-    /// other address, and a request that comes otherwise is NO_PERMISSION. Not of the specification.
+    /// Whether the objects are reachable only over protocols with transport security, such as TLS:
+    /// references have no other address, and a request over another protocol fails with
+    /// NO_PERMISSION. Not part of the specification.
     pub secure_only: bool,
-    /// Priorities and the threads that have them.
+    /// Priorities, and the threads that serve requests.
     pub realtime: RtPolicies,
 }
 
 /// ThreadPolicy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ThreadPolicy {
-    /// Requests run on whichever thread received them, several at a time.
+    /// Requests run on the thread that received them, several at a time.
     #[default]
     OrbControlled,
-    /// A single request of this POA at a time, and a single call of its servant manager. A thread
-    /// may enter again while it calls local objects; a request that waits longer than
-    /// `-ORBHoldTime` is TRANSIENT, so a servant that calls out and is called back over the network
-    /// gets an error, not a deadlock.
+    /// Requests run one at a time, and so do calls of the POA's servant manager. A thread may
+    /// re-enter while it calls local objects; a request that waits longer than `-ORBHoldTime` fails
+    /// with TRANSIENT, so a servant whose outgoing call causes a call back over the network gets an
+    /// error instead of a deadlock.
     SingleThread,
-    /// All requests of all such POAs run on the thread that runs
-    /// [`Orb::run`](oxorb_core::Orb::run) or
-    /// [`Orb::perform_work`](oxorb_core::Orb::perform_work). Request and reply are
-    /// copied between threads.
+    /// All requests of all POAs with this policy run on the thread that runs
+    /// [`Orb::run`](oxorb_core::Orb::run) or [`Orb::perform_work`](oxorb_core::Orb::perform_work).
+    /// Request and reply are copied between threads.
     MainThread,
 }
 
 /// LifespanPolicy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Lifespan {
-    /// References are good as long as this POA lives. Fastest to find.
+    /// References are valid as long as this POA exists. Fastest lookup.
     #[default]
     Transient,
-    /// References are good again after a restart, given the same POA names,
-    /// object ids and listening endpoint.
+    /// References stay valid across restarts with the same POA names, object ids and listening
+    /// endpoint.
     Persistent,
 }
 
@@ -89,7 +90,7 @@ pub enum IdUniqueness {
     /// A servant incarnates at most one object of the POA.
     #[default]
     Unique,
-    /// A servant may incarnate many.
+    /// A servant may incarnate several objects.
     Multiple,
 }
 
@@ -99,7 +100,7 @@ pub enum IdAssignment {
     /// [`Poa::activate`](crate::Poa::activate): the POA makes the id.
     #[default]
     System,
-    /// [`Poa::activate_with_id`](crate::Poa::activate_with_id): you do.
+    /// [`Poa::activate_with_id`](crate::Poa::activate_with_id): the application chooses the id.
     User,
 }
 
@@ -120,7 +121,7 @@ pub enum ServantRetention {
     /// Active objects stay active until they are deactivated.
     #[default]
     Retain,
-    /// Every request finds its servant anew: the default servant, or one from a
+    /// Every request looks up its servant: the default servant, or one from a
     /// [`ServantLocator`](crate::ServantLocator).
     NonRetain,
 }
@@ -134,48 +135,47 @@ pub enum RequestProcessing {
     /// The [default servant](crate::Poa::set_servant) serves every object that is
     /// not active. Needs [`IdUniqueness::Multiple`].
     DefaultServant,
-    /// A [`ServantActivator`](crate::ServantActivator) (with
-    /// [`ServantRetention::Retain`]) or a [`ServantLocator`](crate::ServantLocator)
-    /// (with [`ServantRetention::NonRetain`]) gives the servant.
+    /// A [`ServantActivator`](crate::ServantActivator) (with [`ServantRetention::Retain`]) or a
+    /// [`ServantLocator`](crate::ServantLocator) (with [`ServantRetention::NonRetain`]) provides
+    /// the servant.
     ServantManager,
 }
 
-/// Way in which a POA finds the object of a key.
+/// Method by which a POA finds the object of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Lookup {
-    /// Active demultiplexing: the keys of transient objects with ids of the
-    /// system say where the object is. All other ids are hashed.
+    /// Active demultiplexing: the keys of transient objects with system ids contain the object's
+    /// index. All other ids are hashed.
     #[default]
     Active,
     /// Every id is hashed.
     Hash,
-    /// Ids are compared one after the other: for a handful of objects, and to
-    /// measure against.
+    /// Ids are compared one by one: for a handful of objects, and as a baseline for measurements.
     Linear,
-    /// A perfect hash over ids that are known beforehand: one probe, one
-    /// comparison. Needs [`IdAssignment::User`] and
-    /// [`PoaBuilder::known_ids`](crate::PoaBuilder::known_ids).
+    /// A perfect hash over ids that are known in advance: one probe, one comparison. Needs
+    /// [`IdAssignment::User`] and [`PoaBuilder::known_ids`](crate::PoaBuilder::known_ids).
     Perfect,
 }
 
-/// BidirectionalPolicy (CORBA 3.3 part 2, 9.9.3): which way requests may come.
+/// BidirectionalPolicy (CORBA 3.3 part 2, 9.9.3): directions in which requests may use a
+/// connection.
 ///
-/// A POA with [`Both`](Bidirectional::Both) in a client has its ORB offer all
-/// connections that it opens from then on, and its objects are called over them.
-/// A POA with it in a server takes such offers of whoever calls its objects.
+/// In a client, a POA with [`Both`](Bidirectional::Both) makes its ORB offer bidirectional use on
+/// all connections that it opens from then on, over which servers call the POA's objects. In a
+/// server, such a POA accepts offers from clients that call its objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Bidirectional {
-    /// Configuration of the ORB (`OfferBiDirectionalGIOP`, `AcceptBiDirectionalGIOP`), which is
-    /// [`Normal`](Bidirectional::Normal) by default.
+    /// Configuration of the ORB (`OfferBiDirectionalGIOP`, `AcceptBiDirectionalGIOP`), by default
+    /// [`Normal`](Bidirectional::Normal).
     #[default]
     AsOrb,
-    /// Requests come over connections that clients open.
+    /// Requests arrive over connections that clients open.
     Normal,
-    /// Requests may come over connections that this side opened, too.
+    /// Requests may also arrive over connections that this side opened.
     Both,
 }
 
-/// Policy in the list that `create_POA` of the specification takes.
+/// Policy as an element of the list that the specification's `create_POA` takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Policy {
     /// Policy type 16.
@@ -192,13 +192,13 @@ pub enum Policy {
     ServantRetention(ServantRetention),
     /// Policy type 22.
     RequestProcessing(RequestProcessing),
-    /// Policy of OxORB's own.
+    /// Policy specific to OxORB.
     Lookup(Lookup),
     /// Policy type 37.
     Bidirectional(Bidirectional),
-    /// Policy of OxORB's own (type 0x4f58000a).
+    /// Policy specific to OxORB (type 0x4f58000a).
     LargePayloads(LargePayloads),
-    /// Policy of OxORB's own (type 0x4f58000b).
+    /// Policy specific to OxORB (type 0x4f58000b).
     SecureOnly(bool),
     /// Policy type 40.
     PriorityModel(PriorityModelPolicy),
@@ -210,18 +210,18 @@ pub enum Policy {
     ClientProtocol(ProtocolList),
     /// Policy type 45.
     PriorityBands(PriorityBands),
-    /// Policy of OxORB's own.
+    /// Policy specific to OxORB.
     ReplyBandwidth(NonZeroU32),
-    /// Policy of OxORB's own.
+    /// Policy specific to OxORB.
     RateMonotonic,
 }
 
-/// Policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
+/// Error for policies that contradict each other (`PortableServer::POA::InvalidPolicy`).
 #[derive(Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the policies contradict each other: {rule} (InvalidPolicy, index {index})")]
 pub struct InvalidPolicy {
-    /// Index in the list of the first policy that takes part in the contradiction. Of a
-    /// [`Policies`] struct: its place among the fields.
+    /// Index in the list of the first policy involved in the contradiction. For a [`Policies`]
+    /// struct: the index of the field.
     pub index: u16,
     /// Text of the broken rule.
     pub rule: &'static str,
@@ -258,7 +258,7 @@ impl Policies {
         },
     };
 
-    /// The policies of a list, and the defaults of `create_POA` for those it does
+    /// Returns the policies of a list, with the defaults of `create_POA` for policies that it does
     /// not name.
     ///
     /// ```
@@ -273,7 +273,7 @@ impl Policies {
     /// ```
     ///
     /// # Errors
-    /// The same kind of policy twice, or a contradiction; with the index.
+    /// A duplicate kind of policy, or a contradiction; with the index.
     pub fn from_list(list: &[Policy]) -> Result<Policies, InvalidPolicy> {
         let mut policies = Policies::default();
         for (index, policy) in list.iter().enumerate() {
@@ -308,7 +308,7 @@ impl Policies {
         policies.check_list(list).map(|()| policies)
     }
 
-    /// All of them as a list, in the order of the fields; those that a POA may lack come last.
+    /// Returns all policies as a list, in the order of the fields; optional ones come last.
     pub fn to_list(&self) -> Vec<Policy> {
         let realtime = self.realtime.to_list();
         [
@@ -329,7 +329,7 @@ impl Policies {
         .collect()
     }
 
-    /// Whether a POA may have them (CORBA 3.3 part 1, 15.3.8).
+    /// Checks whether a POA may have these policies (CORBA 3.3 part 1, 15.3.8).
     ///
     /// # Errors
     /// A contradiction.
@@ -337,12 +337,12 @@ impl Policies {
         self.check_list(&self.to_list())
     }
 
-    /// Looks for broken rules; `list` are the policies that were named.
+    /// Checks all rules; `list` contains the policies that were named.
     fn check_list(&self, list: &[Policy]) -> Result<(), InvalidPolicy> {
         let broken = RULES.iter().filter(|rule| (rule.broken)(self));
         let indices = broken.map(|rule| {
             let parties = list.iter().position(|policy| (rule.party)(policy));
-            // A default cannot break a rule all alone.
+            // Defaults alone break no rule.
             (parties.unwrap_or_default() as u16, rule.text)
         });
         match indices.min_by_key(|(index, _)| *index) {
@@ -351,7 +351,8 @@ impl Policies {
         }
     }
 
-    /// Returns whether the objects may be called over connections that this side opened; `None`: as the ORB is configured.
+    /// Returns whether the objects may be called over connections that this side opened; `None`: as
+    /// configured for the ORB.
     pub(crate) fn both_ways(&self) -> Option<bool> {
         match self.bidirectional {
             Bidirectional::AsOrb => None,
@@ -360,12 +361,12 @@ impl Policies {
         }
     }
 
-    /// Returns the protocols over which references lead to its objects.
+    /// Returns the protocols for which references contain profiles.
     pub(crate) fn over(&self) -> Over {
         Over { protocols: self.realtime.server_protocols, secure_only: self.secure_only }
     }
 
-    /// Whether keys say where the object is.
+    /// Reports whether keys contain the object's index.
     pub(crate) fn active_keys(&self) -> bool {
         self.lookup == Lookup::Active
             && self.lifespan == Lifespan::Transient
@@ -377,17 +378,17 @@ impl Policies {
         self.servant_retention == ServantRetention::Retain
     }
 
-    /// Whether servants come from a servant activator and return to it.
+    /// Reports whether servants come from a servant activator and return to it.
     pub(crate) fn activates(&self) -> bool {
         self.retains() && self.request_processing == RequestProcessing::ServantManager
     }
 }
 
-/// Combination of policies that is refused.
+/// Rejected combination of policies.
 struct Rule {
     text: &'static str,
     broken: fn(&Policies) -> bool,
-    /// Whether a policy takes part.
+    /// Whether a policy is involved.
     party: fn(&Policy) -> bool,
 }
 

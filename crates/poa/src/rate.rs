@@ -1,15 +1,17 @@
-//! Priorities of periodic requests within a band: the shorter the period the higher (rate-monotonic).
+//! Rate-monotonic priorities of periodic requests within a band: the shorter the period, the higher
+//! the priority.
 
 use std::time::Duration;
 
 /// Periods up to this one have the band's highest priority.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Periods that are twice as long so many times, or longer, have the lowest: some 17 minutes.
+/// Doublings of the shortest period after which the priority is the lowest: periods from some 17
+/// minutes.
 const DOUBLINGS: f64 = 20.0;
 
-/// Returns the priority of a period in the band from `low` to `high`: each doubling of the period goes down by the same part of
-/// the band. A longer period never has a higher priority.
+/// Returns the priority of a period in the band from `low` to `high`: each doubling of the period
+/// lowers it by the same fraction of the band. A longer period never has a higher priority.
 pub(crate) fn by_period(period: Duration, low: i16, high: i16) -> i16 {
     let doublings = (period.as_secs_f64() / SHORTEST.as_secs_f64()).log2();
     let part = (doublings / DOUBLINGS).clamp(0.0, 1.0);

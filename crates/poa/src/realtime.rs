@@ -1,15 +1,15 @@
-//! POAs with priorities: what RT-CORBA's policies say of references, and at which priority a request runs
-//! (RT-CORBA 1.2, 5.7 and 5.8; A18).
+//! POAs with priorities: effect of RT-CORBA's policies on references and on the priority at which a
+//! request runs (RT-CORBA 1.2, 5.7 and 5.8).
 //!
-//! | threadpool of the POA | PriorityModel | a request runs at |
+//! | threadpool of the POA | PriorityModel | priority of a request |
 //! |---|---|---|
-//! | with lanes | any | the priority of the lane that received it |
-//! | without lanes, or none | none | the priority its thread has |
+//! | with lanes | any | that of the lane that received it |
+//! | without lanes, or none | none | that of its thread |
 //! | | client-propagated | that of its caller; without one, the POA's `server_priority` |
 //! | | server-declared | that of the object |
 //!
-//! Under [`rate_monotonic`](crate::RtPolicies::rate_monotonic) the kernel schedules it by its period, within the band of that
-//! priority.
+//! Under [`rate_monotonic`](crate::RtPolicies::rate_monotonic) the kernel schedules a request by
+//! its period, within the band of that priority.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,20 +34,20 @@ use crate::policies::{IdAssignment, ImplicitActivation, Policies};
 use crate::refusal::{DISCARDED, NOT_PROTECTED};
 use crate::{ObjectId, PoaError, rate};
 
-/// Data of a POA with policies of RT-CORBA, besides these policies.
+/// Data of a POA with RT-CORBA policies, in addition to these policies.
 pub(crate) struct RealTime {
     /// Lanes of the POA's threadpool.
     lanes: Option<ThreadpoolLanes>,
-    /// Objects with a priority of their own.
+    /// Object-specific priorities.
     priorities: Mutex<HashMap<Box<[u8]>, Priority>>,
 }
 
-/// A priority that an object cannot have here, or not any more.
+/// Error for a priority that an object cannot have in this POA, or can no longer change to.
 pub(crate) const BAD_PRIORITY: SystemException =
     SystemException::bad_param(minor::bad_param::REALTIME, CompletionStatus::No);
 
 impl RealTime {
-    /// `None` for POAs that have none of these policies.
+    /// Returns the data for a POA; `None` without RT-CORBA policies.
     pub(crate) fn of(policies: &Policies, lanes: Option<ThreadpoolLanes>) -> Option<Box<Self>> {
         let wanted = !policies.realtime.is_empty();
         wanted.then(|| Box::new(RealTime { lanes, priorities: Mutex::default() }))
@@ -60,21 +60,23 @@ impl RealTime {
 }
 
 impl PoaInner {
-    /// Whether requests run at another priority than that of the thread that received them, or on the threads of a
-    /// threadpool alone. Asked when the POA opens, so that requests to others need not ask.
+    /// Reports whether requests run at a priority other than that of the receiving thread, or only
+    /// on the threads of a threadpool. Determined when the POA opens, so that requests to other
+    /// POAs need not check.
     pub(crate) fn is_real_time(&self) -> bool {
         let realtime = &self.policies.realtime;
         let scheduled = || self.adapter.upgrade().is_some_and(|it| it.limits.scheduled);
         realtime.priority_model.is_some() || realtime.threadpool.is_some() || scheduled()
     }
 
-    /// The priority that an object was given, if it was.
+    /// Returns the object-specific priority, if one was assigned.
     pub(crate) fn own_priority(&self, id: &[u8]) -> Option<Priority> {
         let realtime = self.realtime.as_ref()?;
         realtime.priorities.lock().get(id).copied()
     }
 
-    /// An object has left: the next one of this id has a priority of its own.
+    /// Removes the priority of an object that has ended; a later object with this id is independent
+    /// of it.
     pub(crate) fn forget_priority(&self, id: &[u8]) {
         if let Some(realtime) = &self.realtime {
             realtime.priorities.lock().remove(id);
@@ -87,7 +89,7 @@ impl PoaInner {
         Some((model, Priority::new(server_priority).ok()?))
     }
 
-    /// The priority of an object under the server-declared model.
+    /// Returns the priority of an object under the server-declared model.
     fn declared(&self, id: &[u8]) -> Option<Priority> {
         let (_, of_all) = self.model()?;
         Some(self.own_priority(id).unwrap_or(of_all))
@@ -96,25 +98,24 @@ impl PoaInner {
 
 const EVERY_PRIORITY: (i16, i16) = (Priority::MIN.get(), Priority::MAX.get());
 
-/// A call without a message is not possible.
+/// Error if a call needs a message.
 pub(crate) struct NotHere;
 
-/// A request runs at a priority of its own while this lives.
+/// Guard during which a request runs at a specific priority.
 pub(crate) enum Urgent {
-    /// Priority that policies want.
+    /// Priority that policies require.
     Raised(#[expect(dead_code, reason = "ends when it is dropped")] Raised),
     /// Priority of the operation, under the run-time scheduler.
     Scheduled(#[expect(dead_code, reason = "ends when it is dropped")] Running),
 }
 
 impl Pass {
-    /// Gives the calling thread the priority that the policies of the POA want for a request, while
-    /// the result lives. `object`: the active object that the request is for, if it is known
-    /// already.
+    /// Sets the priority that the POA's policies require for a request on the calling thread, until
+    /// the result is dropped. `object`: the active object of the request, if already known.
     ///
     /// # Errors
-    /// DATA_CONVERSION: the priority has no native one, or the application's transform refuses it. BAD_PARAM: what
-    /// the caller sent is none.
+    /// DATA_CONVERSION: the priority has no native equivalent, or the application's transform
+    /// rejects it. BAD_PARAM: the caller sent an invalid priority.
     pub(crate) fn raise(
         &self,
         object: Option<&Found>,
@@ -174,8 +175,8 @@ impl Pass {
         orb.raise_thread_as(priority, scheduled_as).map(|raised| Some(Urgent::Raised(raised)))
     }
 
-    /// Returns the priority by which a request of this importance is scheduled: as much above or below `base`, within the band
-    /// of its own.
+    /// Returns the priority for scheduling a request with this importance: `base` plus the
+    /// importance, limited to the band of `priority`.
     fn by_importance(&self, priority: Priority, base: Priority, importance: i32) -> Priority {
         let (low, high) = self.band(priority).unwrap_or(EVERY_PRIORITY);
         let sum = i32::from(base.get()).saturating_add(importance);
@@ -183,8 +184,8 @@ impl Pass {
         Priority::new(sum as i16).unwrap_or(base)
     }
 
-    /// Returns the priority by which a request of this period is scheduled: within the band of its own, or, on a lane, from its
-    /// priority up to that of the next one.
+    /// Returns the priority for scheduling a request with this period: within the band of
+    /// `priority`, or, on a lane, between the lane's priority and that of the next lane.
     fn by_period(
         &self,
         period: Duration,
@@ -201,7 +202,7 @@ impl Pass {
         Priority::new(rate::by_period(period, low, high)).unwrap_or(priority)
     }
 
-    /// Returns the band of a priority, where the POA has bands.
+    /// Returns the band that contains a priority, if the POA has bands.
     fn band(&self, priority: Priority) -> Option<(i16, i16)> {
         let bands = self.poa.policies.realtime.priority_bands?;
         let mut bands = bands.iter();
@@ -209,11 +210,11 @@ impl Pass {
         Some((band.low, band.high))
     }
 
-    /// Gives the calling thread the priority of an object for a call without a message, while the
-    /// result lives.
+    /// Sets the priority of an object for a call without a message on the calling thread, until the
+    /// result is dropped.
     ///
     /// # Errors
-    /// [`NotHere`]: the call must be marshalled, to reach another thread or to be looked at.
+    /// [`NotHere`]: the call must be marshalled, to reach another thread or to be checked.
     #[inline]
     pub(crate) fn raise_direct(
         &self,
@@ -243,7 +244,7 @@ impl Pass {
                 let priority = object.priority.unwrap_or(of_all);
                 orb.raise_thread(priority).map(Some).map_err(|_| NotHere)
             }
-            // At the caller's, which it has.
+            // At the caller's priority, which the thread already has.
             Some((PriorityModel::ClientPropagated, _)) => {
                 let same = orb.options().realtime.transform.is_none();
                 match same && orb.thread_priority().is_some() {
@@ -254,11 +255,12 @@ impl Pass {
         }
     }
 
-    /// Returns where a request has to go that came to a port of other threads than the POA's: to
-    /// those of its object (LOCATION_FORWARD). `None`: it came to the right ones.
+    /// Returns the address of the right threads for a request that arrived at an endpoint of
+    /// threads other than the POA's (LOCATION_FORWARD); `None` if it arrived at the right ones.
     ///
     /// # Errors
-    /// TRANSIENT: the threadpool is gone. NO_PERMISSION: the POA takes no requests over the protocol that it came by.
+    /// TRANSIENT: the threadpool was destroyed. NO_PERMISSION: the POA does not accept the protocol
+    /// of the request.
     pub(crate) fn right_place(
         &self,
         adapter: &RootAdapter,
@@ -284,8 +286,8 @@ impl Pass {
         reference().map(Some).ok_or(DISCARDED)
     }
 
-    /// Gives the calling thread the schedule of the run-time scheduler, which precedes that of
-    /// policies.
+    /// Applies the run-time scheduler's schedule to the calling thread; it takes precedence over
+    /// that of policies.
     fn run_scheduled(
         &self,
         object: Option<&Found>,
@@ -306,7 +308,8 @@ impl Pass {
         }
     }
 
-    /// The active object of a key, if the request may go straight to it but for its priority.
+    /// Returns the active object of a key, if its request may be called directly once its priority
+    /// is set.
     pub(crate) fn find_at_priority(&self, key: Key<'_>) -> Option<Found> {
         match self.open_at_priority {
             true => self.find_active(key),
@@ -324,7 +327,7 @@ impl Pass {
     }
 }
 
-/// Returns the priority that the application's transform makes of a caller's priority.
+/// Returns the result of the application's transform of a caller's priority.
 fn transformed(orb: &Orb, priority: Priority, key: Key<'_>) -> Result<Priority, SystemException> {
     let Some(transform) = &orb.options().realtime.transform else {
         return Ok(priority);
@@ -343,16 +346,19 @@ fn transformed(orb: &Orb, priority: Priority, key: Key<'_>) -> Result<Priority, 
     inbound.ok_or(refused)
 }
 
-/// Operations of `RTPortableServer::POA`: objects with a priority of their own, under the server-declared model.
+/// Operations of `RTPortableServer::POA`: object-specific priorities under the server-declared
+/// model.
 ///
-/// All take a lock and allocate; do it before the deadlines begin. Errors of all:
-/// [`PoaError::WrongPolicy`] with [`ImplicitActivation::Yes`], or without the server-declared model; BAD_PARAM for a
-/// priority that no lane, or no band, of the POA has, and for an object that has another one already.
+/// All take a lock and allocate, so call them before the time-critical phase. Errors of all:
+/// [`PoaError::WrongPolicy`] with [`ImplicitActivation::Yes`], or without the server-declared
+/// model; BAD_PARAM for a priority of no lane or no band of the POA, and for an object that already
+/// has another priority.
 impl Poa {
-    /// [`activate`](Self::activate) with a priority (`activate_object_with_priority`).
+    /// Activates a servant as [`activate`](Self::activate), with a priority
+    /// (`activate_object_with_priority`).
     ///
     /// # Errors
-    /// As there, and those of a priority.
+    /// Those of [`activate`](Self::activate), and those of an invalid priority.
     pub fn activate_with_priority<I: ServedBy<S>, S>(
         &self,
         servant: S,
@@ -361,10 +367,11 @@ impl Poa {
         self.activate_servant_with_priority(I::servant(servant), priority).map(I::from_ref)
     }
 
-    /// [`activate_with_id`](Self::activate_with_id) with a priority (`activate_object_with_id_and_priority`).
+    /// Activates a servant as [`activate_with_id`](Self::activate_with_id), with a priority
+    /// (`activate_object_with_id_and_priority`).
     ///
     /// # Errors
-    /// As there, and those of a priority.
+    /// Those of [`activate_with_id`](Self::activate_with_id), and those of an invalid priority.
     pub fn activate_with_id_and_priority<I: ServedBy<S>, S>(
         &self,
         id: impl Into<ObjectId>,
@@ -376,10 +383,10 @@ impl Poa {
         self.activate_servant_with_id(&id, I::servant(servant)).map(I::from_ref)
     }
 
-    /// [`activate_servant`](Self::activate_servant) with a priority.
+    /// Activates a servant as [`activate_servant`](Self::activate_servant), with a priority.
     ///
     /// # Errors
-    /// As there, and those of a priority.
+    /// Those of [`activate_servant`](Self::activate_servant), and those of an invalid priority.
     pub fn activate_servant_with_priority(
         &self,
         servant: Arc<dyn Servant>,
@@ -398,10 +405,11 @@ impl Poa {
         self.activate_servant_with_id(&id, servant)
     }
 
-    /// [`create_reference`](Self::create_reference) with a priority (`create_reference_with_priority`).
+    /// Creates a reference as [`create_reference`](Self::create_reference), with a priority
+    /// (`create_reference_with_priority`).
     ///
     /// # Errors
-    /// As there, and those of a priority.
+    /// Those of [`create_reference`](Self::create_reference), and those of an invalid priority.
     pub fn create_reference_with_priority<I: Interface>(
         &self,
         priority: Priority,
@@ -412,11 +420,12 @@ impl Poa {
         self.create_reference_with_id_and_priority(id, priority)
     }
 
-    /// [`create_reference_with_id`](Self::create_reference_with_id) with a priority
-    /// (`create_reference_with_id_and_priority`).
+    /// Creates a reference as [`create_reference_with_id`](Self::create_reference_with_id), with a
+    /// priority (`create_reference_with_id_and_priority`).
     ///
     /// # Errors
-    /// As there, and those of a priority.
+    /// Those of [`create_reference_with_id`](Self::create_reference_with_id), and those of an
+    /// invalid priority.
     pub fn create_reference_with_id_and_priority<I: Interface>(
         &self,
         id: impl Into<ObjectId>,
@@ -427,7 +436,7 @@ impl Poa {
         self.create_reference_with_id(id)
     }
 
-    /// Notes the priority of an object.
+    /// Records the priority of an object.
     fn give_priority(&self, id: &ObjectId, priority: Priority) -> Result<(), PoaError> {
         self.takes_priority(priority)?;
         self.inner.knows(id.as_bytes())?;
@@ -458,7 +467,7 @@ impl Poa {
         });
         let lanes = self.inner.realtime.as_ref();
         let lanes = lanes.and_then(|rt| rt.lane_priorities());
-        // With bands any lane of the band serves it.
+        // With bands, any lane within the band serves it.
         let on_lane = bands.is_some() || lanes.is_none_or(|lanes| lanes.contains(&priority));
         match in_band && on_lane {
             true => Ok(()),
@@ -466,7 +475,7 @@ impl Poa {
         }
     }
 
-    /// A reference that carries the policies and addresses of lanes.
+    /// Returns a reference that contains the policies and addresses of lanes.
     pub(crate) fn lane_reference(
         &self,
         orb: &Orb,
@@ -498,7 +507,7 @@ impl Poa {
         reference.map_err(|error| PoaError::System(error.into()))
     }
 
-    /// TAG_POLICIES of an object, in TAO's order: the model last.
+    /// Returns the TAG_POLICIES component of an object, in TAO's order: the model last.
     fn published(&self, id: &ObjectId) -> Option<TaggedComponent> {
         let realtime = &self.inner.policies.realtime;
         let mut values = Vec::new();

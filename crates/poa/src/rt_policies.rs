@@ -1,4 +1,4 @@
-//! The policies of RT-CORBA that a POA may have, and which of them go together (RT-CORBA 1.2, 5.8; CHECKLIST F6).
+//! RT-CORBA policies of a POA, and their valid combinations (RT-CORBA 1.2, 5.8).
 
 use std::num::NonZeroU32;
 
@@ -8,33 +8,38 @@ use oxorb_object::{PriorityBands, PriorityModel, PriorityModelPolicy};
 
 use crate::policies::{InvalidPolicy, Policies, Policy, ThreadPolicy};
 
-/// The real-time part of [`Policies`]. The default has none of them.
+/// Real-time part of [`Policies`]. The default has no policy set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RtPolicies {
-    /// PriorityModelPolicy, type 40: who decides at which priority requests run.
+    /// PriorityModelPolicy, type 40: whether the client or the server determines the priority of
+    /// requests.
     pub priority_model: Option<PriorityModelPolicy>,
-    /// ThreadpoolPolicy, type 41: whose threads run them; `None`: the ORB's own.
+    /// ThreadpoolPolicy, type 41: the threadpool that serves requests; `None`: the ORB's own
+    /// threads.
     pub threadpool: Option<ThreadpoolId>,
-    /// ServerProtocolPolicy, type 42: the protocols whose profiles references have, in this order. The properties hold
-    /// for connections that the POA's threadpool, or the ORB, accepts from then on; the first POA with such a policy
-    /// decides for all that share it.
+    /// ServerProtocolPolicy, type 42: the protocols for which references contain profiles, in this
+    /// order. The properties apply to connections that the POA's threadpool, or the ORB, accepts
+    /// from then on; the first POA with such a policy decides for all that share the threadpool or
+    /// the ORB's threads.
     pub server_protocols: Option<ProtocolList>,
-    /// ClientProtocolPolicy, type 43, as clients find it in references.
+    /// ClientProtocolPolicy, type 43, published to clients in references.
     pub client_protocols: Option<ProtocolList>,
-    /// PriorityBandedConnectionPolicy, type 45, as clients find it in references.
+    /// PriorityBandedConnectionPolicy, type 45, published to clients in references.
     pub priority_bands: Option<PriorityBands>,
-    /// Octets of replies that leave in a second, at most, over each connection that the POA's threadpool, or the ORB,
-    /// accepts from then on; the first POA with such a policy decides for all that share it. OxORB's own: TCP spaces its
-    /// packets by it (SO_MAX_PACING_RATE), protocols without pacing ignore it.
+    /// Maximum rate of replies, in octets per second, over each connection that the POA's
+    /// threadpool, or the ORB, accepts from then on; the first POA with such a policy decides for
+    /// all that share them. Specific to OxORB: TCP paces its packets by it (SO_MAX_PACING_RATE),
+    /// protocols without pacing ignore it.
     pub reply_bandwidth: Option<NonZeroU32>,
-    /// Requests whose callers name a period (`RequestQos`) are scheduled by it while they run: the shorter the higher
-    /// (rate-monotonic), within the band of their priority, or from the priority of their lane up to that of the next one.
-    /// OxORB's own. Costs such a request two system calls under `SCHED_FIFO` and `SCHED_RR`, others nothing.
+    /// Whether requests with a period (`RequestQos`) are scheduled by it while they run: the
+    /// shorter, the higher (rate-monotonic), within the band of their priority, or between the
+    /// priority of their lane and that of the next one. Specific to OxORB. Costs such a request two
+    /// system calls under `SCHED_FIFO` and `SCHED_RR`, others nothing.
     pub rate_monotonic: bool,
 }
 
 impl RtPolicies {
-    /// Whether there are none.
+    /// Reports whether no policy is set.
     pub fn is_empty(&self) -> bool {
         *self == RtPolicies::default()
     }
@@ -58,21 +63,21 @@ impl RtPolicies {
 struct Candidate<'a> {
     policies: &'a RtPolicies,
     thread: ThreadPolicy,
-    /// The lanes of the threadpool that is named, if it exists.
+    /// Lanes of the named threadpool, if it exists.
     lanes: Option<&'a ThreadpoolLanes>,
     /// The ORB, if it still exists.
     orb: Option<&'a Orb>,
 }
 
-/// Combination of policies that is refused.
+/// Rejected combination of policies.
 struct Rule {
     text: &'static str,
     broken: fn(&Candidate<'_>) -> bool,
-    /// Whether a policy takes part.
+    /// Whether a policy is involved.
     party: fn(&Policy) -> bool,
 }
 
-/// Looks for broken rules; `list` are the policies that were named.
+/// Checks all rules; `list` contains the policies that were named.
 pub(crate) fn check(
     policies: &Policies,
     list: &[Policy],
@@ -211,7 +216,7 @@ const RULES: [Rule; 14] = [
             let Some(protocols) = c.policies.server_protocols else {
                 return false;
             };
-            // Lanes have endpoints of their own.
+            // Lanes have separate endpoints.
             let heard = |tag| c.orb.is_none_or(|orb| orb.listens_with(tag));
             c.policies.threadpool.is_none() && !protocols.iter().any(|one| heard(one.protocol_type))
         },

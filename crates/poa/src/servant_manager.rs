@@ -1,4 +1,4 @@
-//! Servant managers, which give servants for objects that are not active.
+//! Servant managers, which provide servants for objects that are not active.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,12 +8,12 @@ use oxorb_object::SystemException;
 
 use crate::{ObjectId, Poa};
 
-/// Why a servant manager gives no servant.
+/// Reason why a servant manager provides no servant.
 #[derive(Debug, Clone)]
 pub enum Refused {
-    /// The caller is sent to another object (`PortableServer::ForwardRequest`).
+    /// The caller is forwarded to another object (`PortableServer::ForwardRequest`).
     ForwardRequest(Ref),
-    /// The caller gets this.
+    /// The caller receives this exception.
     System(SystemException),
 }
 
@@ -23,15 +23,14 @@ impl From<SystemException> for Refused {
     }
 }
 
-/// Makes the servant of an object when its first request comes, and takes it back
-/// when it is deactivated (`PortableServer::ServantActivator`): for POAs with
+/// Servant manager that incarnates an object when its first request arrives, and receives the
+/// servant back when the object is deactivated (`PortableServer::ServantActivator`): for POAs with
 /// [`RequestProcessing::ServantManager`](crate::RequestProcessing) and
 /// [`ServantRetention::Retain`](crate::ServantRetention).
 ///
-/// Calls of one POA's activator never overlap, except that an `incarnate` which
-/// calls another local object of its POA may cause one within. Requests for other
-/// objects, and for active ones, go on meanwhile. Objects are found without asking
-/// the activator while they are active.
+/// Calls of one POA's activator never overlap, except that an `incarnate` that calls another local
+/// object of its POA may cause a nested one. Requests for other objects, and for active ones,
+/// continue meanwhile. While an object is active, its requests do not call the activator.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -88,19 +87,18 @@ impl From<SystemException> for Refused {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait ServantActivator: Send + Sync + 'static {
-    /// Gives the servant for an object, which is active from then on.
+    /// Returns the servant for an object, which is active from then on.
     ///
     /// # Errors
-    /// What the caller of the object gets.
+    /// The exception that the caller of the object receives.
     fn incarnate(&self, id: &ObjectId, poa: &Poa) -> Result<Arc<dyn Servant>, Refused>;
 
-    /// Takes a servant back, after the last request of the object has ended.
-    /// Called on a thread of the POA's, at which waiting for the POA is
-    /// `BAD_INV_ORDER`. A request that comes for the object meanwhile waits, and
-    /// then has it incarnated anew.
+    /// Receives a servant back, after the last request of the object has ended. Called on a
+    /// separate thread of the adapter, where waiting for the POA fails with `BAD_INV_ORDER`. A
+    /// request that arrives for the object meanwhile waits, and then incarnates the object again.
     ///
-    /// `cleanup_in_progress`: because POA, manager or ORB end.
-    /// `remaining_activations`: the servant incarnates other objects of the POA.
+    /// `cleanup_in_progress`: whether the POA, its manager or the ORB ends.
+    /// `remaining_activations`: whether the servant incarnates other objects of the POA.
     fn etherealize(
         &self,
         id: &ObjectId,
@@ -111,21 +109,21 @@ pub trait ServantActivator: Send + Sync + 'static {
     );
 }
 
-/// Value that a servant locator keeps between [`preinvoke`](ServantLocator::preinvoke) and
+/// Value that a servant locator passes from [`preinvoke`](ServantLocator::preinvoke) to
 /// [`postinvoke`](ServantLocator::postinvoke).
 pub type Cookie = Option<Box<dyn Any + Send>>;
 
-/// Gives the servant for every single request, and takes it back afterwards
-/// (`PortableServer::ServantLocator`): for POAs with
+/// Servant manager that provides the servant for every single request, and receives it back
+/// afterwards (`PortableServer::ServantLocator`): for POAs with
 /// [`RequestProcessing::ServantManager`](crate::RequestProcessing) and
 /// [`ServantRetention::NonRetain`](crate::ServantRetention).
 ///
-/// Called on the thread that serves the request, for several requests at a time.
+/// Called on the thread that serves the request, concurrently for several requests.
 pub trait ServantLocator: Send + Sync + 'static {
-    /// Gives the servant for one request, and a cookie for its end.
+    /// Returns the servant for one request, and a cookie for [`postinvoke`](Self::postinvoke).
     ///
     /// # Errors
-    /// What the caller of the object gets.
+    /// The exception that the caller of the object receives.
     fn preinvoke(
         &self,
         id: &ObjectId,
@@ -133,11 +131,10 @@ pub trait ServantLocator: Send + Sync + 'static {
         operation: &str,
     ) -> Result<(Arc<dyn Servant>, Cookie), Refused>;
 
-    /// Takes the servant back, before the answer goes out; also after a panic of
-    /// the servant.
+    /// Receives the servant back before the reply is sent, also after a panic of the servant.
     ///
     /// # Errors
-    /// What the caller gets instead of the answer.
+    /// The exception that the caller receives instead of the reply.
     fn postinvoke(
         &self,
         id: &ObjectId,
@@ -148,15 +145,15 @@ pub trait ServantLocator: Send + Sync + 'static {
     ) -> Result<(), SystemException>;
 }
 
-/// Makes POAs when requests come for objects in them
+/// Activator that creates POAs when requests arrive for objects in them
 /// (`PortableServer::AdapterActivator`).
 pub trait AdapterActivator: Send + Sync + 'static {
-    /// Creates the child `name` of `parent` with all that belongs to it, or not:
-    /// whether it did. Called once at a time for each POA; requests for it and for
-    /// POAs below it wait until this returns.
+    /// Creates the child `name` of `parent` with its contents, and returns whether it did. Not
+    /// called concurrently for one POA; requests for the POA and for POAs below it wait until this
+    /// returns.
     ///
     /// # Errors
-    /// The caller of the object gets OBJ_ADAPTER 1.
+    /// The caller of the object receives OBJ_ADAPTER 1.
     fn unknown_adapter(&self, parent: &Poa, name: &str) -> Result<bool, SystemException>;
 }
 

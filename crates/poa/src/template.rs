@@ -7,9 +7,9 @@ use oxorb_object::{SystemException, TaggedComponent};
 
 use crate::{ManagerState, ObjectId, Poa, PoaError, PoaManager, Policies};
 
-/// Makes references to objects of one POA
-/// (`PortableInterceptor::ObjectReferenceTemplate`, as one of CORBA 3.3 part 1,
-/// 16.8, without what only sending it to another process would need).
+/// Template that makes references to objects of one POA
+/// (`PortableInterceptor::ObjectReferenceTemplate`, CORBA 3.3 part 1, 16.8, without the parts
+/// needed only to send it to another process).
 ///
 /// ```
 /// # use oxorb_core::{Options, Orb};
@@ -36,16 +36,16 @@ impl ObjectReferenceTemplate {
         ObjectReferenceTemplate { adapter_name: poa.adapter_name(), poa: poa.clone() }
     }
 
-    /// The names from the root POA down (`adapter_name`).
+    /// Returns the names from the root POA down (`adapter_name`).
     pub fn adapter_name(&self) -> &[String] {
         &self.adapter_name
     }
 
-    /// A reference to an object, whether or not it is active or the POA still
-    /// exists (`make_object`).
+    /// Makes a reference to an object, even if the object is not active or the POA no longer exists
+    /// (`make_object`).
     ///
     /// # Errors
-    /// What can keep a reference from being made: no address, or no ORB.
+    /// When no address is available, or the ORB no longer exists.
     pub fn make_object(
         &self,
         repository_id: &str,
@@ -61,10 +61,11 @@ impl fmt::Debug for ObjectReferenceTemplate {
     }
 }
 
-/// Makes the references of a POA in its place (`PortableInterceptor::ObjectReferenceFactory`): to a replicated object, say,
-/// or one behind a gateway. Set by [`Poa::set_current_factory`].
+/// Factory that replaces a POA in making its references
+/// (`PortableInterceptor::ObjectReferenceFactory`): for example to a replicated object, or to one
+/// behind a gateway. Set by [`Poa::set_current_factory`].
 ///
-/// Called whenever a reference is made, by the thread that wants it.
+/// Called whenever a reference is made, on the requesting thread.
 ///
 /// ```
 /// use oxorb_core::Ref;
@@ -85,10 +86,10 @@ impl fmt::Debug for ObjectReferenceTemplate {
 /// }
 /// ```
 pub trait ObjectReferenceFactory: Send + Sync + 'static {
-    /// A reference to the object of this id; `template` makes the POA's own.
+    /// Makes a reference to the object with this id; `template` makes the POA's own.
     ///
     /// # Errors
-    /// The caller, who activates an object, say, gets the error, and the object is not activated.
+    /// The caller receives the error; if it was activating the object, the object is not activated.
     fn make_object(
         &self,
         template: &ObjectReferenceTemplate,
@@ -97,16 +98,16 @@ pub trait ObjectReferenceFactory: Send + Sync + 'static {
     ) -> Result<Ref, PoaError>;
 }
 
-/// Is told about POAs and managers: what IOR interceptors need of an object
-/// adapter (`PortableInterceptor::IORInterceptor_3_0`).
+/// Observer of POAs and managers: the object adapter's events for IOR interceptors
+/// (`PortableInterceptor::IORInterceptor_3_0`).
 ///
 /// Called by the thread that creates, changes or destroys, without a lock held.
 pub trait AdapterObserver: Send + Sync + 'static {
-    /// A POA is about to be created: adds components to all its references
+    /// Called before a POA is created; may add components to all its references
     /// (`establish_components`).
     ///
     /// # Errors
-    /// It is not created.
+    /// The POA is not created.
     fn establish(
         &self,
         adapter_name: &[String],
@@ -117,18 +118,18 @@ pub trait AdapterObserver: Send + Sync + 'static {
         Ok(())
     }
 
-    /// A POA was created, and has objects from now on (`components_established`): the place to
+    /// Called when a POA was created, before it has objects (`components_established`): the time to
     /// [replace its factory](Poa::set_current_factory).
     fn established(&self, poa: &Poa) {
         let _ = poa;
     }
 
-    /// A manager changed its state (`adapter_manager_state_changed`).
+    /// Called when a manager changed its state (`adapter_manager_state_changed`).
     fn manager_state_changed(&self, manager: &PoaManager, state: ManagerState) {
         let _ = (manager, state);
     }
 
-    /// POAs were destroyed (`adapter_state_changed` to NON_EXISTENT).
+    /// Called when POAs were destroyed (`adapter_state_changed` to NON_EXISTENT).
     fn adapters_destroyed(&self, templates: &[ObjectReferenceTemplate]) {
         let _ = templates;
     }

@@ -1,4 +1,4 @@
-//! Turns: one at a time of the requests of a single-threaded POA, or of the calls of a servant
+//! Mutual exclusion of the requests of a single-threaded POA, or of the calls of a servant
 //! activator.
 
 use std::thread::{self, ThreadId};
@@ -10,8 +10,7 @@ use oxorb_object::SystemException;
 use crate::etherealizer::{self, Job};
 use crate::refusal::DISCARDED;
 
-/// A lock that its holder may take again, and for which others wait a bounded
-/// time in a bounded number.
+/// Reentrant lock for which a bounded number of threads wait for a bounded time.
 #[derive(Default)]
 pub(crate) struct Turn {
     state: Mutex<State>,
@@ -23,7 +22,7 @@ struct State {
     owner: Option<ThreadId>,
     depth: usize,
     waiting: usize,
-    /// Jobs for the time when no thread holds the turn any more.
+    /// Jobs deferred until no thread holds the turn.
     later: Vec<Job>,
 }
 
@@ -31,7 +30,7 @@ struct State {
 pub(crate) struct Held<'t>(&'t Turn);
 
 impl Turn {
-    /// Waits for the turn. TRANSIENT when `most` wait already or `until` has come.
+    /// Waits for the turn. Fails with TRANSIENT when `most` threads already wait, or at `until`.
     pub(crate) fn enter(&self, most: usize, until: Instant) -> Result<Held<'_>, SystemException> {
         let mut state = self.lock();
         let own = thread::current().id();
@@ -54,8 +53,8 @@ impl Turn {
         Ok(Held(self))
     }
 
-    /// Takes the turn if it is nobody's; otherwise keeps the job until it is, and
-    /// hands it over again then.
+    /// Takes the turn if it is free; otherwise defers the job until it is, and then queues the job
+    /// again.
     pub(crate) fn take_for(&self, job: Job) -> Option<(Held<'_>, Job)> {
         let mut state = self.lock();
         if state.owner.is_some() {

@@ -1,4 +1,4 @@
-//! POAs that requests ask for and adapter activators make.
+//! Requested POAs that adapter activators create.
 
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::policies::ThreadPolicy;
 use crate::refusal::{DISCARDED, NO_POA, POA_DESTROYED, UNKNOWN_ADAPTER};
 use crate::{ManagerState, current};
 
-/// POAs that adapter activators are making.
+/// POAs that adapter activators are creating.
 #[derive(Default)]
 pub(crate) struct Unknown {
     running: Mutex<Vec<Running>>,
@@ -26,13 +26,13 @@ pub(crate) struct Unknown {
 struct Running {
     path: Box<[u8]>,
     thread: ThreadId,
-    /// The POA, and the POAs made below it: requests see them when all is done.
+    /// The POA, and the POAs created below it; visible to requests only when the call has ended.
     kept_back: Vec<Arc<PoaInner>>,
 }
 
 impl Unknown {
-    /// Whether a new POA must not be seen yet, because the activator that makes it
-    /// or one above it is still at work.
+    /// Reports whether a new POA must stay hidden, because the activator that creates it or one
+    /// above it still runs; if so, records the POA.
     pub(crate) fn keep_back(&self, poa: &Arc<PoaInner>) -> bool {
         let mut running = self.lock();
         let above = running.iter_mut().find(|running| poa.path.starts_with(&running.path));
@@ -45,15 +45,15 @@ impl Unknown {
         }
     }
 
-    /// Begins to make a POA. `None`: another thread did while this waited, so look
-    /// again.
+    /// Begins to create a POA. Returns `None` if another thread created it while this one waited:
+    /// look it up again.
     fn begin(&self, path: &[u8], until: Instant) -> Result<Option<Making<'_>>, SystemException> {
         let mut running = self.lock();
         let own = thread::current().id();
         let mut waited = false;
         while let Some(other) = running.iter().find(|running| *running.path == *path) {
             if other.thread == own {
-                // Asked for by the activator that is to make it.
+                // Requested by the very activator that is to create it.
                 return Err(NO_POA);
             }
             let Some(left) = until.checked_duration_since(Instant::now()) else {
@@ -69,8 +69,8 @@ impl Unknown {
         Ok(Some(Making { unknown: self, path: path.into() }))
     }
 
-    /// Waits while another thread makes a POA: it may be there already, but its
-    /// objects may not.
+    /// Waits while another thread creates a POA: the POA may exist already, but not yet its
+    /// objects.
     fn settle(&self, path: &[u8], until: Instant) -> Result<(), SystemException> {
         let mut running = self.lock();
         let own = thread::current().id();
@@ -88,21 +88,21 @@ impl Unknown {
     }
 }
 
-/// Guard of an activator that makes a POA.
+/// Guard of an activator call that creates a POA.
 struct Making<'u> {
     unknown: &'u Unknown,
     path: Box<[u8]>,
 }
 
 impl Making<'_> {
-    /// Ends the call, whether the POA was made or not.
+    /// Ends the call, whether or not the POA was created.
     fn end(self, adapter: &RootAdapter) {
         let kept_back = {
             let mut running = self.unknown.lock();
             let own = running.iter_mut().find(|running| running.path == self.path);
             own.map(|running| std::mem::take(&mut running.kept_back))
         };
-        // First seen, then no longer in the making: who waits must find it.
+        // Publish first, then end the creation: a waiting thread must find the POA.
         adapter.reveal(kept_back.unwrap_or_default());
     }
 }
@@ -115,8 +115,8 @@ impl Drop for Making<'_> {
 }
 
 impl RootAdapter {
-    /// The POA of a path, which activators may make name by name; `None`: nobody
-    /// did.
+    /// Returns the POA of a path, after activators created missing ones name by name; `None` if
+    /// they did not.
     pub(crate) fn resolve(
         self: &Arc<Self>,
         path: &[u8],
@@ -124,7 +124,7 @@ impl RootAdapter {
     ) -> Result<Option<Arc<PoaInner>>, SystemException> {
         let mut poa = Arc::clone(self.root());
         for name in names(path) {
-            // A forged key.
+            // The key is forged.
             let Some((name, _)) = name else {
                 return Ok(None);
             };
@@ -136,7 +136,7 @@ impl RootAdapter {
         Ok(Some(poa))
     }
 
-    /// A child of a POA, made by its activator if need be.
+    /// Returns a child of a POA, created by its activator if necessary.
     pub(crate) fn child_of(
         self: &Arc<Self>,
         parent: &Arc<PoaInner>,
@@ -159,14 +159,14 @@ impl RootAdapter {
             if parent.is_destroyed() {
                 return Ok(None);
             }
-            // Two of them at a time would share what is kept of its objects.
+            // Two POAs of one path at a time would share state of the objects.
             if let Some(predecessor) = self.ending(&path) {
                 if current::within(self) || !predecessor.life.wait_quiet(0, until, || false) {
                     return Err(POA_DESTROYED);
                 }
                 continue;
             }
-            // The activator is called as the parent's objects are.
+            // The activator is called under the same conditions as the parent's objects.
             if parent.manager.state() != ManagerState::Active {
                 parent.manager.admit(self.limits.max_held, until)?;
                 continue;
@@ -178,7 +178,7 @@ impl RootAdapter {
             let Some(making) = self.unknown.begin(&path, until)? else {
                 continue;
             };
-            // Somebody may have made it just before.
+            // Another thread may have just created it.
             if parent.child(name).is_some() {
                 making.end(self);
                 continue;

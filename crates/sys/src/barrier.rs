@@ -1,9 +1,9 @@
-//! Memory barriers that one thread pays for all others of the process.
+//! Process-wide memory barriers, executed by one thread on behalf of all others.
 //!
-//! Where a frequent side and a rare one each set a flag and then look at the other's, both need a
-//! barrier in between. With these the frequent side has none: [`all_threads`] makes one in each
-//! thread that runs. It must still keep the compiler from changing the order
-//! ([`compiler_fence`](std::sync::atomic::compiler_fence)).
+//! Where a frequent side and a rare side each set a flag and then read the other's flag, both need
+//! a barrier in between. [`all_threads`], called by the rare side, executes one in each running
+//! thread, so the frequent side needs none. The frequent side must still prevent reordering by the
+//! compiler ([`compiler_fence`](std::sync::atomic::compiler_fence)).
 
 use std::io;
 
@@ -18,11 +18,11 @@ pub fn register() -> io::Result<()> {
     Ok(membarrier(MembarrierCommand::RegisterPrivateExpedited)?)
 }
 
-/// Makes every running thread of this process pass a full memory barrier before this returns; the
-/// others have passed one when they were stopped.
+/// Makes every running thread of this process execute a full memory barrier before this function
+/// returns; threads that are not running executed one when they were descheduled.
 ///
-/// **Real-time cost.** One system call, and an interrupt of each processor that runs a thread of this
-/// process: some microseconds.
+/// **Real-time cost.** One system call, and an interrupt of each processor that runs a thread of
+/// this process: a few microseconds.
 ///
 /// # Errors
 /// [`io::ErrorKind::PermissionDenied`] unless [registered](register).
@@ -38,7 +38,8 @@ mod tests {
 
     use super::*;
 
-    /// A frequent side without barriers and a rare one never think both that they are alone.
+    /// The frequent side, without a barrier, and the rare side never both conclude that they are
+    /// alone.
     #[test]
     fn one_side_pays_for_both() {
         register().unwrap();

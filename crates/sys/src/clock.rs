@@ -1,25 +1,25 @@
-//! Time.
+//! Clocks: monotonic time and processor time.
 
 use std::io;
 use std::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_getres, clock_gettime};
 
-/// Time since some fixed moment, the same for all processes of this host; never goes back, and
-/// stands still while the host sleeps. Usually no system call.
+/// Returns the time since a fixed moment, the same for all processes of this host. Never goes back,
+/// and stops while the host is suspended. Usually no system call.
 pub fn monotonic() -> Duration {
     read(ClockId::Monotonic)
 }
 
-/// Returns the monotonic time in nanoseconds, for callers that ask often.
+/// Returns the monotonic time in nanoseconds, for frequent callers.
 #[inline]
 pub fn monotonic_nanoseconds() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::Monotonic);
     tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec as u64
 }
 
-/// Returns the monotonic clock as of the kernel's last tick, some milliseconds ago: read faster than
-/// [`monotonic_nanoseconds`].
+/// Returns the monotonic clock as of the kernel's last tick, up to a few milliseconds ago, in
+/// nanoseconds. Cheaper to read than [`monotonic_nanoseconds`].
 #[inline]
 pub fn coarse_nanoseconds() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::MonotonicCoarse);
@@ -32,24 +32,27 @@ pub fn coarse_resolution() -> u64 {
     tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec as u64
 }
 
-/// Processor time that all threads of this process have used, in user and kernel mode together.
+/// Returns the processor time that all threads of this process have used, in user and kernel mode
+/// together.
 pub fn process_cpu() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
 
-/// Processor time that the calling thread has used, in user and kernel mode together.
+/// Returns the processor time that the calling thread has used, in user and kernel mode together.
 pub fn thread_cpu() -> Duration {
     read(ClockId::ThreadCPUTime)
 }
 
-/// Returns the processor time that the calling thread has used, in nanoseconds, for whoever asks often. One system call.
+/// Returns the processor time that the calling thread has used, in nanoseconds, for frequent
+/// callers. One system call.
 #[inline]
 pub fn thread_cpu_nanoseconds() -> u64 {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::ThreadCPUTime);
     tv_sec.cast_unsigned() * 1_000_000_000 + tv_nsec as u64
 }
 
-/// Returns the processor time that a thread of this process has used, in nanoseconds, by its number. One system call.
+/// Returns the processor time that a thread of this process has used, in nanoseconds, given its
+/// thread id. One system call.
 ///
 /// ```
 /// use oxorb_sys::clock;
@@ -63,18 +66,18 @@ pub fn thread_cpu_nanoseconds() -> u64 {
 /// # Errors
 /// When this process has no such thread.
 pub fn cpu_of(thread: i32) -> io::Result<u64> {
-    /// The kind of clock (CPUCLOCK_SCHED) and that it is of one thread (CPUCLOCK_PERTHREAD_MASK), as the kernel numbers
-    /// clocks of threads.
+    /// Clock kind (CPUCLOCK_SCHED) and per-thread flag (CPUCLOCK_PERTHREAD_MASK) in the kernel's
+    /// clock ids.
     const OF_THREAD: libc::clockid_t = 2 | 4;
     if thread <= 0 {
-        // 0 would mean the calling thread.
+        // 0 would select the calling thread.
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes one `timespec`, which `time` is, and keeps nothing.
     let result = unsafe { libc::clock_gettime((!thread << 3) | OF_THREAD, &mut time) };
     match result {
-        // Neither is below zero, and `long` may have 32 bits.
+        // Neither field is negative, and `long` may have 32 bits.
         0 => Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64),
         _ => Err(io::Error::last_os_error()),
     }
@@ -82,7 +85,7 @@ pub fn cpu_of(thread: i32) -> io::Result<u64> {
 
 fn read(clock: ClockId) -> Duration {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
-    // None of these clocks starts below zero, and there are less than 10^9 nanoseconds.
+    // None of these clocks starts below zero, and the nanoseconds are below 10^9.
     Duration::new(tv_sec.cast_unsigned(), tv_nsec as u32)
 }
 

@@ -1,10 +1,11 @@
-//! UDP sockets: one that hears everybody, and connected ones at its port, each of which the kernel gives the datagrams of one
-//! source alone.
+//! UDP sockets: a listening one that receives from any source, and connected ones at the same port,
+//! each of which receives the datagrams of one source only.
 //!
-//! Reading and writing connected sockets is what [`socket::receive`] and [`socket::send`] do: one system call each.
-//! [`listen`] takes a port for this process alone and lets sockets of this user join; [`connected_at`] joins one. The sockets
-//! that join are bound to all addresses until they are connected, so that the kernel prefers the listening one for everybody
-//! else's datagrams meanwhile; where that one has all addresses as well, a program of the group picks it.
+//! [`socket::receive`] and [`socket::send`] read and write connected sockets, with one system call
+//! each. [`listen`] takes a port for this process alone and lets sockets of this user join;
+//! [`connected_at`] joins one. A joining socket is bound to all addresses until it is connected, so
+//! that the kernel meanwhile prefers the listening socket for datagrams of other sources; where the
+//! listening socket is bound to all addresses as well, a BPF program of the group selects it.
 
 use std::io;
 use std::mem::{MaybeUninit, size_of, zeroed};
@@ -17,24 +18,25 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto};
 use crate::socket::{self, set_option};
 use crate::steering;
 
-/// Most octets that a datagram over UDP and IPv4 can have.
+/// Largest payload of a datagram over UDP and IPv4, in octets.
 pub const MOST_OCTETS: usize = 65_507;
 
-/// Takes a port, 0: one that the kernel chooses, for this process. `dual_stack`: whether a socket of IPv6 hears IPv4, too.
+/// Takes a port for this process; port 0 lets the kernel choose one. `dual_stack`: whether an IPv6
+/// socket receives from IPv4, too.
 ///
 /// # Errors
-/// [`io::ErrorKind::AddrInUse`] where anybody hears datagrams at the port; what the kernel says.
+/// [`io::ErrorKind::AddrInUse`] where another socket has the port; others as the kernel reports.
 pub fn listen(address: SocketAddr, dual_stack: bool) -> io::Result<OwnedFd> {
     let socket = open(address, dual_stack)?;
     rustix::net::bind(&socket, &address)?;
-    // From here on sockets of this user may join.
+    // From here on, sockets of this user may join.
     sockopt::set_socket_reuseport(&socket, true)?;
     let own = socket::local_address(&socket)?;
-    // The group begins with the first that joins; its program stays when that one is gone.
+    // The first socket that joins creates the group; the group's program outlives that socket.
     let first = join(own, own.is_ipv6() && dual_stack)?;
     steering::by_mark(&socket, &[], 0)?;
     drop(first);
-    // To know at which of several addresses a datagram came.
+    // Reports at which of several addresses a datagram arrived.
     set_level(&socket, libc::IPPROTO_IP, libc::IP_PKTINFO, 1_i32).or_else(|error| match own {
         SocketAddr::V4(_) => Err(error),
         SocketAddr::V6(_) => Ok(()),
@@ -45,11 +47,12 @@ pub fn listen(address: SocketAddr, dual_stack: bool) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Connects to a server, without a word to it: `send` sends there, and only its datagrams come. The kernel reports where
-/// nobody hears ([`io::ErrorKind::ConnectionRefused`]) at a later call.
+/// Connects to a server without sending anything: `send` then sends there, and only datagrams of
+/// the server are received. If no socket receives there, the kernel reports
+/// [`io::ErrorKind::ConnectionRefused`] at a later call.
 ///
 /// # Errors
-/// What the kernel says: no route, no such DSCP.
+/// As the kernel reports: no route, no such DSCP.
 pub fn connect(server: SocketAddr, dscp: Option<u8>) -> io::Result<OwnedFd> {
     let socket = open(server, false)?;
     if let Some(dscp) = dscp {
@@ -59,11 +62,12 @@ pub fn connect(server: SocketAddr, dscp: Option<u8>) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Joins a socket to the port of a [listening](listen) one at `own`, which takes the datagrams of `source` that come to
-/// the address `at` from now on. Those that came before, or were on their way, stay with the listening one.
+/// Joins a socket to the port of a [listening](listen) one at `own`. The socket receives the
+/// datagrams from `source` to the address `at` that arrive from now on; earlier ones, also those in
+/// transit, stay with the listening socket.
 ///
 /// # Errors
-/// What the kernel says: no descriptor, no route.
+/// As the kernel reports: no descriptor, no route.
 pub fn connected_at(
     own: SocketAddr,
     dual_stack: bool,
@@ -78,7 +82,7 @@ pub fn connected_at(
     let socket = connect_from(SocketAddr::new(everywhere, own.port()), dual_stack, source)?;
     let local = socket::local_address(&socket)?.ip();
     match wanted {
-        // The way back leaves from another address, which the source would not know.
+        // Replies would leave from another address, which the source does not know.
         Some(wanted) if local.to_canonical() != wanted.to_canonical() => {
             let wanted = in_family(wanted, own);
             connect_from(SocketAddr::new(wanted, own.port()), dual_stack, source)
@@ -96,7 +100,7 @@ fn connect_from(from: SocketAddr, dual_stack: bool, source: SocketAddr) -> io::R
     Ok(socket)
 }
 
-/// Returns an address of IPv4 as sockets of IPv6 write it, where `own` is one.
+/// Returns an IPv4 address in its IPv6-mapped form if `own` is an IPv6 address.
 fn in_family(ip: IpAddr, own: SocketAddr) -> IpAddr {
     match (ip, own) {
         (IpAddr::V4(v4), SocketAddr::V6(_)) => v4.to_ipv6_mapped().into(),
@@ -150,27 +154,29 @@ pub(crate) fn set_level<N: Copy>(
     }
 }
 
-/// Reports whether a datagram was not sent because it has more octets than one may have.
+/// Reports whether a datagram was not sent because it exceeds the maximum size.
 pub fn is_too_long(error: &io::Error) -> bool {
     error.raw_os_error() == Some(libc::EMSGSIZE)
 }
 
-/// Makes the kernel drop all that comes to a socket but datagrams of the given source, also before
-/// it is connected.
+/// Makes the kernel drop everything that arrives at a socket except datagrams from `source`, even
+/// before the socket is connected.
 fn only_from(socket: &OwnedFd, source: SocketAddr) -> io::Result<()> {
     let program = program(source);
     let program = libc::sock_fprog {
         len: program.len() as libc::c_ushort,
         filter: program.as_ptr().cast_mut(),
     };
-    // The kernel reads the instructions behind `filter`, which live until the call returns, and keeps a copy.
+    // The kernel reads the instructions at `filter`, which live until the call returns, and keeps a
+    // copy.
     set_option(socket, libc::SO_ATTACH_FILTER, program)
 }
 
-/// Offset of the header of the network layer for a program (`SKF_NET_OFF`).
+/// Base offset of the network-layer header in a BPF program (`SKF_NET_OFF`).
 const NETWORK: u32 = (-0x10_0000_i32).cast_unsigned();
 
-/// Returns the program of [`only_from`]: the port at the beginning of UDP's header, and the address in that of IP.
+/// Returns the BPF program of [`only_from`], which compares the port in the UDP header and the
+/// address in the IP header.
 fn program(source: SocketAddr) -> Vec<libc::sock_filter> {
     use libc::{BPF_ABS, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET, BPF_W};
     let step = |code: u32, jump_true: u8, jump_false: u8, number: u32| libc::sock_filter {
@@ -202,22 +208,24 @@ fn program(source: SocketAddr) -> Vec<libc::sock_filter> {
     program
 }
 
-/// A datagram that came to a socket which hears everybody.
+/// Datagram received from a socket that is not connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Came {
-    /// Number of its octets, as far as there was room for them.
+    /// Number of its octets that were stored.
     pub octets: usize,
     /// Address of the sender.
     pub source: SocketAddr,
-    /// Address of this host that it was sent to, where the kernel tells.
+    /// Address of this host to which it was sent, where the kernel reports one.
     pub at: Option<IpAddr>,
 }
 
-/// Appends the next datagram to `buffer`, at most `max` octets: of a longer one the rest is lost. `waits`: whether it waits
-/// for one. `None`: the socket was shut down. One system call. Grows `buffer` (allocates) only if it has less room.
+/// Appends the next datagram to `buffer`; octets beyond `max` are lost. `waits`: whether to wait
+/// for one. Returns `None` if the socket was shut down. One system call. Grows `buffer` (allocates)
+/// only if its spare capacity is less than `max`.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] where none is there; what the kernel says, of other sockets' datagrams, too.
+/// [`io::ErrorKind::WouldBlock`] where no datagram is queued; others as the kernel reports, also
+/// about datagrams that other sockets sent.
 pub fn receive_from(
     socket: impl AsFd,
     buffer: &mut Vec<u8>,
@@ -237,7 +245,7 @@ pub fn receive_from(
     message.msg_control = control.0.as_mut_ptr().cast();
     message.msg_controllen = CONTROL as _;
     let flags = if waits { 0 } else { libc::MSG_DONTWAIT };
-    // SAFETY: the message names memory that lives here and is as large as it says: `reserve` made room for `max` octets.
+    // SAFETY: the message refers to memory that lives here with the stated size: `reserve` ensured capacity for `max` octets.
     let octets = unsafe { libc::recvmsg(socket.as_fd().as_raw_fd(), &raw mut message, flags) };
     let Ok(octets) = usize::try_from(octets) else {
         return Err(io::Error::last_os_error());
@@ -252,7 +260,7 @@ pub fn receive_from(
     Ok(Some(Came { octets, source, at: destination(&message) }))
 }
 
-/// Room for what the kernel tells beside a datagram, aligned as its headers are.
+/// Buffer for the kernel's control messages about a datagram, aligned as their headers are.
 #[repr(align(8))]
 struct Control([MaybeUninit<u8>; CONTROL]);
 
@@ -261,7 +269,7 @@ const CONTROL: usize = 128;
 fn address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     match i32::from(name.ss_family) {
         libc::AF_INET => {
-            // SAFETY: storage is as large and as aligned as any address, and the family says which it is.
+            // SAFETY: storage is as large and as aligned as any address, and the family identifies the type.
             let name = unsafe { &*(&raw const *name).cast::<libc::sockaddr_in>() };
             let ip = Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr));
             Some(SocketAddr::new(ip.into(), u16::from_be(name.sin_port)))
@@ -278,10 +286,10 @@ fn address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     }
 }
 
-/// Returns the address that a datagram was sent to, if the kernel has told.
+/// Returns the address to which a datagram was sent, if the kernel reported it.
 fn destination(message: &libc::msghdr) -> Option<IpAddr> {
     let mut found = None;
-    // SAFETY: the kernel has filled in the control memory of `message`, which lives, and says how much of it.
+    // SAFETY: the kernel has filled the control memory of `message`, which lives here, and set its length.
     let mut header = unsafe { libc::CMSG_FIRSTHDR(message) };
     while !header.is_null() {
         // SAFETY: the macros of the system yield headers within that memory, with all of their data or null.
@@ -380,7 +388,8 @@ mod tests {
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| receive_from(&listener, &mut Vec::new(), 100, true));
             while !waits.is_finished() {
-                // Unconnected, so the kernel says that it is not connected; the wait ends all the same.
+                // The socket is unconnected, so shutdown reports an error; the wait ends all the
+                // same.
                 let _ = socket::shutdown(&listener, socket::Shutdown::Both);
                 std::thread::sleep(Duration::from_millis(1));
             }

@@ -1,17 +1,17 @@
-//! Number of descriptors that this process may have open, and has.
+//! Number of descriptors that this process may open.
 
 use std::fs::File;
 use std::io;
 
 use rustix::process::{Resource, getrlimit};
 
-/// The soft limit of this process (`ulimit -n`); `None`: there is none.
+/// Returns the soft limit of this process (`ulimit -n`); `None` if unlimited.
 pub fn limit() -> Option<u64> {
     getrlimit(Resource::Nofile).current
 }
 
-/// Whether not one more descriptor can be had now, because this process, or the whole system, has as many open as it
-/// may. Opens one to find out: a few microseconds.
+/// Reports whether no further descriptor can be opened, because this process or the whole system
+/// has reached its limit. Opens one to find out: a few microseconds.
 pub fn exhausted() -> bool {
     let shortage = [rustix::io::Errno::MFILE, rustix::io::Errno::NFILE];
     match File::open("/dev/null") {
@@ -23,7 +23,8 @@ pub fn exhausted() -> bool {
     }
 }
 
-/// Whether a call failed because this process, or the whole system, has no descriptor or no memory left.
+/// Reports whether a call failed for lack of descriptors or memory, in this process or the whole
+/// system.
 pub fn is_shortage(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let shortage = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS];

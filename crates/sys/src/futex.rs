@@ -7,8 +7,9 @@ use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
 use rustix::time::Timespec;
 
-/// Sleeps while `word` holds `expected`, until somebody [wakes](wake) its sleepers; at most `limit`.
-/// May return early, and says nothing about why: the caller looks at what it waits for.
+/// Sleeps while `word` holds `expected`, until another thread [wakes](wake) its sleepers, for
+/// `limit` at most. May return early and does not report why: the caller re-checks its own
+/// condition.
 ///
 /// **Real-time cost.** One system call.
 pub fn sleep(word: &AtomicU32, expected: u32, limit: Duration) {
@@ -17,17 +18,17 @@ pub fn sleep(word: &AtomicU32, expected: u32, limit: Duration) {
     };
     match futex::wait(word, Flags::empty(), expected, Some(&limit)) {
         Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => {}
-        // No such system call here: waiting becomes asking.
+        // No such system call here: waiting degrades to polling.
         Err(_) => std::thread::yield_now(),
     }
 }
 
-/// Wakes one thread that sleeps on `word`, and reports whether there was one. The word may lie in
-/// memory that is shared: then the sleeper may be another process's.
+/// Wakes one thread that sleeps on `word`, and reports whether there was one. If the word lies in
+/// shared memory, the sleeper may belong to another process.
 ///
 /// **Real-time cost.** One system call.
 pub fn wake(word: &AtomicU32) -> bool {
-    // Fails only where nobody can sleep.
+    // Fails only where no thread can sleep.
     matches!(futex::wake(word, Flags::empty(), 1), Ok(1..))
 }
 

@@ -1,33 +1,33 @@
-//! The addresses of this host.
+//! Addresses of this host.
 
 use std::ffi::CStr;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::ptr;
 
-/// An address of a network interface.
+/// Address of a network interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceAddress {
-    /// The interface, such as `eth0`.
+    /// Name of the interface, such as `eth0`.
     pub interface: String,
     /// The address.
     pub address: IpAddr,
-    /// The interface is switched on.
+    /// Whether the interface is up.
     pub up: bool,
-    /// The interface leads nowhere but back to this host.
+    /// Whether the interface is a loopback.
     pub loopback: bool,
 }
 
-/// The name of this host, as the system has it.
+/// Returns the name of this host as the system reports it.
 pub fn host_name() -> io::Result<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")?;
     Ok(name.trim_end().to_owned())
 }
 
-/// All IPv4 and IPv6 addresses of all interfaces, in the order of the kernel.
+/// Returns all IPv4 and IPv6 addresses of all interfaces, in kernel order.
 pub fn addresses() -> io::Result<Vec<InterfaceAddress>> {
     let mut head = ptr::null_mut();
-    // SAFETY: `getifaddrs` writes one pointer to where it is told; on success it is the head of a
+    // SAFETY: `getifaddrs` writes one pointer to the given place; on success it is the head of a
     // list that lives until `freeifaddrs`.
     if unsafe { libc::getifaddrs(&mut head) } != 0 {
         return Err(io::Error::last_os_error());
@@ -38,7 +38,7 @@ pub fn addresses() -> io::Result<Vec<InterfaceAddress>> {
     // SAFETY: `next` is null or an entry of `list`, which lives until the end of this function.
     while let Some(entry) = unsafe { next.as_ref() } {
         next = entry.ifa_next;
-        // SAFETY: `ifa_addr` is null or an address whose family says what it points to.
+        // SAFETY: `ifa_addr` is null or an address whose family determines its type.
         let Some(address) = (unsafe { ip_address(entry.ifa_addr) }) else {
             continue;
         };
@@ -55,10 +55,10 @@ pub fn addresses() -> io::Result<Vec<InterfaceAddress>> {
     Ok(found)
 }
 
-/// The addresses from which this host would speak to the rest of the world: of the interfaces
-/// that the default routes lead to, IPv4 first. Nothing is sent.
+/// Returns the source addresses for traffic outside this host's networks: those of the interfaces
+/// of the default routes, IPv4 first. Sends nothing.
 pub fn default_route_addresses() -> Vec<IpAddr> {
-    // Addresses set aside for documentation: they are routed like any other, but belong to nobody.
+    // Addresses reserved for documentation: routed like any other, but assigned to no host.
     let targets: [(IpAddr, IpAddr); 2] = [
         (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
         (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into()),
@@ -74,16 +74,16 @@ pub fn default_route_addresses() -> Vec<IpAddr> {
 /// # Safety
 /// `address` is null, or points to a socket address as large as its family wants.
 unsafe fn ip_address(address: *const libc::sockaddr) -> Option<IpAddr> {
-    // SAFETY: see above; the family is there in all of them.
+    // SAFETY: see above; all address types begin with the family.
     let family = unsafe { address.as_ref() }?.sa_family;
     match libc::c_int::from(family) {
         libc::AF_INET => {
-            // SAFETY: the family says that it is one of these; `getifaddrs` aligns it.
+            // SAFETY: the family shows that it is one of these; `getifaddrs` aligns it.
             let address = unsafe { &*address.cast::<libc::sockaddr_in>() };
             Some(Ipv4Addr::from(u32::from_be(address.sin_addr.s_addr)).into())
         }
         libc::AF_INET6 => {
-            // SAFETY: the family says that it is one of these; `getifaddrs` aligns it.
+            // SAFETY: the family shows that it is one of these; `getifaddrs` aligns it.
             let address = unsafe { &*address.cast::<libc::sockaddr_in6>() };
             Some(Ipv6Addr::from(address.sin6_addr.s6_addr).into())
         }
@@ -91,7 +91,7 @@ unsafe fn ip_address(address: *const libc::sockaddr) -> Option<IpAddr> {
     }
 }
 
-/// A list of `getifaddrs`, freed at the end.
+/// List of `getifaddrs`, freed on drop.
 struct List(*mut libc::ifaddrs);
 
 impl Drop for List {

@@ -1,33 +1,34 @@
-//! The one door to the operating system.
+//! System calls of OxORB: the only crate that calls the operating system beyond `std`.
 //!
-//! Everything OxORB asks of the kernel beyond what `std` offers goes through here, by way of
-//! [`rustix`] and, only where that lacks a call, `libc`. The crates above forbid `unsafe`.
+//! All other crates reach the kernel through this one, which uses [`rustix`] and, only where that
+//! lacks a call, `libc`. The crates above it forbid `unsafe`.
 //!
-//! | Module | What it opens |
+//! | Module | Contents |
 //! |---|---|
 //! | [`socket`] | stream sockets: connect, listen, gather-write, append-read, time-outs |
 //! | [`datagram`] | UDP sockets, one for each source at a port |
-//! | [`steering`] | groups of listening sockets, and which of them takes a connection |
-//! | [`napi`] | threads that take packets from network devices, and their priority |
-//! | [`unix`] | UNIX sockets: names, connect, listen, who the peer is |
+//! | [`steering`] | groups of listening sockets, and the choice of one for each connection |
+//! | [`napi`] | threads that receive packets from network devices, and their priority |
+//! | [`unix`] | UNIX sockets: names, connect, listen, peer credentials |
 //! | [`poll`] | waiting for many descriptors at once, with a wake-up from other threads |
-//! | [`descriptor`] | how many descriptors there may be |
+//! | [`descriptor`] | limit on the number of open descriptors |
 //! | [`interface`] | the addresses of this host |
 //! | [`process`] | child processes that end with their parent |
 //! | [`thread`] | named threads, and the processors they may run on |
 //! | [`schedule`] | classes and priorities of threads, reserved processor time |
 //! | [`mutex`] | mutexes with priority inheritance |
-//! | [`sync`] | the locks of `std`, which return their guards |
-//! | [`memory`] | locked memory, faulted in beforehand |
-//! | [`shared`] | memory that other processes share, and copies of what they may change meanwhile |
-//! | [`barrier`] | memory barriers that one thread pays for all others |
+//! | [`sync`] | the locks of `std`, without poisoning |
+//! | [`memory`] | locked and prefaulted memory |
+//! | [`shared`] | memory shared between processes, and copies of octets that may change meanwhile |
+//! | [`barrier`] | memory barriers that one thread executes for all others |
 //! | [`futex`] | sleeping on a word of memory, across processes |
-//! | [`random`] | random octets that nobody can guess |
+//! | [`random`] | unpredictable random octets |
 //! | [`library`] | shared libraries with one entry point |
 //! | [`clock`] | monotonic time, and processor time of threads and processes |
 //!
-//! It does *not* know CORBA, messages or connections, and keeps no state of its own ([`napi`] alone remembers what belongs to
-//! the whole host): what a function returns, the caller owns.
+//! This crate does *not* know CORBA, messages or connections, and the caller owns whatever a function
+//! returns. It holds global state only for settings of the host ([`napi`]), the allocator
+//! ([`memory`]) and the current thread ([`thread`]).
 
 pub mod barrier;
 pub mod clock;

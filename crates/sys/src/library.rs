@@ -1,8 +1,10 @@
-//! Shared libraries with one entry point, which takes arguments as a program does.
+//! Shared libraries with one entry point that takes arguments as a program does.
 //!
-//! A library exports one record, an [`Export`]: a mark, its own size, facts as text, and a function. Nothing of it has a
-//! type of Rust's own, so that the record of a library by another compiler can be read, and refused. Each library has a
-//! standard library and statics of its own; nothing but the arguments and a number passes between it and its host.
+//! A library exports one record, an [`Export`]: a mark, its own size, facts as text, and a
+//! function. The record contains no Rust-specific type, so that the record of a library built by
+//! another compiler can be read and rejected. Each library has its own copies of the standard
+//! library and of statics; only the arguments and an exit status pass between a library and its
+//! host.
 
 use std::ffi::{CStr, CString, OsStr, c_char, c_void};
 use std::fmt;
@@ -11,13 +13,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::ptr::NonNull;
 
-/// Octets of a [`Text`] at most.
+/// Maximum length of a [`Text`], in octets.
 pub const MOST_TEXT: usize = 124;
 
-/// Texts of an [`Export`].
+/// Number of texts of an [`Export`].
 pub const FACTS: usize = 8;
 
-/// Text within a record.
+/// Text of bounded length within a record.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Text {
@@ -26,7 +28,7 @@ pub struct Text {
 }
 
 impl Text {
-    /// A text of at most [`MOST_TEXT`] octets; what is longer is cut.
+    /// Creates a text; cuts it after [`MOST_TEXT`] octets.
     pub const fn new(text: &str) -> Text {
         let from = text.as_bytes();
         let mut octets = [0; MOST_TEXT];
@@ -38,7 +40,7 @@ impl Text {
         Text { length: at as u32, octets }
     }
 
-    /// Returns the text, with what is no UTF-8 replaced; `None` if its length cannot be.
+    /// Returns the text, with invalid UTF-8 replaced; `None` if its length is invalid.
     pub fn get(&self) -> Option<String> {
         let octets = self.octets.get(..self.length as usize)?;
         Some(String::from_utf8_lossy(octets).into_owned())
@@ -48,11 +50,11 @@ impl Text {
 /// Entry point of a library.
 pub type Main = extern "C" fn(Arguments<'_>) -> i32;
 
-/// Record that a library exports.
+/// Record exported by a library.
 #[repr(C)]
 pub struct Export {
     mark: [u8; 8],
-    /// Octets of the record as the library has it.
+    /// Size of the record as the library declares it, in octets.
     size: u32,
     /// Number of facts.
     facts: u32,
@@ -61,10 +63,10 @@ pub struct Export {
 }
 
 impl Export {
-    /// Octets of a record.
+    /// Size of a record, in octets.
     pub const SIZE: u32 = size_of::<Export>() as u32;
 
-    /// A record; less facts than [`FACTS`] leave the others empty.
+    /// Creates a record; fewer facts than [`FACTS`] leave the remaining ones empty.
     pub const fn new(mark: [u8; 8], facts: &[&str], main: Main) -> Export {
         let mut texts = [Text::new(""); FACTS];
         let mut at = 0;
@@ -75,20 +77,20 @@ impl Export {
         Export { mark, size: Export::SIZE, facts: FACTS as u32, texts, main: Some(main) }
     }
 
-    /// Returns the fact of a number; `None` if there is none, or it is no text.
+    /// Returns the fact at an index; `None` if there is no such fact, or it is not valid text.
     pub fn fact(&self, at: usize) -> Option<String> {
         self.texts.get(at)?.get()
     }
 }
 
-/// Argument.
+/// Argument, as pointer and length.
 #[repr(C)]
 struct Argument {
     octets: *const u8,
     length: usize,
 }
 
-/// Arguments of a [`Main`], borrowed from who calls it.
+/// Arguments of a [`Main`], borrowed from its caller.
 #[repr(C)]
 pub struct Arguments<'a> {
     first: *const Argument,
@@ -97,10 +99,11 @@ pub struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
-    /// Returns copies of all arguments, with what is no UTF-8 replaced.
+    /// Returns copies of all arguments, with invalid UTF-8 replaced.
     pub fn to_vec(&self) -> Vec<String> {
-        // SAFETY: only `Library::run` makes values of this type, from a slice that outlives the call. In another library
-        // the type has the same layout, as `Export::SIZE` and the host's check of the version say.
+        // SAFETY: only `Library::run` creates values of this type, from a slice that outlives the
+        // call. In another library the type has the same layout, as `Export::SIZE` and the host's
+        // check of the version ensure.
         let all = unsafe { std::slice::from_raw_parts(self.first, self.count) };
         let copy = |one: &Argument| {
             // SAFETY: as above; each argument points to a string that is borrowed as long as the slice.
@@ -111,30 +114,32 @@ impl Arguments<'_> {
     }
 }
 
-/// A shared library. It stays loaded until the process ends: its threads and thread-locals may outlive every call.
+/// Loaded shared library. It stays loaded until the process ends, since its threads and
+/// thread-locals may outlive every call.
 pub struct Library {
     export: &'static Export,
 }
 
-/// Why a library is not used.
+/// Reason why a library is rejected.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LibraryError {
-    /// The system does not load it: it is not there, no shared library, for another processor, or needs others.
+    /// The system cannot load it: the file is missing, is no shared library, is for another
+    /// processor, or lacks dependencies.
     #[error("the system does not load it: {0}")]
     Load(String),
     /// The library does not export the symbol.
     #[error("it does not export the symbol {0}")]
     Symbol(String),
-    /// The symbol does not begin with the mark.
+    /// The symbol does not start with the mark.
     #[error("its exported symbol does not begin with the mark")]
     Mark,
     /// The record has another size.
     #[error("its exported record has {found} octets, and here {wanted}")]
     Size {
-        /// Octets as the library has it.
+        /// Size that the library declares, in octets.
         found: u32,
-        /// Octets as this program has it.
+        /// Size that this program expects, in octets.
         wanted: u32,
     },
     /// The record has no function.
@@ -149,13 +154,14 @@ impl fmt::Debug for LibraryError {
 }
 
 impl Library {
-    /// Loads a library and finds its record, of which the mark and the size are as they should be.
+    /// Loads a library and finds its record, and checks the record's mark and size.
     ///
-    /// Loading runs the library's initialisers, if it has some, and those of the libraries that it needs: who loads a library
-    /// trusts it, as who starts a program does. The path is that of a file; no list of folders is searched.
+    /// Loading runs the initialisers of the library and of its dependencies, so load only trusted
+    /// libraries, as with programs. The path is that of a file; no search path is used.
     ///
     /// # Errors
-    /// [`LibraryError`]. A library that was loaded and then refused stays in memory, and none of its functions was called.
+    /// [`LibraryError`]. A library that was loaded and then rejected stays in memory; none of its
+    /// functions was called.
     pub fn open(path: &Path, symbol: &str, mark: [u8; 8]) -> Result<Library, LibraryError> {
         let load = |why: &str| LibraryError::Load(why.to_owned());
         let path = std::path::absolute(path).map_err(|error| load(&error.to_string()))?;
@@ -179,7 +185,7 @@ impl Library {
         self.export
     }
 
-    /// Calls the library's function, which may run as long as it likes. Returns its status.
+    /// Calls the library's function, which may run indefinitely. Returns its exit status.
     ///
     /// # Errors
     /// [`LibraryError::Main`].
@@ -191,7 +197,7 @@ impl Library {
     }
 }
 
-/// Finds the record behind a symbol.
+/// Returns the record at a symbol.
 ///
 /// # Safety
 /// `symbol` is the address of a symbol of a library that stays loaded.
@@ -204,7 +210,7 @@ unsafe fn record(symbol: NonNull<c_void>, mark: [u8; 8]) -> Result<&'static Expo
     if *found != mark {
         return Err(LibraryError::Mark);
     }
-    // SAFETY: behind the mark are two numbers in every version of the record.
+    // SAFETY: in every version of the record two numbers follow the mark.
     let begin = unsafe { symbol.cast::<[u8; 16]>().as_ref() };
     let (_, rest) = begin.split_at(8);
     let number = |at: usize| {
@@ -215,7 +221,8 @@ unsafe fn record(symbol: NonNull<c_void>, mark: [u8; 8]) -> Result<&'static Expo
     if found != wanted || number(4) != FACTS as u32 {
         return Err(LibraryError::Size { found, wanted });
     }
-    // SAFETY: who exports this mark and this size has made an `Export`; its octets are plain, and its function may be null.
+    // SAFETY: a library that exports this mark and this size contains an `Export`; its octets are
+    // plain, and its function may be null.
     Ok(unsafe { symbol.cast::<Export>().as_ref() })
 }
 
@@ -272,7 +279,7 @@ mod tests {
             (Begin(MARK, wanted, 2), LibraryError::Size { found: wanted, wanted }),
         ] {
             let begin: &'static Begin = Box::leak(Box::new(begin));
-            // SAFETY: what is leaked stays.
+            // SAFETY: leaked memory stays.
             let found = unsafe { record(NonNull::from(begin).cast(), MARK) };
             assert_eq!(found.err(), Some(error));
         }

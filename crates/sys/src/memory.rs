@@ -1,4 +1,4 @@
-//! Memory that is there when it is touched: locked, and faulted in before it matters.
+//! Memory locked into RAM, and faulted in before it is needed.
 
 use std::hint::black_box;
 use std::io;
@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Keeps all memory of the process, present and future, in RAM (`mlockall`).
 ///
-/// Process-wide. Every later allocation is faulted in when it is made, so this also costs memory: thread stacks count
-/// whole. One system call; takes as long as all pages that are not there yet.
+/// Process-wide. Every later allocation is faulted in when it is made, so the process uses more
+/// memory: thread stacks count in full. One system call, which takes the time to fault in all
+/// missing pages.
 ///
 /// # Errors
 /// [`io::ErrorKind::PermissionDenied`] or [`io::ErrorKind::OutOfMemory`] without `CAP_IPC_LOCK` or a sufficient
@@ -23,7 +24,7 @@ pub fn lock_all() -> io::Result<()> {
 
 /// Touches the next `octets` of the calling thread's stack, so that later calls do not fault.
 ///
-/// The caller sees to it that the stack is that large.
+/// The caller must ensure that the stack is that large.
 pub fn prefault_stack(octets: usize) {
     const STEP: usize = 16 * 1024;
     #[inline(never)]
@@ -36,17 +37,18 @@ pub fn prefault_stack(octets: usize) {
         if left > STEP {
             touch(left - STEP);
         }
-        // After the call, so that it is none that reuses this frame.
+        // Used after the call, so that the call is not a tail call that reuses this frame.
         black_box(&mut room);
     }
     touch(octets);
 }
 
-/// Makes the allocator take `octets` from the system now, touched, and keep them when they are
-/// freed.
+/// Makes the allocator acquire `octets` from the system now, touch them, and retain them when they
+/// are freed.
 ///
-/// With glibc the allocator is told never to give memory back and to serve large requests from the heap, for the whole
-/// process. Other allocators keep what they like.
+/// With glibc this configures the allocator, for the whole process, never to return memory to the
+/// system and to serve large requests from the heap. Other allocators retain memory by their own
+/// policy.
 pub fn prefault_heap(octets: usize) {
     #[cfg(target_env = "gnu")]
     KEEPS.store(true, Ordering::Relaxed);
@@ -63,11 +65,11 @@ pub fn prefault_heap(octets: usize) {
     black_box(&mut room);
 }
 
-/// Makes the allocator give pages that it keeps unused back to the system, unless [`prefault_heap`]
-/// told it to keep them.
+/// Makes the allocator return unused pages to the system, unless [`prefault_heap`] configured it to
+/// retain them.
 ///
-/// With glibc, which keeps what a thread has freed for that thread; nothing happens with others. Takes milliseconds where
-/// much is kept, and other threads that allocate wait meanwhile.
+/// Only glibc, which caches memory that a thread has freed; no effect with other allocators. Takes
+/// milliseconds where much is cached, and other threads that allocate wait meanwhile.
 pub fn give_back() {
     #[cfg(target_env = "gnu")]
     if !KEEPS.load(Ordering::Relaxed) {
@@ -78,7 +80,7 @@ pub fn give_back() {
     }
 }
 
-/// The allocator was told to keep what is freed.
+/// Whether the allocator is configured to retain freed memory.
 #[cfg(target_env = "gnu")]
 static KEEPS: AtomicBool = AtomicBool::new(false);
 

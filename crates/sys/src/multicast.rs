@@ -1,4 +1,4 @@
-//! UDP sockets of multicast groups: those that hear one, and those that send to one.
+//! UDP sockets of multicast groups: receivers and senders.
 
 use std::ffi::CString;
 use std::io;
@@ -11,13 +11,13 @@ use rustix::net::sockopt;
 use crate::datagram::{open, set_level};
 use crate::{interface, socket};
 
-/// Number of an interface, as the kernel counts them.
+/// Interface index, as the kernel numbers interfaces.
 pub type Interface = NonZeroU32;
 
-/// Returns the interface with a name, or with an address.
+/// Returns the interface with the given name or address.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] where this host has none such.
+/// [`io::ErrorKind::NotFound`] where this host has no such interface.
 pub fn interface(named: &str) -> io::Result<Interface> {
     let at: Option<IpAddr> = named.parse().ok();
     let name = match at {
@@ -34,11 +34,12 @@ pub fn interface(named: &str) -> io::Result<Interface> {
     Ok(Interface::new(index).ok_or(io::ErrorKind::NotFound)?)
 }
 
-/// Joins a group, and hears what is sent to it at its port, on one interface or where the system's routes lead. Other sockets
-/// of this host may hear the same.
+/// Joins a group, and receives what is sent to its port, on one interface or the one that the
+/// routing table selects. Other sockets of this host may receive the same datagrams.
 ///
 /// # Errors
-/// What the kernel says: [`io::ErrorKind::AddrInUse`] where somebody took the port alone, no such device without a route.
+/// As the kernel reports: [`io::ErrorKind::AddrInUse`] where another socket has the port
+/// exclusively, no such device without a route.
 pub fn join(group: SocketAddr, on: Option<Interface>) -> io::Result<OwnedFd> {
     let socket = open(group, false)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -48,7 +49,7 @@ pub fn join(group: SocketAddr, on: Option<Interface>) -> io::Result<OwnedFd> {
         IpAddr::V4(ip) => {
             let request = request(ip, index);
             set_level(&socket, libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP, request)?;
-            // Not what other sockets joined on other interfaces.
+            // Excludes groups that other sockets joined on other interfaces.
             set_level(&socket, libc::IPPROTO_IP, IP_MULTICAST_ALL, 0_i32)?;
         }
         IpAddr::V6(ip) => sockopt::set_ipv6_add_membership(&socket, &ip, index)?,
@@ -56,11 +57,11 @@ pub fn join(group: SocketAddr, on: Option<Interface>) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Opens a socket that sends to a group. `ttl`: routers that a datagram may pass, and one. `loopback`: whether members on this
-/// host get it.
+/// Opens a socket that sends to a group. `ttl`: one more than the number of routers that a datagram
+/// may pass. `loopback`: whether members on this host receive the datagrams.
 ///
 /// # Errors
-/// What the kernel says: no route, no such DSCP.
+/// As the kernel reports: no route, no such DSCP.
 pub fn sender(
     group: SocketAddr,
     over: Option<Interface>,
@@ -94,7 +95,7 @@ pub fn sender(
     Ok(socket)
 }
 
-/// Option of Linux that the libc crate does not name on all of its targets.
+/// Linux option that the libc crate does not define on all of its targets.
 const IP_MULTICAST_ALL: i32 = 49;
 
 fn request(group: Ipv4Addr, index: u32) -> libc::ip_mreqn {

@@ -1,5 +1,6 @@
-//! A mutex that knows priority inheritance: whoever holds it runs at least as urgently as the most urgent thread that
-//! waits for it, so nothing of a priority between the two can delay both (`FUTEX_LOCK_PI`).
+//! Mutex with priority inheritance: its holder runs at least at the priority of the most urgent
+//! thread that waits for it, so no thread of a priority between the two can delay both
+//! (`FUTEX_LOCK_PI`).
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -12,12 +13,13 @@ use std::time::Duration;
 use rustix::thread::futex::{self, Flags};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// A value that one thread at a time may use; threads that wait lend their priority to the one that does.
+/// Value accessible to one thread at a time; waiting threads lend their priority to the holder.
 ///
 /// Not recursive, and not poisoned by a panic.
 ///
-/// **Real-time cost.** Taken while free and released while nobody waits: one atomic operation each, no system call.
-/// Otherwise one system call for the thread that waits and one for the one that releases. Never allocates.
+/// **Real-time cost.** Locking a free mutex and releasing one without waiters takes one atomic
+/// operation each, no system call. Otherwise the waiting thread and the releasing thread make one
+/// system call each. Never allocates.
 ///
 /// ```
 /// use std::time::Duration;
@@ -31,26 +33,28 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// ```
 #[derive(Default)]
 pub struct Mutex<T: ?Sized = ()> {
-    /// 0: free; otherwise the id of the thread that holds it, and whether others wait: as the kernel wants it.
+    /// 0 if free; otherwise the id of the holding thread and the waiters bit, in the format of the
+    /// kernel.
     owner: AtomicU32,
     value: UnsafeCell<T>,
 }
 
-/// The right to use the value, until it is dropped. For the thread that took it alone.
+/// Exclusive access to the value until dropped, for the locking thread only.
 #[must_use = "the mutex is free again as soon as this goes"]
 pub struct Guard<'m, T: ?Sized = ()> {
     mutex: &'m Mutex<T>,
     not_send: PhantomData<*const ()>,
 }
 
-/// Why a mutex cannot be locked.
+/// Reason why a mutex cannot be locked.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// The calling thread holds it, or waits in a circle of threads that wait for each other.
+    /// The calling thread holds the mutex, or is part of a cycle of threads that wait for each
+    /// other.
     #[error("this thread would wait for itself")]
     Deadlock,
-    /// The kernel has no priority inheritance, or no memory.
+    /// The kernel lacks priority inheritance, or memory.
     #[error("the system cannot lock the mutex: {0}")]
     System(io::Error),
 }
@@ -62,34 +66,35 @@ const THREAD: u32 = 0x3fff_ffff;
 // SAFETY: only the thread that holds the lock reaches the value, one at a time, so the value moves between threads
 // (`Send`) and is never shared.
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
-// SAFETY: as above; without a guard nobody else refers to it.
+// SAFETY: as above; without a guard there are no other references to it.
 unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
-// SAFETY: a shared guard gives `&T`, which is all that another thread could get of it.
+// SAFETY: a shared guard provides only `&T` to another thread.
 unsafe impl<T: ?Sized + Sync> Sync for Guard<'_, T> {}
 
 impl<T> Mutex<T> {
-    /// A free mutex around a value.
+    /// Creates an unlocked mutex around a value.
     pub const fn new(value: T) -> Self {
         Mutex { owner: AtomicU32::new(0), value: UnsafeCell::new(value) }
     }
 
-    /// The value; nobody else can have it any more.
+    /// Returns the value; consuming the mutex guarantees exclusive access.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Waits until the mutex is free and takes it.
+    /// Waits until the mutex is free, and locks it.
     ///
     /// # Errors
-    /// [`LockError::Deadlock`] when that will never be.
+    /// [`LockError::Deadlock`] when the mutex would never become free.
     pub fn lock(&self) -> Result<Guard<'_, T>, LockError> {
         self.acquire()?;
         Ok(self.guard())
     }
 
-    /// Waits at most so long; zero: not at all. `None` when the time was over first.
+    /// Locks the mutex, waiting for `max_wait` at most; zero: without waiting. Returns `None` on a
+    /// time-out.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
@@ -98,7 +103,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(locked.then(|| self.guard()))
     }
 
-    /// Takes it without a guard, for who must release it elsewhere, with [`release`](Self::release).
+    /// Locks the mutex without a guard, for callers that [`release`](Self::release) it elsewhere.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
@@ -109,7 +114,7 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Locks like [`try_lock`](Self::try_lock), without a guard.
+    /// Locks the mutex as [`try_lock`](Self::try_lock), without a guard; `false` on a time-out.
     ///
     /// # Errors
     /// As [`lock`](Self::lock).
@@ -122,7 +127,8 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// Gives back what [`acquire`](Self::acquire) took. False when the calling thread does not hold it.
+    /// Releases the mutex that [`acquire`](Self::acquire) locked. Returns `false` if the calling
+    /// thread does not hold it.
     pub fn release(&self) -> bool {
         let ours = self.is_ours();
         if ours {
@@ -131,12 +137,12 @@ impl<T: ?Sized> Mutex<T> {
         ours
     }
 
-    /// Whether the calling thread holds it.
+    /// Reports whether the calling thread holds the mutex.
     pub fn is_ours(&self) -> bool {
         self.owner.load(Ordering::Relaxed) & THREAD == thread()
     }
 
-    /// Whether another thread waits for it.
+    /// Reports whether another thread waits for the mutex.
     pub fn is_awaited(&self) -> bool {
         self.owner.load(Ordering::Relaxed) & WAITERS != 0
     }
@@ -148,7 +154,7 @@ impl<T: ?Sized> Mutex<T> {
         taken.map(drop).map_err(drop)
     }
 
-    /// Waits in the kernel, which passes the caller's priority on to the owner.
+    /// Waits in the kernel, which lends the caller's priority to the holder.
     #[cold]
     fn wait(&self, limit: Option<Duration>) -> Result<bool, LockError> {
         let until = limit.map(deadline);
@@ -157,7 +163,7 @@ impl<T: ?Sized> Mutex<T> {
                 Ok(()) => return Ok(true),
                 Err(rustix::io::Errno::TIMEDOUT) => return Ok(false),
                 Err(rustix::io::Errno::DEADLK) => return Err(LockError::Deadlock),
-                // The owner is just ending or changing hands.
+                // The holder is just ending, or the mutex is changing hands.
                 Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => {}
                 Err(other) => return Err(LockError::System(other.into())),
             }
@@ -169,7 +175,7 @@ impl<T: ?Sized> Mutex<T> {
         let (release, relaxed) = (Ordering::Release, Ordering::Relaxed);
         let free = self.owner.compare_exchange(thread(), 0, release, relaxed);
         if free.is_err() {
-            // Somebody waits: the kernel hands it to the most urgent one.
+            // There are waiters: the kernel hands the mutex to the most urgent one.
             let _ = futex::unlock_pi(&self.owner, Flags::PRIVATE);
         }
     }
@@ -183,15 +189,15 @@ impl<T: ?Sized> Deref for Guard<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: this thread holds the lock for as long as the guard lives, so nobody writes the value.
+        // SAFETY: this thread holds the lock for as long as the guard lives, so there is no writer of the value.
         unsafe { &*self.mutex.value.get() }
     }
 }
 
 impl<T: ?Sized> DerefMut for Guard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this thread holds the lock for as long as the guard lives, and the guard is borrowed mutably: nobody
-        // else refers to the value.
+        // SAFETY: this thread holds the lock for as long as the guard lives, and the guard is borrowed mutably: there
+        // are no other references to the value.
         unsafe { &mut *self.mutex.value.get() }
     }
 }
@@ -202,7 +208,7 @@ impl<T: ?Sized> Drop for Guard<'_, T> {
     }
 }
 
-/// The kernel's number of this thread; asked for once.
+/// Returns the kernel's id of this thread, cached after the first call.
 #[inline]
 fn thread() -> u32 {
     thread_local! {
@@ -218,7 +224,7 @@ fn thread() -> u32 {
     }
 }
 
-/// `FUTEX_LOCK_PI` counts by the clock that can be set.
+/// Returns the deadline in realtime, the clock that `FUTEX_LOCK_PI` uses.
 fn deadline(limit: Duration) -> Timespec {
     let now = clock_gettime(ClockId::Realtime);
     let nanoseconds = now.tv_nsec + i64::from(limit.subsec_nanos());
@@ -315,7 +321,7 @@ mod tests {
         assert!(deadlocks.contains(&true), "one of them has to give way");
     }
 
-    /// A thread of low priority that holds the lock has the priority of the one that waits, for as long as it does.
+    /// A low-priority holder runs at the priority of the waiting thread as long as that one waits.
     #[test]
     fn who_holds_it_inherits_the_priority_of_who_waits() {
         let mutex = Mutex::new(());
@@ -325,7 +331,8 @@ mod tests {
             scope.spawn({
                 let mutex = &mutex;
                 move || {
-                    // Niceness is a thread's own on Linux, and anybody may be nicer: even than a test that is run under nice.
+                    // Niceness is per thread on Linux, and any thread may raise its own, even if
+                    // the test runs under nice.
                     rustix::process::setpriority_process(None, 19).unwrap();
                     let nice = priority_of(thread());
                     let guard = mutex.lock().unwrap();
@@ -339,12 +346,12 @@ mod tests {
             let (tell, waiting) = mpsc::channel();
             let mutex = &mutex;
             scope.spawn(move || {
-                // Only a privileged thread may be less nice than the test that it belongs to.
+                // Only a privileged thread may lower its niceness below that of its process.
                 let _ = rustix::process::setpriority_process(None, 0);
                 tell.send(priority_of(thread())).unwrap();
                 drop(mutex.lock().unwrap());
             });
-            // Smaller is more urgent.
+            // Smaller values are more urgent.
             let more_urgent = waiting.recv().unwrap() < nice;
             while !mutex.is_awaited() {
                 threads::yield_now();
@@ -360,7 +367,7 @@ mod tests {
         });
     }
 
-    /// Field 18 of the thread's `stat`: the priority that it has now.
+    /// Returns field 18 of the thread's `stat`: its current priority.
     fn priority_of(thread: u32) -> i64 {
         let stat = fs::read_to_string(format!("/proc/self/task/{thread}/stat")).unwrap();
         let fields = stat.rsplit_once(") ").unwrap().1;

@@ -1,8 +1,9 @@
-//! Threads that take packets from network devices, and their priority.
+//! Threads that receive packets from network devices, and their priority.
 //!
-//! A driver that uses NAPI takes packets in software interrupts, or in a thread for each of its queues, called
-//! `napi/DEVICE-NUMBER`. Such threads have a priority like any other, so that packets of urgent calls do not wait behind less
-//! urgent threads, and these not behind packets of bulk.
+//! A driver that uses NAPI processes packets in software interrupts, or in one thread per queue,
+//! called `napi/DEVICE-NUMBER`. Such threads have a priority like any other, so that neither do
+//! packets of urgent calls wait for less urgent threads, nor do urgent threads wait for bulk
+//! packets.
 
 use std::fmt;
 use std::fs;
@@ -12,11 +13,11 @@ use std::path::{Path, PathBuf};
 use crate::schedule::{self, Schedule, Scheduling};
 use crate::sync::{Mutex, MutexGuard};
 
-/// Processes that are looked at for threads of a device, at most.
+/// Maximum number of processes that are searched for threads of a device.
 const MOST_PROCESSES: usize = 100_000;
 
-/// The threads of a device have a schedule while this lives: the most urgent that was asked for. Dropping the last one gives
-/// the device and its threads back what they had.
+/// Request for a schedule of a device's NAPI threads, in effect until dropped; of several requests
+/// the most urgent applies. Dropping the last one restores the device and its threads.
 #[derive(Debug)]
 pub struct Threaded {
     device: String,
@@ -24,11 +25,11 @@ pub struct Threaded {
 }
 
 impl Threaded {
-    /// Makes a device take its packets in threads, of which each is scheduled so. Looks at all
-    /// processes of the host; not for the path of a request.
+    /// Switches a device to NAPI threads, and gives each of them the schedule. Scans all processes
+    /// of the host; not for the path of a request.
     ///
     /// # Errors
-    /// [`NotThreaded`]: the device is as it was.
+    /// [`NotThreaded`]; the device is unchanged.
     pub fn begin(device: &str, schedule: Schedule) -> Result<Threaded, NotThreaded> {
         let mut devices = devices();
         let at = match devices.iter().position(|known| known.name == device) {
@@ -61,7 +62,7 @@ impl Drop for Threaded {
     }
 }
 
-/// Reason why the threads of a device cannot have a priority.
+/// Reason why the NAPI threads of a device cannot have a priority.
 ///
 /// `Debug` prints what `Display` does.
 #[derive(thiserror::Error)]
@@ -70,20 +71,20 @@ pub enum NotThreaded {
     /// The host has no device of this name.
     #[error("there is no such network device")]
     NoDevice,
-    /// The process may not say that threads take the device's packets (CAP_NET_ADMIN, and a `/sys`
-    /// that can be written).
+    /// The process may not switch the device to NAPI threads (needs CAP_NET_ADMIN and a writable
+    /// `/sys`).
     #[error(
         "this process may not have threads take its packets (CAP_NET_ADMIN, and a /sys that can be written): {0}"
     )]
     NotPermitted(io::Error),
-    /// The device has no thread that can be seen: its driver does not use NAPI, none of its queues
-    /// is open, or this process is in a PID namespace of its own.
+    /// The device has no visible thread: its driver does not use NAPI, none of its queues is open,
+    /// or this process is in a separate PID namespace.
     #[error(
         "no thread takes its packets: its driver does not use NAPI, it is switched off, or this process cannot see the \
          kernel's threads (a container)"
     )]
     NoThreads,
-    /// The process may not give that priority to the device's threads (CAP_SYS_NICE).
+    /// The process may not set that priority for the device's threads (CAP_SYS_NICE).
     #[error("this process may not give the kernel's threads a priority (CAP_SYS_NICE): {0}")]
     NotScheduled(io::Error),
 }
@@ -94,7 +95,7 @@ impl fmt::Debug for NotThreaded {
     }
 }
 
-/// Returns the ids of the threads that take packets from a device, in ascending order. Looks at all processes.
+/// Returns the ids of the NAPI threads of a device, in ascending order. Scans all processes.
 pub fn threads(device: &str) -> Vec<i32> {
     let prefix = format!("napi/{device}-");
     let mut found: Vec<i32> = fs::read_dir("/proc")
@@ -112,13 +113,13 @@ pub fn threads(device: &str) -> Vec<i32> {
     found
 }
 
-/// A device whose threads somebody wants scheduled.
+/// Device whose threads have a requested schedule.
 #[derive(Debug)]
 struct Device {
     name: String,
-    /// Whether threads took its packets before.
+    /// Whether the device used NAPI threads before.
     threaded: bool,
-    /// Threads whose schedule was changed, with what they had.
+    /// Threads whose schedule was changed, with their original schedules.
     before: Vec<(i32, Schedule)>,
     wanted: Vec<(u64, Schedule)>,
     last: u64,
@@ -134,7 +135,7 @@ fn release(devices: &mut Vec<Device>, at: usize) {
     if devices[at].wanted.is_empty() {
         devices.remove(at).give_back();
     } else {
-        // Those who want it still were given more before.
+        // The remaining requests were granted before, so this can only lower the schedule.
         let _ = devices[at].apply();
     }
 }
@@ -146,7 +147,7 @@ impl Device {
         let threaded = threaded.trim() != "0";
         if !threaded {
             fs::write(&file, "1").map_err(|error| match error.kind() {
-                // The device has no queue of NAPI.
+                // The device has no NAPI queue.
                 io::ErrorKind::Unsupported => NotThreaded::NoThreads,
                 _ => NotThreaded::NotPermitted(error),
             })?;
@@ -160,7 +161,7 @@ impl Device {
         })
     }
 
-    /// Gives each thread the most urgent schedule that is wanted.
+    /// Sets the most urgent requested schedule for each thread.
     fn apply(&mut self) -> Result<(), NotThreaded> {
         let Some(most) = self.wanted.iter().map(|(_, it)| *it).max_by_key(rank) else {
             return Ok(());
@@ -182,7 +183,7 @@ impl Device {
     }
 
     fn give_back(self) {
-        // Ids are used again: only what still is a thread of the device has its schedule from here.
+        // Thread ids are reused: restore only ids that still belong to the device.
         let there = threads(&self.name);
         for (thread, schedule) in self.before.iter().filter(|(id, _)| there.contains(id)) {
             let _ = schedule::set(*thread, *schedule);
@@ -200,7 +201,7 @@ fn rank(schedule: &Schedule) -> (bool, i32) {
     (real_time, schedule.priority)
 }
 
-/// Returns the file that says whether threads take a device's packets.
+/// Returns the file that switches a device to NAPI threads.
 fn setting(device: &str) -> Option<PathBuf> {
     let plain = !device.is_empty() && !device.contains('/') && device != "." && device != "..";
     let folder = Path::new("/sys/class/net").join(device);

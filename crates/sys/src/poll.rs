@@ -1,4 +1,4 @@
-//! Waiting for many descriptors at once.
+//! Waiting for events on many descriptors.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,15 +10,15 @@ use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd};
 use rustix::io::Errno;
 
-/// The token of the wake-up itself; not to be used for a descriptor.
+/// Token of the internal wake-up; not to be used for a descriptor.
 const WAKE: u64 = u64::MAX;
 
-/// A descriptor that is readable while it is raised, for what has none of its own.
+/// Descriptor that is readable while raised, for event sources without a descriptor.
 #[derive(Debug)]
 pub struct Signal(OwnedFd);
 
 impl Signal {
-    /// A signal that is not raised. Takes a descriptor.
+    /// Creates a signal that is not raised. Uses one descriptor.
     ///
     /// # Errors
     /// When the process has no descriptor left.
@@ -45,16 +45,19 @@ impl AsFd for Signal {
     }
 }
 
-/// A descriptor that is readable while a socket is, or while it is raised: for what learns of octets in two ways.
+/// Descriptor that is readable while a socket is readable or while raised, for receivers with two
+/// sources of octets.
 ///
-/// Unlike a [`Signal`] it tells that the peer behind the socket is gone, too. It is raised by watching whether the socket can be
-/// written to, which is for sockets that hardly anything is written to: they always can. Nothing is shared with other such
-/// descriptors, since Linux lets only some epolls watch one file (`path_limits`: 10 with four above them).
+/// Unlike a [`Signal`] it also reports that the peer of the socket is gone. Raising it watches for
+/// the socket being writable, which an idle socket always is; it therefore suits sockets on which
+/// little is written. Each such descriptor is independent, since Linux limits the number of epolls
+/// that watch one file (`path_limits`: 10 with four levels above them).
 #[derive(Debug)]
 pub struct Either(OwnedFd);
 
 impl Either {
-    /// A descriptor that is readable while `socket` is, and not raised. Takes a descriptor; two system calls.
+    /// Creates a descriptor that is readable while `socket` is, not raised. Uses one descriptor;
+    /// two system calls.
     ///
     /// # Errors
     /// When the process has no descriptor left.
@@ -64,18 +67,20 @@ impl Either {
         Ok(Self(epoll))
     }
 
-    /// Makes the descriptor readable. One system call. `socket` is that which this was made with.
+    /// Makes the descriptor readable. One system call. `socket` is the one passed to
+    /// [`new`](Self::new).
     pub fn raise(&self, socket: impl AsFd) {
         self.set(socket, ALWAYS.union(EventFlags::OUT));
     }
 
-    /// Leaves it to the socket whether this descriptor is readable. One system call.
+    /// Clears the raised state: the descriptor is then readable only while the socket is. One
+    /// system call.
     pub fn lower(&self, socket: impl AsFd) {
         self.set(socket, ALWAYS);
     }
 
     fn set(&self, socket: impl AsFd, events: EventFlags) {
-        // Fails only for a socket with which this was not made.
+        // Fails only for a socket other than the one passed to `new`.
         let _ = epoll::modify(&self.0, socket, EventData::new_u64(0), events);
     }
 }
@@ -86,15 +91,16 @@ impl AsFd for Either {
     }
 }
 
-/// Tells which descriptors can be read, out of many.
+/// Reports which of many descriptors are readable.
 ///
 /// Each descriptor carries a token and is *armed* for one report: between that report and the next
-/// [`rearm`](Self::rearm) no other thread is told about it, so the thread that was told owns the
-/// descriptor without a lock. It may go on reading for as long as it likes before it rearms.
+/// [`rearm`](Self::rearm) the descriptor is reported to no other thread, so the thread that
+/// received the report owns the descriptor without a lock. It may keep reading indefinitely before
+/// it rearms.
 ///
-/// Any number of threads may wait at the same time; a report goes to one of them.
+/// Any number of threads may wait at the same time; each report goes to one of them.
 ///
-/// **Real-time cost.** One system call for each method; nothing allocates but [`Poller::new`].
+/// **Real-time cost.** One system call per method; only [`Poller::new`] allocates.
 ///
 /// ```
 /// use std::io::Write;
@@ -116,7 +122,7 @@ pub struct Poller {
 }
 
 impl Poller {
-    /// A poller that watches nothing yet. Takes two descriptors.
+    /// Creates a poller that watches nothing yet. Uses two descriptors.
     pub fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -126,17 +132,17 @@ impl Poller {
 
     /// Watches `source`, armed, under a token.
     ///
-    /// The caller [removes](Self::remove) it before closing it.
+    /// The caller must [remove](Self::remove) it before closing it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::AlreadyExists`] if it is watched already.
+    /// [`io::ErrorKind::AlreadyExists`] if it is already watched.
     pub fn add(&self, source: impl AsFd, Token(token): Token) -> io::Result<()> {
         debug_assert_ne!(token, WAKE, "this token is the poller's own");
         Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), ARMED)?)
     }
 
-    /// Watches `source` under a token, always armed: it is reported again and again while there is something to read.
-    /// For a poller at which one thread alone waits; saves it the system call that arms.
+    /// Watches `source` under a token, always armed: it is reported as long as it is readable. For
+    /// a poller with a single waiting thread; saves that thread the system call that rearms.
     ///
     /// # Errors
     /// As for [`add`](Self::add).
@@ -146,7 +152,7 @@ impl Poller {
         Ok(epoll::add(&self.epoll, source, always, ALWAYS)?)
     }
 
-    /// Arms a source that was [disarmed](Self::disarm) for good again.
+    /// Makes a [disarmed](Self::disarm) source always armed again.
     ///
     /// # Errors
     /// As for [`rearm`](Self::rearm).
@@ -156,7 +162,7 @@ impl Poller {
         Ok(epoll::modify(&self.epoll, source, always, ALWAYS)?)
     }
 
-    /// Arms `source` for the next report, which comes at once if there is something to read.
+    /// Arms `source` for the next report, which is immediate if the source is readable.
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if it is not watched.
@@ -165,7 +171,8 @@ impl Poller {
         Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), ARMED)?)
     }
 
-    /// Keeps watching `source`, but reports nothing before the next [`rearm`](Self::rearm).
+    /// Disarms `source`: it stays watched, but is not reported before the next
+    /// [`rearm`](Self::rearm).
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if it is not watched.
@@ -174,7 +181,7 @@ impl Poller {
         Ok(epoll::modify(&self.epoll, source, EventData::new_u64(token), EventFlags::ONESHOT)?)
     }
 
-    /// Stops watching `source`. A report that another thread has already taken is not undone.
+    /// Stops watching `source`. A report already received by another thread stays valid.
     ///
     /// # Errors
     /// [`io::ErrorKind::NotFound`] if it is not watched.
@@ -182,12 +189,13 @@ impl Poller {
         Ok(epoll::delete(&self.epoll, source)?)
     }
 
-    /// Waits until a descriptor can be read, or its peer is gone, and disarms it unless it is always armed.
+    /// Waits until a descriptor is readable or its peer is gone, and disarms it unless it is always
+    /// armed.
     ///
-    /// `None` says that `timeout` has passed (`None`: never does), that somebody woke this poller,
-    /// or that a signal came.
+    /// Returns `None` if `timeout` has passed (`None`: unlimited), the poller was woken, or a
+    /// signal arrived.
     pub fn wait_one(&self, timeout: Option<Duration>) -> io::Result<Option<Token>> {
-        // A time too far away to count is for ever.
+        // A time-out too large to represent is unlimited.
         let timeout = timeout.and_then(|time| Timespec::try_from(time).ok());
         let mut room = [MaybeUninit::<Event>::uninit()];
         let ready = match epoll::wait(&self.epoll, &mut room, timeout.as_ref()) {
@@ -204,21 +212,22 @@ impl Poller {
         })
     }
 
-    /// A handle with which any thread ends a [`wait_one`](Self::wait_one).
+    /// Returns a handle with which any thread can end a [`wait_one`](Self::wait_one).
     pub fn waker(&self) -> Waker {
         self.waker.clone()
     }
 }
 
-/// A poller can be watched by another: it can be read while it has something to report. Up to five in a chain.
+/// A poller can be watched by another poller: it is readable while it has a report. Chains of up to
+/// five.
 impl AsFd for Poller {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.epoll.as_fd()
     }
 }
 
-/// Waits until a descriptor can be read, or its peer is gone; false when `limit` (`None`: never) came first. One system
-/// call.
+/// Waits until a descriptor is readable or its peer is gone; returns `false` if `limit` (`None`:
+/// unlimited) passed first. One system call.
 ///
 /// # Errors
 /// Those of the system call. A signal ends the wait as `limit` does.
@@ -232,8 +241,8 @@ pub fn readable(source: impl AsFd, limit: Option<Duration>) -> io::Result<bool> 
     }
 }
 
-/// Waits until one of two descriptors can be read, or its peer is gone, and
-/// says which; at most `limit` (`None`: for ever). One system call.
+/// Waits until one of two descriptors is readable or its peer is gone, and returns which one; for
+/// `limit` at most (`None`: unlimited). One system call.
 pub fn first_readable(
     first: impl AsFd,
     second: impl AsFd,
@@ -249,8 +258,8 @@ pub fn first_readable(
     Ok((first, second))
 }
 
-/// Waits until one of several descriptors can be read, or its peer is gone; at most `limit` (`None`:
-/// for ever). One system call, which a signal ends, too. Allocates.
+/// Waits until one of several descriptors is readable or its peer is gone, for `limit` at most
+/// (`None`: unlimited). One system call, which a signal ends, too. Allocates.
 ///
 /// # Errors
 /// Those of the system call.
@@ -267,8 +276,8 @@ pub fn any_readable<'f>(
     }
 }
 
-/// Whether the peer of a stream socket is gone: closed, shut down in both directions, or killed. One
-/// system call, which never waits.
+/// Reports whether the peer of a stream socket is gone: closed, shut down in both directions, or
+/// killed. One system call, which never waits.
 pub fn is_hung_up(socket: impl AsFd) -> bool {
     let mut only = [PollFd::new(&socket, PollFlags::empty())];
     let at_once = Timespec::default();
@@ -278,26 +287,27 @@ pub fn is_hung_up(socket: impl AsFd) -> bool {
 const ALWAYS: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
 const ARMED: EventFlags = ALWAYS.union(EventFlags::ONESHOT);
 
-/// Number by which the owner of a [`Poller`] knows a descriptor: any but `u64::MAX`.
+/// Number that identifies a descriptor to the owner of a [`Poller`]; any value except `u64::MAX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token(pub u64);
 
-/// Ends a wait of one [`Poller`] from any thread.
+/// Handle that ends a wait of one [`Poller`] from any thread.
 #[derive(Clone, Debug)]
 pub struct Waker(Arc<OwnedFd>);
 
 impl Waker {
-    /// Wakes one waiting thread, or the next that waits; several calls may count as one.
+    /// Wakes one waiting thread, or else the next one that waits; several calls may be merged into
+    /// one.
     ///
-    /// Of several waiting threads at least one wakes. To make all leave, let each that leaves wake
+    /// At least one of several waiting threads wakes. To release all, each woken thread must wake
     /// the next. One system call; never blocks.
     pub fn wake(&self) {
-        // Fails only when the counter is full, and then the wake-up is under way.
+        // Fails only when the counter is full, and then a wake-up is already pending.
         let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
     }
 
     fn forget(&self) {
-        // Another thread may have been faster.
+        // Another thread may have consumed it first.
         let _ = rustix::io::read(&*self.0, &mut [0; 8]);
     }
 }

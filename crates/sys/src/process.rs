@@ -1,4 +1,4 @@
-//! Child processes that end with their parent, and are watched and signalled without a race over their ids.
+//! Child processes that end with their parent, watched and signalled without races on process ids.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,14 +15,15 @@ use rustix::process::{
 use crate::sync::{Condvar, Mutex};
 use crate::thread::Builder;
 
-/// A child process with a thread that waits for its end. Dropping it kills the process.
+/// Child process with a thread that waits for its end. Dropping it kills the process.
 ///
-/// The kernel kills the process when this one ends in whatever way (`PR_SET_PDEATHSIG`), unless the program that it runs
-/// has the set-user-ID or set-group-ID bit or file capabilities (`setcap`): the kernel clears the signal for those. Processes
-/// that the child started itself are not reached by it.
+/// The kernel kills the process when this one ends for any reason (`PR_SET_PDEATHSIG`), unless the
+/// executed program has the set-user-ID or set-group-ID bit or file capabilities (`setcap`): the
+/// kernel clears the signal for those. Processes that the child started itself do not receive the
+/// signal.
 ///
-/// It has a process group of its own: a terminal's Ctrl-C reaches the parent alone. What it started in that group is killed
-/// with it, and what is left of the group when the child ends is killed then.
+/// The child leads a separate process group: a terminal's Ctrl-C reaches the parent alone. Killing
+/// the child kills its group, and the rest of the group is killed when the child ends.
 ///
 /// ```
 /// use std::process::Command;
@@ -63,9 +64,9 @@ struct Ended {
 }
 
 impl Child {
-    /// Starts a process, and calls `at_end` in a thread of its own once it has ended.
+    /// Starts a process, and calls `at_end` on a separate thread once it has ended.
     ///
-    /// Forks, and takes one thread and one descriptor until the process ends.
+    /// Forks, and uses one thread and one descriptor until the process ends.
     ///
     /// # Errors
     /// What `Command::spawn` reports; the kernel's refusal of a thread or a descriptor.
@@ -78,14 +79,15 @@ impl Child {
         let ended = Arc::new(Ended::default());
         let told = Arc::clone(&ended);
         let (sender, started) = mpsc::sync_channel(1);
-        // The kernel takes the end of the thread that forked for the end of the parent: this one outlives the child.
+        // The kernel treats the end of the forking thread as the end of the parent, so this thread
+        // outlives the child.
         Builder::new("oxorb-child")
             .spawn(move || {
                 let mut child = match command.spawn() {
                     Ok(child) => child,
                     Err(error) => return drop(sender.send(Err(error))),
                 };
-                // Not waited for yet, so the id is still the child's.
+                // Not reaped yet, so the id still belongs to the child.
                 let opened = pidfd(child.id());
                 let failed = opened.is_err();
                 if failed {
@@ -94,7 +96,7 @@ impl Child {
                 let _ = sender.send(opened.map(|handle| (child.id(), handle)));
                 let group = id_of(child.id()).filter(|&id| has_ended(id));
                 let mut told_end = told.end.lock();
-                // Not reaped yet, so that the group is still the child's.
+                // Not reaped yet, so the group still belongs to the child.
                 if let Some(group) = group {
                     let _ = kill_process_group(group, Signal::KILL);
                 }
@@ -122,7 +124,7 @@ impl Child {
         *self.ended.end.lock()
     }
 
-    /// Waits for the end of the process for `limit` at most.
+    /// Waits for the end of the process, for `limit` at most; `None` on a time-out.
     pub fn wait(&self, limit: Duration) -> Option<End> {
         let deadline = Instant::now().checked_add(limit);
         let mut end = self.ended.end.lock();
@@ -141,9 +143,9 @@ impl Child {
         let _ = pidfd_send_signal(&self.handle, Signal::TERM);
     }
 
-    /// Kills the process and what it started in its group (SIGKILL). Does nothing after its end.
+    /// Kills the process and its process group (SIGKILL). Does nothing after its end.
     pub fn kill(&self) {
-        // The lock keeps the child from being reaped, and its id from naming another group.
+        // The lock prevents reaping of the child, and so reuse of its id by another group.
         let ended = self.ended.end.lock();
         if ended.is_some() {
             return;
@@ -165,7 +167,8 @@ fn id_of(id: u32) -> Option<Pid> {
     i32::try_from(id).ok().and_then(Pid::from_raw)
 }
 
-/// Waits for the end of a child without reaping it; `false` if it was reaped already, as it is where `SIGCHLD` is ignored.
+/// Waits for the end of a child without reaping it; `false` if it was already reaped, as where
+/// `SIGCHLD` is ignored.
 fn has_ended(id: Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
     rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), options)).is_ok()
@@ -248,7 +251,8 @@ mod tests {
         assert!(end.status.unwrap().success());
     }
 
-    /// Starts a shell that stays as the parent of a `sleep`, and returns it with the id of that.
+    /// Starts a shell that runs as the parent of a `sleep`, and returns it with the id of the
+    /// latter.
     fn wrapper(name: &str, then: &str) -> (Child, String) {
         let file = std::env::temp_dir().join(format!("oxorb-{name}-{}", std::process::id()));
         let _ = std::fs::remove_file(&file);
@@ -286,7 +290,7 @@ mod tests {
         wait_for_end(&id);
     }
 
-    /// Reports whether a process runs. A zombie that nobody reaps in a container has ended, too.
+    /// Reports whether a process runs. An unreaped zombie, as in a container, counts as ended.
     fn runs(id: &str) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         let state = stat.rsplit(')').next().unwrap_or_default().trim_start();

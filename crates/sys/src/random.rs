@@ -1,4 +1,4 @@
-//! Random octets that nobody can guess.
+//! Unpredictable random octets.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 /// Returns octets of the kernel's random source (`getrandom`).
 ///
-/// One system call. Waits only while the kernel has not been seeded, early at boot.
+/// One system call. Blocks only until the kernel is seeded, early at boot.
 ///
 /// # Errors
 /// What the kernel reports; none on a running Linux.

@@ -1,8 +1,9 @@
-//! Schedule of the calling thread: class, priority, reservation.
+//! Schedule of a thread: class, priority, reservation.
 //!
-//! Every function here is one system call. Raising a thread above SCHED_OTHER needs a privilege: `CAP_SYS_NICE`, or a
-//! limit that allows it (`ulimit -r`, `RLIMIT_RTPRIO`); without, the error is [`io::ErrorKind::PermissionDenied`] and
-//! the thread stays as it was. A new thread begins as its creator was.
+//! Every function here makes one system call. Raising a thread above SCHED_OTHER needs a privilege:
+//! `CAP_SYS_NICE`, or a limit that allows it (`ulimit -r`, `RLIMIT_RTPRIO`). Without the privilege,
+//! the error is [`io::ErrorKind::PermissionDenied`] and the schedule is unchanged. A new thread
+//! inherits the schedule of its creator.
 
 use std::ffi::c_long;
 use std::fmt;
@@ -11,22 +12,23 @@ use std::mem;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// A scheduling class with static priorities (`sched(7)`).
+/// Scheduling class with static priorities (`sched(7)`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Class {
-    /// Shares of time; one priority, 0 (SCHED_OTHER).
+    /// Time sharing; a single priority, 0 (SCHED_OTHER).
     #[default]
     Other,
-    /// Runs when nobody else wants the processor (SCHED_IDLE); one priority, 0.
+    /// Runs only when the processor is otherwise idle (SCHED_IDLE); a single priority, 0.
     Idle,
-    /// Runs until it waits or a more urgent thread wants to (SCHED_FIFO).
+    /// Runs until it blocks or a more urgent thread becomes runnable (SCHED_FIFO).
     Fifo,
-    /// Fixed priorities, with turns among equals (SCHED_RR).
+    /// Fixed priorities, with round robin among equals (SCHED_RR).
     RoundRobin,
 }
 
 impl Class {
-    /// The priorities it has, from the least to the most urgent: 1 to 99 on Linux, 0 for [`Class::Other`].
+    /// Returns the priorities of the class, from least to most urgent: 1 to 99 on Linux, 0 for
+    /// [`Class::Other`].
     ///
     /// ```
     /// use oxorb_sys::schedule::Class;
@@ -59,7 +61,7 @@ pub struct Schedule {
     pub priority: i32,
 }
 
-/// Schedules the calling thread so from now on.
+/// Sets the schedule of the calling thread.
 ///
 /// ```
 /// use oxorb_sys::schedule::{self, Class, Schedule};
@@ -77,13 +79,14 @@ pub struct Schedule {
 /// [`io::ErrorKind::PermissionDenied`]; [`io::ErrorKind::InvalidInput`] for a priority that the class does not have.
 pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
     let param = Param { priority };
-    // The system call itself, which means the calling thread; what some C libraries call so means the process.
+    // The raw system call, which applies to the calling thread; some C libraries' wrappers apply to
+    // the process.
     // SAFETY: `param` outlives the call, which only reads it; 0 is the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, class.policy(), &param) };
     check(result)
 }
 
-/// Schedules a thread of this system so from now on, by its number. One system call.
+/// Sets the schedule of a thread of this system, given its thread id. One system call.
 ///
 /// ```
 /// use oxorb_sys::schedule;
@@ -94,10 +97,10 @@ pub fn set_current(Schedule { class, priority }: Schedule) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// Those of [`set_current`]; and when there is no such thread.
+/// Those of [`set_current`]; also when there is no such thread.
 pub fn set(thread: i32, Schedule { class, priority }: Schedule) -> io::Result<()> {
     if thread <= 0 {
-        // 0 would mean the calling thread.
+        // 0 would select the calling thread.
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let param = Param { priority };
@@ -107,8 +110,9 @@ pub fn set(thread: i32, Schedule { class, priority }: Schedule) -> io::Result<()
     check(result)
 }
 
-/// Reports whether threads of this process may come back from SCHED_IDLE to SCHED_OTHER, by trying it in a thread of its
-/// own: that needs `CAP_SYS_NICE`, or a limit that allows the nice value (`RLIMIT_NICE`).
+/// Reports whether threads of this process may return from SCHED_IDLE to SCHED_OTHER, by a trial on
+/// a separate thread. Returning needs `CAP_SYS_NICE`, or a limit that allows the nice value
+/// (`RLIMIT_NICE`).
 ///
 /// ```
 /// let _ = oxorb_sys::schedule::may_leave_idle();
@@ -137,16 +141,16 @@ pub fn current() -> io::Result<Schedule> {
     Ok(Schedule { class: class.unwrap_or_default(), priority: param.priority })
 }
 
-/// What the kernel takes for `sched_param`; the C libraries' types differ in what follows.
+/// The kernel's layout of `sched_param`; the C libraries' types differ after the first field.
 #[repr(C)]
 struct Param {
     priority: i32,
 }
 
-/// A flag that the kernel reports along with the class.
+/// Flag that the kernel reports along with the class.
 const RESET_ON_FORK: c_long = 0x4000_0000;
 
-/// Schedule of a thread: a class and priority, or processor time of its own.
+/// Schedule of a thread: a class and priority, or reserved processor time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Scheduling {
@@ -154,11 +158,11 @@ pub enum Scheduling {
     Class(Schedule),
     /// Reserved processor time (SCHED_DEADLINE).
     Reserved(Reservation),
-    /// Scheduling policy of the system that is not listed here, by its number.
+    /// Scheduling policy of the system not listed here, by its number.
     Unknown(u32),
 }
 
-/// Returns how a thread of this system is scheduled. One system call.
+/// Returns the schedule of a thread of this system, given its thread id. One system call.
 ///
 /// ```
 /// use oxorb_sys::schedule::{self, Scheduling};
@@ -215,30 +219,30 @@ impl fmt::Display for Scheduling {
     }
 }
 
-/// Processor time out of each period (SCHED_DEADLINE): the kernel guarantees it, or refuses.
+/// Processor time reserved in each period (SCHED_DEADLINE), which the kernel guarantees or refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
-    /// Processor time in each period; from about 1 us.
+    /// Processor time in each period; at least about 1 us.
     pub runtime: Duration,
-    /// Time from the start of the period until which the processor time is given; at least
+    /// Time from the start of the period within which the processor time is provided; at least
     /// `runtime`.
     pub deadline: Duration,
     /// Length of the period; at least `deadline`.
     pub period: Duration,
 }
 
-/// Why a [`Reservation`] cannot be had.
+/// Reason why a [`Reservation`] was refused.
 #[non_exhaustive]
 pub enum ReservationError {
     /// The times contradict each other.
     Times(Reservation),
-    /// The kernel guarantees no more than it can keep.
+    /// The kernel cannot guarantee the reservation in addition to existing ones.
     Refused {
-        /// Reservation that was asked for.
+        /// Requested reservation.
         asked: Reservation,
-        /// Units of processor time of each million that may be reserved, over all processors
-        /// (`kernel.sched_rt_runtime_us` of `kernel.sched_rt_period_us`); `None`: the system does
-        /// not tell.
+        /// Parts per million of processor time that may be reserved, over all processors
+        /// (`kernel.sched_rt_runtime_us` of `kernel.sched_rt_period_us`); `None` if the system does
+        /// not report it.
         allowed: Option<u64>,
         /// Number of processors.
         cpus: usize,
@@ -249,12 +253,12 @@ pub enum ReservationError {
     System(io::Error),
 }
 
-/// Reserves processor time for the calling thread. It gives up its class and priority.
+/// Reserves processor time for the calling thread, in place of its class and priority.
 ///
-/// The thread must be allowed on all processors: the kernel moves it. One system call.
+/// The thread must be allowed on all processors, since the kernel may move it. One system call.
 ///
 /// # Errors
-/// [`ReservationError`]; the thread stays as it was.
+/// [`ReservationError`]; the schedule is unchanged.
 pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let ordered = asked.runtime <= asked.deadline && asked.deadline <= asked.period;
@@ -264,7 +268,8 @@ pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: DEADLINE,
-        // The kernel refuses new threads of one that has a reservation, unless they start without.
+        // The kernel refuses to let a thread with a reservation start threads, unless they start
+        // without it.
         flags: RESET_FLAG,
         runtime: nanos(asked.runtime),
         deadline: nanos(asked.deadline),
@@ -285,14 +290,14 @@ pub fn reserve(asked: Reservation) -> Result<(), ReservationError> {
     })
 }
 
-/// Whether the calling thread has processor time of its own.
+/// Reports whether the calling thread has a reservation.
 pub fn is_reserved() -> bool {
     // SAFETY: the call takes a number only; 0 is the calling thread.
     let policy = unsafe { libc::syscall(libc::SYS_sched_getscheduler, 0) };
     policy & !RESET_ON_FORK == DEADLINE as c_long
 }
 
-/// Returns the units that the kernel lets be reserved of each million of a processor.
+/// Returns the parts per million of processor time that the kernel allows to be reserved.
 fn allowed() -> Option<u64> {
     let read = |name: &str| {
         let text = std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?;
@@ -309,7 +314,7 @@ fn allowed() -> Option<u64> {
 const MILLION: u64 = 1_000_000;
 
 impl Reservation {
-    /// Parts of a million of one processor.
+    /// Returns the reserved share of one processor, in parts per million.
     pub fn share(&self) -> u64 {
         let share = self.runtime.as_nanos() * u128::from(MILLION) / self.period.as_nanos().max(1);
         share as u64
@@ -375,7 +380,7 @@ const DEADLINE: u32 = 6;
 /// SCHED_FLAG_RESET_ON_FORK.
 const RESET_FLAG: u64 = 1;
 
-/// `struct sched_attr`, as it was when the call was new: all kernels take it.
+/// `struct sched_attr` in its first version, which all kernels accept.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -452,7 +457,7 @@ mod tests {
         });
     }
 
-    /// The kernel has it, and the thread works on.
+    /// The kernel reports the reservation, and the thread continues to run.
     #[test]
     fn a_reservation_that_is_granted_is_what_the_kernel_schedules_by() {
         let Some(_account) = require_reservations() else {
@@ -465,7 +470,7 @@ mod tests {
                 period: Duration::from_millis(40),
             };
             reserve(asked).unwrap();
-            // It may start other threads, which have no reservation.
+            // It may start other threads, which start without a reservation.
             let other = std::thread::spawn(is_reserved).join();
             assert!(is_reserved() && !other.unwrap());
             let told = std::fs::read_to_string("/proc/thread-self/sched").unwrap();
@@ -476,7 +481,7 @@ mod tests {
             };
             assert_eq!(value("policy"), u64::from(DEADLINE));
             assert!(value("dl.runtime") <= 2_000_000, "{told}");
-            // However much it has to do: it gets 5 % and not a quarter.
+            // Despite its load it gets 5 %, not a quarter.
             let on_processor = || {
                 let told = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap();
                 told.split(' ').next().unwrap().parse::<u64>().unwrap()
@@ -485,7 +490,7 @@ mod tests {
             while began.elapsed() < Duration::from_millis(200) {}
             let used = Duration::from_nanos(on_processor() - before);
             assert!(used * 4 < began.elapsed(), "{used:?}");
-            // It may ask for less.
+            // It may request less.
             let less = Reservation { runtime: Duration::from_millis(1), ..asked };
             reserve(less).unwrap();
         });
@@ -497,8 +502,8 @@ mod tests {
             return;
         };
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        // More than all processors in all. Not whole ones: Linux 6.18 loses count of those that end
-        // (`oxorb_testkit::realtime`).
+        // Together more than all processors. Not full reservations: Linux 6.18 miscounts those when
+        // they end (`oxorb_testkit::realtime`).
         let part = Reservation { runtime: Duration::from_millis(45), ..WHOLE };
         let threads = 2 * cpus + cpus / 4 + 1;
         let (end, ended) = std::sync::mpsc::channel::<()>();

@@ -1,17 +1,17 @@
-//! Memory that several processes share, any of which may change it at any time.
+//! Memory shared by several processes, any of which may change it at any time.
 //!
-//! Nobody but the processes that were given its descriptor can reach the memory. It has no name, and
-//! is gone with the last of them.
+//! Only the processes that received its descriptor can access the memory. It has no name, and is
+//! freed with the last of them.
 //!
 //! # Soundness
 //!
-//! What lies in such memory is never borrowed as octets: a reference to a plain `u8` promises the
-//! compiler that nobody changes it. The memory is shown as atomic words, which promise nothing of the
-//! kind, and [`copy_in`] and [`copy_out`] move octets by loads and stores of whole words
-//! (`Ordering::Relaxed`), or many of them by one instruction of the processor that the compiler does not
-//! look into: each octet is read once, and what was read is the caller's own. Whatever
-//! another process writes, and whenever, this one reads some octets, and stays within the memory: its
-//! size is sealed.
+//! Shared memory is never borrowed as octets: a reference to a plain `u8` promises the compiler
+//! that no other code changes it. The memory is exposed as atomic words, which promise nothing of
+//! the kind. [`copy_in`] and [`copy_out`] move octets by loads and stores of whole words
+//! (`Ordering::Relaxed`), or, for large copies, by one processor instruction that is opaque to the
+//! compiler. Each octet is read once, and the copy belongs to the caller. Whatever another process
+//! writes at any time, this process reads octets of some value within the memory, whose size is
+//! sealed.
 
 use std::fs::File;
 use std::io;
@@ -33,13 +33,13 @@ pub use fetch::{prefetch, prefetch_to_write};
 pub use pages::HUGE_PAGE;
 pub use sheet::{PARTS, Part, Sheet, View};
 
-/// Octets of the header, at the beginning: a page.
+/// Size of the header at the beginning, in octets: one page.
 pub const HEADER: usize = 4096;
 
-/// Octets of a word of data.
+/// Size of a data word, in octets.
 const WORD: usize = size_of::<u64>();
 
-/// A piece of memory that other processes may share: a header of [`HEADER`] octets, and data.
+/// Memory that other processes may share: a header of [`HEADER`] octets, and data.
 #[derive(Debug)]
 pub struct Shared {
     /// Start of a page of this process, or of `Heap`.
@@ -52,7 +52,7 @@ pub struct Shared {
 #[derive(Debug)]
 enum Origin {
     Mapped,
-    /// Within this process alone.
+    /// Memory of this process only.
     Heap,
 }
 
@@ -62,14 +62,15 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// Makes memory for a number of octets of data, all of them 0, and a descriptor by which another
-    /// process [maps](Self::open) it. Pages are taken from the system when they are first touched.
+    /// Creates memory for `data` octets, all of them 0, and a descriptor with which another process
+    /// [maps](Self::open) it. Pages are allocated when they are first touched.
     ///
-    /// The size is sealed, for this process, too: nobody can take away what another one uses.
+    /// The size is sealed, also for this process: memory in use by another process cannot be taken
+    /// away.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] unless `data` is a multiple of [`HEADER`]; otherwise when the
-    /// system has no descriptor or no memory left, or limits the size of files to less (`ulimit -f`).
+    /// [`io::ErrorKind::InvalidInput`] unless `data` is a multiple of [`HEADER`]; otherwise when
+    /// the system is out of descriptors or memory, or limits the file size to less (`ulimit -f`).
     pub fn create(name: &str, data: usize) -> io::Result<(Self, OwnedFd)> {
         let octets = size(data)?;
         let file = memory_file(name, octets)?;
@@ -77,21 +78,21 @@ impl Shared {
         Ok((Self::map(&file, octets)?, file))
     }
 
-    /// Maps memory for a number of octets of data, which another process made, through the descriptor
-    /// that came from there.
+    /// Maps memory for `data` octets that another process created, through the descriptor received
+    /// from it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`], in words, unless it is ordinary memory of just that size whose
-    /// size nobody can change: of memory that can be taken away, a process dies. Otherwise as
-    /// [`create`](Self::create).
+    /// [`io::ErrorKind::InvalidData`], with a reason, unless it is ordinary memory of exactly that
+    /// size with the size sealed: access to memory that was taken away kills a process. Otherwise
+    /// as [`create`](Self::create).
     pub fn open(descriptor: impl AsFd, data: usize) -> io::Result<Self> {
         let octets = size(data)?;
         refuse_unsealed(&descriptor, octets)?;
         Self::map(&descriptor, octets)
     }
 
-    /// Makes memory of this process alone, for two threads to share: for tests, and for interpreters
-    /// that know no other.
+    /// Creates memory of this process only, to be shared by threads: for tests, and for
+    /// interpreters without support for shared mappings.
     ///
     /// # Errors
     /// As [`create`](Self::create).
@@ -108,12 +109,12 @@ impl Shared {
 
     fn map(descriptor: impl AsFd, octets: usize) -> io::Result<Self> {
         use std::os::fd::AsRawFd as _;
-        // Where a huge page may begin, if there will be room for one.
+        // An address where a huge page may begin, for memory large enough.
         let (place, fixed) = match octets >= HUGE_PAGE {
             true => (pages::reserve(octets)?.as_ptr().cast(), libc::MAP_FIXED),
             false => (ptr::null_mut(), 0),
         };
-        // SAFETY: a new mapping, at an address that the system chooses or in the place of one that was
+        // SAFETY: a new mapping, at an address that the system chooses, or in place of a mapping
         // reserved for it: no other memory is touched.
         let base = unsafe {
             libc::mmap(
@@ -128,7 +129,7 @@ impl Shared {
         if base == libc::MAP_FAILED {
             let error = io::Error::last_os_error();
             if !place.is_null() {
-                // SAFETY: what was reserved above, which nobody knows.
+                // SAFETY: the mapping reserved above, to which no other reference exists.
                 unsafe { libc::munmap(place, octets) };
             }
             return Err(error);
@@ -143,16 +144,16 @@ impl Shared {
     /// Returns the words of the header.
     #[inline]
     pub fn header(&self) -> &[AtomicU32] {
-        // SAFETY: the first `HEADER` octets of memory that is there, aligned to a page, until this value
-        // is dropped; never reached but as these words, which any value is one of.
+        // SAFETY: the first `HEADER` octets of memory that exists, aligned to a page, until this
+        // value is dropped; accessed only as these words, for which any value is valid.
         unsafe { slice::from_raw_parts(self.base.as_ptr().cast(), HEADER / size_of::<u32>()) }
     }
 
     /// Returns the words of the data.
     #[inline]
     pub fn data(&self) -> &[AtomicU64] {
-        // SAFETY: as in `header`, of what lies behind it: `octets` is more than `HEADER`, and both are
-        // multiples of a word.
+        // SAFETY: as in `header`, for the memory after it: `octets` is more than `HEADER`, and both
+        // are multiples of a word.
         unsafe {
             let first = self.base.as_ptr().add(HEADER).cast();
             slice::from_raw_parts(first, (self.octets - HEADER) / WORD)
@@ -175,15 +176,15 @@ impl Drop for Shared {
     }
 }
 
-/// Makes a file of memory, whose size can still be changed.
+/// Creates a memory file whose size is not sealed yet.
 fn memory_file(name: &str, octets: usize) -> io::Result<OwnedFd> {
-    // The system would end the process (SIGXFSZ).
+    // The system would otherwise kill the process (SIGXFSZ).
     if getrlimit(Resource::Fsize).current.is_some_and(|limit| limit < octets as u64) {
         return Err(Errno::FBIG.into());
     }
     let base = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     let file = match rustix::fs::memfd_create(name, base | MemfdFlags::NOEXEC_SEAL) {
-        // Linux before 6.3 has no such flag.
+        // Linux before 6.3 lacks this flag.
         Err(Errno::INVAL) => rustix::fs::memfd_create(name, base),
         made => made,
     }?;
@@ -191,16 +192,17 @@ fn memory_file(name: &str, octets: usize) -> io::Result<OwnedFd> {
     Ok(file)
 }
 
-/// Refuses the descriptor of anything but memory of just this size that nobody can change.
+/// Rejects every descriptor except one of memory of exactly this size with the size sealed.
 fn refuse_unsealed(descriptor: impl AsFd, octets: usize) -> io::Result<()> {
     let refused = |why| Err(io::Error::new(io::ErrorKind::InvalidData, why));
-    // Of memory, which others have to answer for nothing: the file system of another file may take its time.
+    // Only memory has seals; checking them first avoids waiting for the file system of another
+    // file.
     match rustix::fs::fcntl_get_seals(&descriptor) {
         Ok(seals) if seals.contains(SEALS) => {}
         Ok(_) => return refused("the size of the memory is not sealed"),
         Err(_) => return refused("the descriptor is none of memory that can be sealed"),
     }
-    // Huge pages are of another type: they can run out when they are touched.
+    // Huge pages have a different type: the pool can be exhausted when they are touched.
     if rustix::fs::fstatfs(&descriptor)?.f_type != TMPFS {
         return refused("the descriptor is none of memory in ordinary pages");
     }
@@ -210,13 +212,13 @@ fn refuse_unsealed(descriptor: impl AsFd, octets: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Seals without which the memory of another process is refused.
+/// Seals that memory of another process must have.
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 
-/// Type of the file system of memory in ordinary pages (`TMPFS_MAGIC`).
+/// File-system type of memory in ordinary pages (`TMPFS_MAGIC`).
 const TMPFS: rustix::fs::FsWord = 0x0102_1994;
 
-/// Returns the octets of header and data.
+/// Returns the total size of header and data, in octets.
 fn size(data: usize) -> io::Result<usize> {
     let size = data.checked_add(HEADER).filter(|_| data > 0 && data.is_multiple_of(HEADER));
     size.filter(|size| isize::try_from(*size).is_ok()).ok_or_else(|| {
@@ -232,8 +234,8 @@ fn layout(octets: usize) -> std::alloc::Layout {
 
 static COPIED: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the octets that this process has copied into shared words and out of them, for tests of who copies what; counted
-/// with debug assertions only.
+/// Returns the number of octets that this process has copied into shared words and out of them, for
+/// tests that check which side copies. Counted with debug assertions only.
 #[doc(hidden)]
 pub fn copied() -> u64 {
     COPIED.load(Ordering::Relaxed)
@@ -246,13 +248,12 @@ fn count(octets: usize) {
     }
 }
 
-/// Copies octets into shared words, from the octet `at` on.
+/// Copies octets into shared words, starting at octet `at`.
 ///
-/// Words that it writes in part keep their other octets; another thread must not write these at the
-/// same time.
+/// Words written in part keep their other octets, which no other thread may write at the same time.
 ///
 /// # Panics
-/// Unless all octets lie within the words.
+/// Unless all octets are within the words.
 #[inline]
 pub fn copy_in(words: &[AtomicU64], at: usize, octets: &[u8]) {
     count(octets.len());
@@ -279,7 +280,7 @@ pub fn copy_in(words: &[AtomicU64], at: usize, octets: &[u8]) {
     }
 }
 
-/// Writes a part of a word.
+/// Overwrites part of a word.
 #[inline]
 fn merge(word: &AtomicU64, at: usize, octets: &[u8]) {
     let mut value = word.load(Ordering::Relaxed).to_ne_bytes();
@@ -287,11 +288,11 @@ fn merge(word: &AtomicU64, at: usize, octets: &[u8]) {
     word.store(u64::from_ne_bytes(value), Ordering::Relaxed);
 }
 
-/// Appends to `buffer` a number of octets of shared words, from the octet `at` on. Each word is read
-/// once. Allocates only if the buffer lacks the room.
+/// Appends a number of octets of shared words to `buffer`, starting at octet `at`. Reads each word
+/// once. Allocates only if the buffer's spare capacity is too small.
 ///
 /// # Panics
-/// Unless all octets lie within the words.
+/// Unless all octets are within the words.
 #[inline]
 pub fn copy_out(words: &[AtomicU64], at: usize, buffer: &mut Vec<u8>, octets: usize) {
     count(octets);
@@ -337,10 +338,10 @@ pub fn copy_out(words: &[AtomicU64], at: usize, buffer: &mut Vec<u8>, octets: us
     unsafe { buffer.set_len(length + octets) };
 }
 
-/// Copies octets of shared words out, from the octet `at` on, until `octets` is full. Each word is read once.
+/// Fills `octets` from shared words, starting at octet `at`. Reads each word once.
 ///
 /// # Panics
-/// Unless all octets lie within the words.
+/// Unless all octets are within the words.
 pub fn copy_to(words: &[AtomicU64], at: usize, octets: &mut [u8]) {
     count(octets.len());
     let (first, skip) = (at / WORD, at % WORD);
@@ -370,7 +371,7 @@ pub fn copy_to(words: &[AtomicU64], at: usize, octets: &mut [u8]) {
     }
 }
 
-/// Makes a descriptor of memory that is no such thing, for tests of who refuses it.
+/// Creates a descriptor of memory without seals, for tests of code that rejects it.
 #[doc(hidden)]
 pub fn unsealed(octets: u64) -> io::Result<OwnedFd> {
     let file =
@@ -389,7 +390,7 @@ mod tests {
     fn octets_come_out_as_they_went_in_at_any_place() {
         let memory = Shared::private(HEADER).unwrap();
         let octets: Vec<u8> = (1..=40).collect();
-        // Under Miri a part of them, in which each kind of end occurs.
+        // A subset under Miri, in which each kind of end occurs.
         let step = if cfg!(miri) { 7 } else { 1 };
         for at in (0..20).step_by(step) {
             for length in (0..octets.len()).step_by(step) {
@@ -409,7 +410,7 @@ mod tests {
         }
     }
 
-    /// Copies as many octets as the processor moves by one instruction, and a few more or less.
+    /// Copies about as many octets as the processor moves by one instruction.
     #[test]
     fn many_octets_come_out_as_they_went_in_at_any_place() {
         const MANY: usize = 2 * long::LONG + 3;
@@ -434,7 +435,8 @@ mod tests {
         }
     }
 
-    /// Copies to places at distances from the octets, counted within a page, for which there are two ways to do it.
+    /// Copies octets to destinations at various distances within a page, for which two methods
+    /// exist.
     #[test]
     fn many_octets_are_copied_at_any_distance() {
         const PAGE: usize = 4096;
@@ -468,7 +470,7 @@ mod tests {
         copy_in(memory.data(), HEADER - 3, &[0; 4]);
     }
 
-    /// Copies octets that change, under Miri, which knows what a data race is.
+    /// Copies octets while they change; Miri detects data races.
     #[test]
     fn octets_may_change_while_they_are_copied() {
         let memory = Shared::private(HEADER).unwrap();

@@ -1,8 +1,8 @@
 //! Stream sockets.
 //!
-//! [`receive`] and [`send`] are the steady path: one system call each, no allocation (but for
-//! room the caller's buffer lacks), and no `SIGPIPE`. They report `EINTR` as
-//! [`io::ErrorKind::Interrupted`] and leave trying again to the caller, who knows the deadline.
+//! [`receive`] and [`send`] are the steady path: one system call each, no allocation (unless the
+//! caller's buffer lacks capacity), and no `SIGPIPE`. They report `EINTR` as
+//! [`io::ErrorKind::Interrupted`] and leave the retry to the caller, which knows the deadline.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -19,21 +19,22 @@ use rustix::net::{
 
 pub use rustix::net::Shutdown;
 
-/// The most slices the kernel takes in one call (`IOV_MAX`).
+/// Maximum number of slices that the kernel accepts in one call (`IOV_MAX`).
 const MAX_SLICES: usize = 1024;
 
-/// Appends what has arrived, at most `max` octets, and says how many; 0 is the end of the stream.
+/// Appends the octets that have arrived, at most `max`, and returns their number; 0 at the end of
+/// the stream.
 ///
-/// Blocks until there is something, or for the time given to [`set_receive_timeout`]: then the
-/// error is [`io::ErrorKind::WouldBlock`]. Octets already in `buffer` stay as they are. Grows
-/// `buffer` (allocates) only if it has less than `max` octets of room.
+/// Blocks until octets arrive, or for the time set by [`set_receive_timeout`]: then the error is
+/// [`io::ErrorKind::WouldBlock`]. Octets already in `buffer` are unchanged. Grows `buffer`
+/// (allocates) only if its spare capacity is less than `max` octets.
 #[inline]
 pub fn receive(socket: impl AsFd, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
     receive_with(socket, buffer, max, RecvFlags::empty())
 }
 
-/// Receives like [`receive`], but never blocks: [`io::ErrorKind::WouldBlock`] when nothing has
-/// arrived.
+/// Receives as [`receive`], but never blocks: returns [`io::ErrorKind::WouldBlock`] when nothing
+/// has arrived.
 #[inline]
 pub fn receive_now(socket: impl AsFd, buffer: &mut Vec<u8>, max: usize) -> io::Result<usize> {
     receive_with(socket, buffer, max, RecvFlags::DONTWAIT)
@@ -57,20 +58,20 @@ fn receive_with(
     Ok(count)
 }
 
-/// Sends the slices in order as if they were one, and says how many octets the kernel took.
+/// Sends the slices in order as if they were one, and returns how many octets the kernel accepted.
 ///
-/// On a blocking socket that is all of them, unless a signal came, the time given to
-/// [`set_send_timeout`] passed, or there are more than 1024 slices. A broken connection is
-/// [`io::ErrorKind::BrokenPipe`], never a signal.
+/// On a blocking socket these are all octets, unless a signal arrived, the time set by
+/// [`set_send_timeout`] passed, or there are more than 1024 slices. A broken connection is reported
+/// as [`io::ErrorKind::BrokenPipe`], never as a signal.
 #[inline]
 pub fn send(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     send_with(socket, slices, SendFlags::NOSIGNAL)
 }
 
-/// Sends as much of the slices as there is room for, and does not wait for more.
+/// Sends as many octets of the slices as the socket buffer accepts, without waiting.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] when there is none.
+/// [`io::ErrorKind::WouldBlock`] when the buffer is full.
 pub fn send_now(socket: impl AsFd, slices: &[IoSlice<'_>]) -> io::Result<usize> {
     send_with(socket, slices, SendFlags::NOSIGNAL | SendFlags::DONTWAIT)
 }
@@ -94,13 +95,13 @@ fn send_with(socket: impl AsFd, slices: &[IoSlice<'_>], flags: SendFlags) -> io:
 pub enum Waiting {
     /// The socket is empty: [`receive`] would block.
     Nothing,
-    /// Octets.
+    /// Octets have arrived.
     Octets,
     /// The end of the stream: the peer has closed its sending side.
     End,
 }
 
-/// Looks, without blocking or taking anything, at what [`receive`] would give. One system call.
+/// Reports, without blocking or consuming anything, what [`receive`] would return. One system call.
 pub fn waiting(socket: impl AsFd) -> io::Result<Waiting> {
     let mut one = [MaybeUninit::<u8>::uninit()];
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
@@ -112,41 +113,42 @@ pub fn waiting(socket: impl AsFd) -> io::Result<Waiting> {
     }
 }
 
-/// Bounds how long [`receive`] blocks; `None` is for ever. Microsecond steps, at least one.
+/// Bounds how long [`receive`] blocks; `None`: unlimited. Resolution 1 us, at least 1 us.
 pub fn set_receive_timeout(socket: impl AsFd, timeout: Option<Duration>) -> io::Result<()> {
     set_timeout(socket, Timeout::Recv, timeout)
 }
 
-/// Bounds how long [`send`] blocks; `None` is for ever. Microsecond steps, at least one.
+/// Bounds how long [`send`] blocks; `None`: unlimited. Resolution 1 us, at least 1 us.
 pub fn set_send_timeout(socket: impl AsFd, timeout: Option<Duration>) -> io::Result<()> {
     set_timeout(socket, Timeout::Send, timeout)
 }
 
 fn set_timeout(socket: impl AsFd, which: Timeout, timeout: Option<Duration>) -> io::Result<()> {
-    // The kernel reads zero as "for ever", the opposite of what a deadline in the past means.
+    // The kernel reads zero as unlimited, the opposite of a deadline in the past.
     let timeout = timeout.map(|time| time.max(Duration::from_micros(1)));
     Ok(sockopt::set_socket_timeout(socket, which, timeout)?)
 }
 
-/// Sends small writes at once (`TCP_NODELAY`), or collects them.
+/// Disables (`TCP_NODELAY`) or enables the collection of small writes.
 pub fn set_no_delay(socket: impl AsFd, on: bool) -> io::Result<()> {
     Ok(sockopt::set_tcp_nodelay(socket, on)?)
 }
 
-/// Lets octets leave as soon as the peer has room for them, for a TCP connection within one host:
-/// the kernel's congestion control is Reno from now on, which every system has and allows.
+/// Sends as soon as the peer's window allows, for a TCP connection within one host: selects the
+/// Reno congestion control, which every system has and allows.
 ///
-/// Others measure a path and space what they send by a timer (BBR, the default of some systems): within a host there is
-/// nothing to measure but the scheduler, and a megabyte takes 270 or 700 us, as the estimate happens to be.
+/// Other algorithms measure a path and pace by a timer (BBR, the default of some systems). Within a
+/// host they measure only the scheduler, and a megabyte takes 270 or 700 us, depending on the
+/// estimate.
 ///
 /// # Errors
-/// Where the system does not allow it (`net.ipv4.tcp_allowed_congestion_control`).
+/// When the system does not allow it (`net.ipv4.tcp_allowed_congestion_control`).
 pub fn send_unpaced(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_tcp_congestion(socket, "reno")?)
 }
 
-/// Marks what is sent over an IPv4 or IPv6 socket with a DSCP, 0 to 63, for the network to tell urgent from other
-/// packets (`IP_TOS`, `IPV6_TCLASS`). Needs no privilege; what networks make of it is theirs.
+/// Marks packets of an IPv4 or IPv6 socket with a DSCP, 0 to 63, by which networks distinguish
+/// urgent packets (`IP_TOS`, `IPV6_TCLASS`). Needs no privilege; networks may ignore it.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] for a number above 63.
@@ -162,14 +164,14 @@ pub(crate) fn set_dscp_of(socket: &impl AsFd, is_ipv6: bool, dscp: u8) -> io::Re
     let octet = dscp << 2; // the rest is congestion notification
     if is_ipv6 {
         sockopt::set_ipv6_tclass(socket, u32::from(octet))?;
-        // What goes to IPv4 peers over a socket of both kinds; others do not have it.
+        // Applies to IPv4 peers of a dual-stack socket; other sockets lack the option.
         let _ = sockopt::set_ip_tos(socket, octet);
         return Ok(());
     }
     Ok(sockopt::set_ip_tos(socket, octet)?)
 }
 
-/// The DSCP of what is sent.
+/// Returns the DSCP of sent packets.
 pub fn dscp(socket: impl AsFd) -> io::Result<u8> {
     Ok(match local_address(&socket)?.is_ipv6() {
         true => (sockopt::ipv6_tclass(&socket)? >> 2) as u8,
@@ -177,28 +179,29 @@ pub fn dscp(socket: impl AsFd) -> io::Result<u8> {
     })
 }
 
-/// Puts what is sent into a queue of this host's network devices, 0 to 6 without privilege (`SO_PRIORITY`); above that
-/// `CAP_NET_ADMIN`.
+/// Selects the queue of this host's network devices for sent packets, 0 to 6 without privilege
+/// (`SO_PRIORITY`); higher ones need `CAP_NET_ADMIN`.
 pub fn set_queue_priority(socket: impl AsFd, priority: i32) -> io::Result<()> {
     set_option(&socket, libc::SO_PRIORITY, priority)
 }
 
-/// Makes reads look for packets in the device for up to `time`, instead of waiting for its
-/// interrupt (`SO_BUSY_POLL`). Microsecond steps. More than `net.core.busy_read` needs
-/// `CAP_NET_ADMIN`; drivers that cannot do it wait as before.
+/// Makes reads poll the device for packets for up to `time`, instead of waiting for its interrupt
+/// (`SO_BUSY_POLL`). Resolution 1 us. More than `net.core.busy_read` needs `CAP_NET_ADMIN`; with
+/// drivers that lack support, reads wait as before.
 pub fn set_busy_poll(socket: impl AsFd, time: Duration) -> io::Result<()> {
     let microseconds = i32::try_from(time.as_micros()).unwrap_or(i32::MAX);
     set_option(&socket, libc::SO_BUSY_POLL, microseconds)
 }
 
-/// Paces what is sent: at most `rate` octets leave in a second (`SO_MAX_PACING_RATE`); `None`: no bound. Needs no
-/// privilege. TCP spaces its packets by a timer of its own; a socket without packets ignores the rate.
+/// Limits the send rate to `rate` octets per second (`SO_MAX_PACING_RATE`); `None`: no limit. Needs
+/// no privilege. TCP paces its packets by an internal timer; a socket without packets ignores the
+/// rate.
 pub fn set_pacing_rate(socket: impl AsFd, rate: Option<u64>) -> io::Result<()> {
     let rate = rate.map_or(UNPACED, |rate| libc::c_ulong::try_from(rate).unwrap_or(UNPACED));
     set_option(&socket, libc::SO_MAX_PACING_RATE, rate)
 }
 
-/// Returns the rate at which octets leave, in a second; `None`: no bound is set.
+/// Returns the limit of the send rate, in octets per second; `None` if no limit is set.
 pub fn pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
     let (mut rate, mut size) = (UNPACED, size_of::<libc::c_ulong>() as libc::socklen_t);
     // SAFETY: the kernel writes at most `size` octets to `rate`, which has that size, and the size that it wrote.
@@ -211,7 +214,7 @@ pub fn pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
             &raw mut size,
         )
     };
-    // On machines of 32 bits a long has as many.
+    // On 32-bit machines a long has 32 bits.
     #[allow(clippy::useless_conversion)]
     match result {
         0 => Ok((rate != UNPACED).then(|| u64::from(rate))),
@@ -219,11 +222,12 @@ pub fn pacing_rate(socket: impl AsFd) -> io::Result<Option<u64>> {
     }
 }
 
-/// Pacing rate that stands for no bound.
+/// Pacing rate that means no limit.
 const UNPACED: libc::c_ulong = libc::c_ulong::MAX;
 
-/// Sizes the buffers of the kernel, in octets (`SO_SNDBUF`, `SO_RCVBUF`); `None`: as the system does. It may double or
-/// cut what it is told (`net.core.wmem_max`, `net.core.rmem_max`).
+/// Sets the sizes of the kernel's buffers, in octets (`SO_SNDBUF`, `SO_RCVBUF`); `None`: the
+/// system's default. The kernel may double or cut the values (`net.core.wmem_max`,
+/// `net.core.rmem_max`).
 pub fn set_buffers(
     socket: impl AsFd,
     send: Option<usize>,
@@ -238,7 +242,7 @@ pub fn set_buffers(
     Ok(())
 }
 
-/// Sends to hosts on the same network only, past all routers (`SO_DONTROUTE`).
+/// Restricts sending to hosts on directly connected networks, without routers (`SO_DONTROUTE`).
 pub fn set_dont_route(socket: impl AsFd, on: bool) -> io::Result<()> {
     set_option(&socket, libc::SO_DONTROUTE, i32::from(on))
 }
@@ -260,9 +264,9 @@ pub(crate) fn set_option<N: Copy>(socket: &impl AsFd, option: i32, value: N) -> 
     }
 }
 
-/// Makes the kernel ask a peer that was silent for `idle` whether it is still there
-/// (`SO_KEEPALIVE`), and end the connection when six questions, together as long as `idle`, are not
-/// answered. Steps of a second. `None`: never.
+/// Makes the kernel probe a peer that was silent for `idle` (`SO_KEEPALIVE`), and end the
+/// connection when six probes, spread over another `idle`, remain unanswered. Resolution 1 s.
+/// `None`: never.
 pub fn set_keep_alive(socket: impl AsFd, idle: Option<Duration>) -> io::Result<()> {
     const QUESTIONS: u32 = 6;
     let Some(idle) = idle else {
@@ -275,14 +279,14 @@ pub fn set_keep_alive(socket: impl AsFd, idle: Option<Duration>) -> io::Result<(
     Ok(sockopt::set_socket_keepalive(&socket, true)?)
 }
 
-/// Makes calls on a socket wait, or report [`io::ErrorKind::WouldBlock`] instead. On a listening
-/// socket, [`accept`] alone; the sockets that it gives are blocking ones.
+/// Makes calls on a socket block, or report [`io::ErrorKind::WouldBlock`] instead. On a listening
+/// socket this applies to [`accept`] only; accepted sockets are blocking ones.
 pub fn set_blocking(socket: impl AsFd, on: bool) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(socket, !on)?)
 }
 
-/// Sends an octet, without waiting for room: to a peer that looks whether there is something to
-/// read, and not what. No octet is sent where so many wait to be read that there is no room.
+/// Sends one octet without blocking, to a peer that only checks whether there is something to read.
+/// Sends nothing if the buffer is full of unread octets.
 ///
 /// # Errors
 /// [`io::ErrorKind::BrokenPipe`], [`io::ErrorKind::ConnectionReset`]: the peer is gone.
@@ -293,8 +297,8 @@ pub fn ring(socket: impl AsFd) -> io::Result<()> {
     }
 }
 
-/// Takes the octets of [`ring`], and never waits. Returns their number, as far as one call takes them;
-/// 0 when the peer has closed or this end reads no more.
+/// Consumes the octets of [`ring`], without blocking. Returns the number that one call consumed; 0
+/// when the peer has closed or this end is shut down for reading.
 ///
 /// # Errors
 /// [`io::ErrorKind::WouldBlock`] when there are none.
@@ -304,28 +308,28 @@ pub fn hush(socket: impl AsFd) -> io::Result<usize> {
     Ok(rung.len())
 }
 
-/// Ends one or both directions, and wakes threads blocked there.
+/// Shuts down one or both directions, and wakes threads blocked there.
 pub fn shutdown(socket: impl AsFd, directions: Shutdown) -> io::Result<()> {
     Ok(rustix::net::shutdown(socket, directions)?)
 }
 
-/// The address of this end.
+/// Returns the address of this end.
 pub fn local_address(socket: impl AsFd) -> io::Result<SocketAddr> {
     Ok(rustix::net::getsockname(socket)?.try_into()?)
 }
 
-/// The address of the other end.
+/// Returns the address of the other end.
 pub fn peer_address(socket: impl AsFd) -> io::Result<SocketAddr> {
     let address = rustix::net::getpeername(socket)?.ok_or(io::ErrorKind::NotConnected)?;
     Ok(address.try_into()?)
 }
 
-/// A TCP connection that is being made. Dropping it gives up.
+/// TCP connection in progress. Dropping it aborts the attempt.
 #[derive(Debug)]
 pub struct Connecting(OwnedFd);
 
 impl Connecting {
-    /// Begins to connect, and does not wait.
+    /// Starts to connect, without waiting.
     ///
     /// # Errors
     /// When the kernel refuses at once.
@@ -333,7 +337,7 @@ impl Connecting {
         Self::start_marked(address, None)
     }
 
-    /// Begins to connect with packets that have a DSCP from the first one on, and does not wait.
+    /// Starts to connect, with a DSCP on all packets from the first one on, without waiting.
     ///
     /// # Errors
     /// When the kernel refuses at once, or there is no such DSCP.
@@ -348,10 +352,10 @@ impl Connecting {
         }
     }
 
-    /// The blocking socket, connected; to be called once [`first_ready`] said so.
+    /// Returns the connected, blocking socket; to be called once [`first_ready`] has reported it.
     ///
     /// # Errors
-    /// Why it could not be connected.
+    /// The reason why the connection failed.
     pub fn finish(self) -> io::Result<OwnedFd> {
         sockopt::socket_error(&self.0)??;
         rustix::io::ioctl_fionbio(&self.0, false)?;
@@ -365,12 +369,13 @@ impl AsFd for Connecting {
     }
 }
 
-/// Waits until one of several descriptors is writable or has failed, as a socket is that has connected or cannot, or readable
-/// where `true` stands beside it, and returns its index; `None` when `timeout` came first. One system call, and one more for each
-/// signal that interrupts it.
+/// Waits until one of several descriptors is writable or has failed (as a socket is once connecting
+/// succeeded or failed), or, for descriptors paired with `true`, readable. Returns its index, or
+/// `None` if `timeout` passed first. One system call, and one more for each signal that interrupts
+/// it.
 ///
 /// # Errors
-/// None known; what `poll` reports.
+/// None known; those of `poll`.
 pub fn first_ready<'f>(
     all: impl IntoIterator<Item = (BorrowedFd<'f>, bool)>,
     timeout: Duration,
@@ -392,11 +397,12 @@ pub fn first_ready<'f>(
     }
 }
 
-/// Waits until one of several descriptors is writable or has failed, or readable where `true` stands beside it, and tells of
-/// each whether it is; `None` when `timeout` came first, or a signal. One system call. Allocates.
+/// Waits until one of several descriptors is writable or has failed, or, for descriptors paired
+/// with `true`, readable. Returns for each whether it is ready, or `None` if `timeout` passed or a
+/// signal arrived first. One system call. Allocates.
 ///
 /// # Errors
-/// None known; what `poll` reports.
+/// None known; those of `poll`.
 pub fn all_ready<'f>(
     all: impl IntoIterator<Item = (BorrowedFd<'f>, bool)>,
     timeout: Duration,
@@ -425,16 +431,16 @@ fn waits_for(input: bool) -> PollFlags {
 /// Options of a listening socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Listen {
-    /// Whether the address may be taken again while connections of a process that ended linger.
+    /// Whether the address may be reused while connections of an ended process linger.
     pub reuse_address: bool,
-    /// Whether IPv4 clients are served too, for an IPv6 address.
+    /// Whether a socket of an IPv6 address also accepts IPv4 clients.
     pub dual_stack: bool,
-    /// Number of connections that may wait to be accepted; the kernel cuts it to
+    /// Maximum number of connections waiting to be accepted; the kernel cuts it to
     /// `net.core.somaxconn`.
     pub backlog: i32,
 }
 
-/// Reports whether the kernel does not know the address's family, as one that was built without IPv6.
+/// Reports whether the kernel does not support the address family, as one built without IPv6.
 pub fn is_unknown_family(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::AFNOSUPPORT.raw_os_error())
 }
@@ -444,7 +450,7 @@ pub fn listen(address: SocketAddr, how: Listen) -> io::Result<OwnedFd> {
     listen_with(address, how, |_| Ok(()))
 }
 
-/// Listens on `address` with a socket that `prepare` gave options before it had the address.
+/// Listens on `address` with a socket on which `prepare` set options before it was bound.
 pub(crate) fn listen_with(
     address: SocketAddr,
     how: Listen,
@@ -463,11 +469,11 @@ pub(crate) fn listen_with(
 
 /// Waits for a connection. [`shutdown`] of the listening socket ends the wait.
 ///
-/// [`io::ErrorKind::Interrupted`] asks to accept again: a signal came, or a peer was gone before
+/// [`io::ErrorKind::Interrupted`] requests a retry: a signal arrived, or the peer was gone before
 /// it could be accepted.
 pub fn accept(listener: impl AsFd) -> io::Result<OwnedFd> {
     rustix::net::accept_with(listener, SocketFlags::CLOEXEC).map_err(|error| match error {
-        // Linux hands out here what the network had to say about the peer: see accept(2).
+        // On Linux, accept(2) reports pending network errors of the peer.
         Errno::CONNABORTED
         | Errno::PROTO
         | Errno::NOPROTOOPT
@@ -502,15 +508,16 @@ mod tests {
 
     #[test]
     fn a_broken_connection_is_an_error_and_no_signal() {
-        // Rust programs ignore the signal, but OxORB may be loaded into one that does not. A blocked signal stays pending,
-        // ignored or not; and the mask is this thread's alone, where a disposition would be every test's.
-        // SAFETY: both functions write to sets that live here.
+        // Rust programs ignore the signal, but OxORB may be loaded into one that does not. A
+        // blocked signal stays pending, ignored or not; and the mask belongs to this thread,
+        // whereas a disposition would apply to all tests. SAFETY: both functions write to sets that
+        // live here.
         let pending = || unsafe {
             let mut set = std::mem::zeroed();
             assert_eq!(libc::sigpending(&raw mut set), 0);
             libc::sigismember(&raw const set, libc::SIGPIPE) == 1
         };
-        // SAFETY: as above; no null pointer but the one that stands for no old mask.
+        // SAFETY: as above; the only null pointer stands for no old mask.
         unsafe {
             let mut set = std::mem::zeroed();
             libc::sigemptyset(&raw mut set);
@@ -536,7 +543,7 @@ mod tests {
         let how = Listen { reuse_address: true, dual_stack: true, backlog: 1 };
         let mut families = 0;
         for address in ["127.0.0.1:0", "[::1]:0"] {
-            // A host may lack one of them.
+            // A host may lack one of the families.
             let Ok(socket) = listen(address.parse().unwrap(), how) else {
                 continue;
             };

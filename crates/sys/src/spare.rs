@@ -1,10 +1,10 @@
-//! A place for one box that is used again.
+//! Slot for one reusable box.
 
 use std::marker::PhantomData;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A place that holds a box or none, for any thread: a word, without a lock.
+/// Slot that holds a box or none, for any thread: one word, without a lock.
 ///
 /// ```
 /// use oxorb_sys::spare::Spare;
@@ -23,9 +23,9 @@ impl<T> Default for Spare<T> {
     }
 }
 
-// SAFETY: a box goes in and comes out whole, from whichever thread to whichever other.
+// SAFETY: a box is put in and taken out whole, by any thread.
 unsafe impl<T: Send> Send for Spare<T> {}
-// SAFETY: as above; nobody sees what is in it through a reference.
+// SAFETY: as above; the content is never exposed by reference.
 unsafe impl<T: Send> Sync for Spare<T> {}
 
 impl<T> Spare<T> {
@@ -34,7 +34,7 @@ impl<T> Spare<T> {
         Self::boxed(self.0.swap(ptr::null_mut(), Ordering::AcqRel))
     }
 
-    /// Puts a box in. The one that was there is dropped.
+    /// Puts a box in, and drops the previous one.
     pub fn put(&self, value: Box<T>) {
         let before = self.0.swap(Box::into_raw(value), Ordering::AcqRel);
         drop(Self::boxed(before));
@@ -44,7 +44,8 @@ impl<T> Spare<T> {
         if pointer.is_null() {
             return None;
         }
-        // SAFETY: a pointer that `put` made of a box, and that the swap has given to this thread alone.
+        // SAFETY: a pointer that `put` made from a box, and that the swap returned to this thread
+        // alone.
         Some(unsafe { Box::from_raw(pointer) })
     }
 }

@@ -1,8 +1,10 @@
-//! Groups of listening sockets at one port, and how the kernel picks one of them for each connection.
+//! Groups of listening sockets at one port, and the kernel's choice of one of them for each
+//! connection.
 //!
-//! All sockets of a group have SO_REUSEPORT. Without more the kernel picks one by a hash of both addresses. A classic BPF
-//! program ([`by_mark`]) picks by the DSCP of the packet that asks for the connection; SO_INCOMING_CPU ([`listen_shared`])
-//! prefers the socket whose processor handles that packet.
+//! All sockets of a group have SO_REUSEPORT. By default the kernel selects one by a hash of both
+//! addresses. A classic BPF program ([`by_mark`]) selects by the DSCP of the packet that requests
+//! the connection; SO_INCOMING_CPU ([`listen_shared`]) prefers the socket whose processor handles
+//! that packet.
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,17 +17,19 @@ use crate::socket::{self, Listen};
 /// Largest DSCP.
 pub const MOST_DSCP: u8 = 63;
 
-/// Most sockets that [`by_mark`] tells apart.
+/// Maximum number of marks that [`by_mark`] distinguishes.
 pub const MOST_MARKS: usize = 64;
 
-/// Listens on `address` as one of a group. The sockets of a group are numbered in the order in which they listen; when one is
-/// closed, the last takes its number. `cpu`: the processor whose packets this one prefers (SO_INCOMING_CPU).
+/// Listens on `address` as a member of a group. The sockets of a group are numbered in the order in
+/// which they start to listen; when one is closed, the last one takes its number. `cpu`: the
+/// processor whose packets this socket prefers (SO_INCOMING_CPU).
 ///
-/// All sockets of the group belong to one user, and any process of that user may join it: [`is_free`] tells before the
-/// first one listens whether others are there.
+/// All sockets of the group belong to one user, and any process of that user may join it:
+/// [`is_free`] reports, before the first one listens, whether other sockets exist.
 ///
 /// # Errors
-/// Those of [`socket::listen`]; [`io::ErrorKind::InvalidInput`] for a processor that has no number.
+/// Those of [`socket::listen`]; [`io::ErrorKind::InvalidInput`] for a processor number out of
+/// range.
 pub fn listen_shared(address: SocketAddr, how: Listen, cpu: Option<usize>) -> io::Result<OwnedFd> {
     socket::listen_with(address, how, |socket| {
         sockopt::set_socket_reuseport(socket, true)?;
@@ -37,7 +41,7 @@ pub fn listen_shared(address: SocketAddr, how: Listen, cpu: Option<usize>) -> io
     })
 }
 
-/// Returns whether nobody listens at an address with a port. Listens there for a moment itself.
+/// Reports whether no socket listens at an address with a port, by listening there for a moment.
 ///
 /// # Errors
 /// Those of [`socket::listen`] other than [`io::ErrorKind::AddrInUse`].
@@ -49,14 +53,15 @@ pub fn is_free(address: SocketAddr, how: Listen) -> io::Result<bool> {
     }
 }
 
-/// Makes the kernel pick the socket of a group by the DSCP of the packet that asks for a
-/// connection. `marks`: DSCP and number of a socket, the first match counts; `otherwise`: the
-/// socket for all other packets. `socket` is any of the group.
+/// Makes the kernel select the socket of a group by the DSCP of the packet that requests a
+/// connection. `marks`: pairs of a DSCP and a socket number, of which the first match counts;
+/// `otherwise`: the number of the socket for all other packets. `socket` is any of the group.
 ///
-/// Holds for IPv4 and IPv6, and until the last socket of the group is closed. Needs no privilege.
+/// Applies to IPv4 and IPv6, until the last socket of the group is closed. Needs no privilege.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] for a DSCP above 63 or more than [`MOST_MARKS`] marks; what the kernel says of the program.
+/// [`io::ErrorKind::InvalidInput`] for a DSCP above 63 or more than [`MOST_MARKS`] marks; others as
+/// the kernel reports.
 pub fn by_mark(socket: impl AsFd, marks: &[(u8, u32)], otherwise: u32) -> io::Result<()> {
     if marks.len() > MOST_MARKS || marks.iter().any(|(mark, _)| *mark > MOST_DSCP) {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -64,10 +69,11 @@ pub fn by_mark(socket: impl AsFd, marks: &[(u8, u32)], otherwise: u32) -> io::Re
     attach(socket, &program(marks, otherwise))
 }
 
-/// Offset of the header of the network layer for a program (`SKF_NET_OFF`).
+/// Base offset of the network-layer header in a BPF program (`SKF_NET_OFF`).
 const NETWORK: u32 = (-0x10_0000_i32).cast_unsigned();
 
-/// Returns the program of [`by_mark`]: reads the DSCP by the version of the header, and compares it with each mark.
+/// Returns the BPF program of [`by_mark`], which reads the DSCP according to the IP version, and
+/// compares it with each mark.
 fn program(marks: &[(u8, u32)], otherwise: u32) -> Vec<libc::sock_filter> {
     use libc::{BPF_ABS, BPF_ALU, BPF_AND, BPF_B, BPF_H, BPF_JEQ, BPF_JMP, BPF_K, BPF_LD, BPF_RET};
     const BPF_RSH: u32 = 0x70;
@@ -79,7 +85,7 @@ fn program(marks: &[(u8, u32)], otherwise: u32) -> Vec<libc::sock_filter> {
     };
     let shift = |bits| step(BPF_ALU | BPF_RSH | BPF_K, 0, 0, bits);
     let mut program = vec![
-        // The version stands in the upper half of the first octet.
+        // The version is the upper half of the first octet.
         step(BPF_LD | BPF_B | BPF_ABS, 0, 0, NETWORK),
         shift(4),
         step(BPF_JMP | BPF_JEQ | BPF_K, 3, 0, 6),
@@ -87,7 +93,7 @@ fn program(marks: &[(u8, u32)], otherwise: u32) -> Vec<libc::sock_filter> {
         step(BPF_LD | BPF_B | BPF_ABS, 0, 0, NETWORK + 1),
         shift(2),
         step(BPF_JMP | BPF_K, 0, 0, 3), // BPF_JA
-        // IPv6: the six bits behind the version.
+        // IPv6: the six bits after the version.
         step(BPF_LD | BPF_H | BPF_ABS, 0, 0, NETWORK),
         shift(6),
         step(BPF_ALU | BPF_AND | BPF_K, 0, 0, u32::from(MOST_DSCP)),
@@ -105,7 +111,8 @@ fn attach(socket: impl AsFd, program: &[libc::sock_filter]) -> io::Result<()> {
         len: program.len() as libc::c_ushort,
         filter: program.as_ptr().cast_mut(),
     };
-    // SAFETY: the kernel reads `len` instructions behind `filter` and keeps a copy; both live until the call returns.
+    // SAFETY: the kernel reads `len` instructions at `filter` and keeps a copy; both live until the
+    // call returns.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
@@ -133,7 +140,7 @@ mod tests {
 
     const HOW: Listen = Listen { reuse_address: true, dual_stack: true, backlog: 16 };
 
-    /// Returns sockets of one group at a port of their own, one for each processor named.
+    /// Returns sockets of one group at a free port, one for each processor named.
     fn group(host: &str, cpus: &[Option<usize>]) -> io::Result<(SocketAddr, Vec<OwnedFd>)> {
         let mut at: SocketAddr = host.parse().unwrap();
         let mut sockets = Vec::new();
@@ -145,7 +152,7 @@ mod tests {
         Ok((at, sockets))
     }
 
-    /// Connects, and returns which socket of a group the connection came to.
+    /// Connects, and returns which socket of a group received the connection.
     fn taken_by(at: SocketAddr, mark: Option<u8>, sockets: &[OwnedFd]) -> usize {
         let connecting = Connecting::start_marked(at, mark).unwrap();
         let made = first_ready([(connecting.as_fd(), false)], LONG).unwrap();
@@ -163,7 +170,7 @@ mod tests {
         let marks = [(46, 2), (10, 1)];
         let mut families = 0;
         for host in ["127.0.0.1:0", "[::1]:0"] {
-            // A host may lack one of them.
+            // A host may lack one of the families.
             let Ok((at, sockets)) = group(host, &[None; 3]) else {
                 continue;
             };

@@ -1,16 +1,17 @@
-//! The locks of `std` whose `lock` returns the guard.
+//! The locks of `std` without poisoning: `lock` returns the guard itself.
 //!
-//! They know no poison: panics are caught at the borders, around servants and callbacks, and what a lock guards is changed
-//! in one step. So whoever comes after a panic finds it whole.
+//! Panics are caught at the boundaries, around servants and callbacks, and guarded data changes in
+//! one step. Data are therefore consistent after a panic.
 
 use std::sync::{self, LockResult, PoisonError, TryLockError};
 use std::time::Duration;
 
 pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult};
 
-/// [`std::sync::Mutex`] without poison. One whose holder inherits priorities is [`crate::mutex::Mutex`].
+/// [`std::sync::Mutex`] without poisoning. For priority inheritance, use [`crate::mutex::Mutex`].
 ///
-/// **Real-time cost.** That of `std`: one atomic operation while nobody else wants it, else a system call. Never allocates.
+/// **Real-time cost.** That of `std`: one atomic operation when uncontended, else a system call.
+/// Never allocates.
 ///
 /// ```
 /// use oxorb_sys::sync::Mutex;
@@ -23,12 +24,12 @@ pub use std::sync::{MutexGuard, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutRe
 pub struct Mutex<T: ?Sized>(sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// A free mutex around a value.
+    /// Creates an unlocked mutex around a value.
     pub const fn new(value: T) -> Self {
         Mutex(sync::Mutex::new(value))
     }
 
-    /// The value: nobody else can have it any more.
+    /// Returns the value; consuming the mutex guarantees exclusive access.
     #[inline]
     pub fn into_inner(self) -> T {
         whole(self.0.into_inner())
@@ -36,13 +37,13 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Waits until it is free.
+    /// Waits until the mutex is free, and locks it.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T> {
         whole(self.0.lock())
     }
 
-    /// Takes it if it is free.
+    /// Locks the mutex if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         match self.0.try_lock() {
@@ -52,32 +53,32 @@ impl<T: ?Sized> Mutex<T> {
         }
     }
 
-    /// The value, which nobody else can see now.
+    /// Returns the value; the exclusive borrow makes locking unnecessary.
     #[inline]
     pub fn get_mut(&mut self) -> &mut T {
         whole(self.0.get_mut())
     }
 }
 
-/// [`std::sync::RwLock`] without poison.
+/// [`std::sync::RwLock`] without poisoning.
 #[derive(Debug, Default)]
 pub struct RwLock<T: ?Sized>(sync::RwLock<T>);
 
 impl<T> RwLock<T> {
-    /// A free lock around a value.
+    /// Creates an unlocked lock around a value.
     pub const fn new(value: T) -> Self {
         RwLock(sync::RwLock::new(value))
     }
 }
 
 impl<T: ?Sized> RwLock<T> {
-    /// Waits until nobody writes.
+    /// Waits until there is no writer, and locks for reading.
     #[inline]
     pub fn read(&self) -> RwLockReadGuard<'_, T> {
         whole(self.0.read())
     }
 
-    /// Waits until nobody reads or writes.
+    /// Waits until there is no reader or writer, and locks for writing.
     #[inline]
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         whole(self.0.write())
@@ -89,18 +90,18 @@ impl<T: ?Sized> RwLock<T> {
 pub struct Condvar(sync::Condvar);
 
 impl Condvar {
-    /// A condition that nobody waits for.
+    /// Creates a condition variable without waiters.
     pub const fn new() -> Self {
         Condvar(sync::Condvar::new())
     }
 
-    /// Waits to be notified. May return early.
+    /// Waits for a notification. May return early.
     #[inline]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         whole(self.0.wait(guard))
     }
 
-    /// Waits while the value is so.
+    /// Waits while `waits` returns `true` for the value.
     #[inline]
     pub fn wait_while<'a, T>(
         &self,
@@ -110,7 +111,7 @@ impl Condvar {
         whole(self.0.wait_while(guard, waits))
     }
 
-    /// Waits to be notified, at most so long. May return early.
+    /// Waits for a notification, for `limit` at most. May return early.
     #[inline]
     pub fn wait_timeout<'a, T>(
         &self,
@@ -120,7 +121,7 @@ impl Condvar {
         whole(self.0.wait_timeout(guard, limit))
     }
 
-    /// Waits while the value is so, at most so long.
+    /// Waits while `waits` returns `true` for the value, for `limit` at most.
     #[inline]
     pub fn wait_timeout_while<'a, T>(
         &self,
@@ -131,13 +132,13 @@ impl Condvar {
         whole(self.0.wait_timeout_while(guard, limit, waits))
     }
 
-    /// Wakes one thread that waits.
+    /// Wakes one waiting thread.
     #[inline]
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 
-    /// Wakes all threads that wait.
+    /// Wakes all waiting threads.
     #[inline]
     pub fn notify_all(&self) {
         self.0.notify_all();

@@ -1,6 +1,6 @@
-//! UNIX stream sockets: names, connecting, listening, and who the peer is.
+//! UNIX stream sockets: names, connecting, listening, and peer credentials.
 //!
-//! Once connected, they are stream sockets as any other: see [`socket`](crate::socket).
+//! Once connected, they behave as any other stream socket: see [`socket`](crate::socket).
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -14,26 +14,28 @@ use rustix::net::{
     SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketAddrUnix, SocketFlags, SocketType,
 };
 
-/// Most octets in the path of a socket: `sun_path` holds one more, for the NUL that ends it.
+/// Maximum length of the path of a socket, in octets: `sun_path` holds one more, for the
+/// terminating NUL.
 pub const MAX_PATH: usize = 107;
 
-/// Most octets in an abstract name, which needs no NUL at its end, but one before it.
+/// Maximum length of an abstract name, in octets: it is preceded by a NUL and needs none at its
+/// end.
 pub const MAX_ABSTRACT: usize = 107;
 
 /// Name of a UNIX socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name<'n> {
-    /// A file, relative to the working directory unless it begins with `/`.
+    /// Path of a file, relative to the working directory unless it begins with `/`.
     Path(&'n Path),
-    /// A name in a table of the network namespace (Linux): no file, no access rights, and gone with
-    /// its last socket.
+    /// Name in a table of the network namespace (Linux): no file, no access rights, and removed
+    /// with the last socket of that name.
     Abstract(&'n [u8]),
 }
 
 impl Name<'_> {
     fn address(self) -> io::Result<SocketAddrUnix> {
         match self {
-            // Linux takes one octet more, which others could not end with a NUL.
+            // Linux accepts one octet more, which other systems could not terminate with a NUL.
             Self::Path(path) if path.as_os_str().len() > MAX_PATH => Err(Errno::NAMETOOLONG),
             Self::Path(path) => SocketAddrUnix::new(path),
             Self::Abstract(name) => SocketAddrUnix::new_abstract_name(name),
@@ -42,12 +44,12 @@ impl Name<'_> {
     }
 }
 
-/// Connects, and never waits. The socket returned is a blocking one, over which the server can send no descriptors
-/// ([`refuse_descriptors`]).
+/// Connects without waiting. The returned socket is blocking, and the server cannot send
+/// descriptors over it ([`refuse_descriptors`]).
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] when as many clients as may wait there to be accepted: try again a
-/// moment later, since no descriptor tells when. [`io::ErrorKind::ConnectionRefused`] when nobody
+/// [`io::ErrorKind::WouldBlock`] when the queue of clients waiting to be accepted is full: retry
+/// later, since no descriptor signals when. [`io::ErrorKind::ConnectionRefused`] when no socket
 /// listens on the file.
 pub fn connect(name: Name<'_>) -> io::Result<OwnedFd> {
     let address = name.address()?;
@@ -58,11 +60,12 @@ pub fn connect(name: Name<'_>) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Makes a socket with a name, and the file if the name is a path. Nobody can connect before
-/// [`listen`]: until then the caller may change the rights of the file.
+/// Creates a socket with a name, and the file if the name is a path. No client can connect before
+/// [`listen`]: until then the caller may change the access rights of the file.
 ///
 /// # Errors
-/// [`io::ErrorKind::AddrInUse`] when the name is taken; a file also if nobody listens on it.
+/// [`io::ErrorKind::AddrInUse`] when the name is taken; for a file, even if no socket listens on
+/// it.
 pub fn bind(name: Name<'_>) -> io::Result<OwnedFd> {
     let address = name.address()?;
     let socket = stream_socket(SocketFlags::empty())?;
@@ -70,17 +73,17 @@ pub fn bind(name: Name<'_>) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Whether a process has a socket bound to a file: false for one that a process left behind. The
-/// process does not notice. Two system calls.
+/// Reports whether a process has a socket bound to a file; `false` for a file that an ended process
+/// left behind. Invisible to that process. Two system calls.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] when there is no file; others when this process may not write to it,
-/// which connecting takes.
+/// [`io::ErrorKind::NotFound`] when there is no file; others when this process lacks write access
+/// to it, which connecting requires.
 pub fn is_bound(path: &Path) -> io::Result<bool> {
     let address = Name::Path(path).address()?;
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    // Datagrams do not get as far as a queue of clients: the system finds the socket, and says that
-    // it is of another type.
+    // Datagrams never reach a queue of clients: the system finds the socket, and reports that its
+    // type differs.
     let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None)?;
     match rustix::net::connect(&socket, &address) {
         Ok(()) | Err(Errno::PROTOTYPE) => Ok(true),
@@ -89,13 +92,14 @@ pub fn is_bound(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Begins to take clients, of which `backlog` may wait to be accepted; the kernel cuts that to
-/// `net.core.somaxconn`. [`accept`](crate::socket::accept) gives them.
+/// Starts to accept clients; at most `backlog` may wait to be accepted, which the kernel cuts to
+/// `net.core.somaxconn`. [`accept`](crate::socket::accept) returns them.
 pub fn listen(socket: impl AsFd, backlog: i32) -> io::Result<()> {
     Ok(rustix::net::listen(socket, backlog)?)
 }
 
-/// Process at the other end of a connection, as it was when it connected or began to listen.
+/// Credentials of the process at the other end of a connection, as of when it connected or started
+/// to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// Effective user id.
@@ -106,13 +110,14 @@ pub struct Credentials {
     pub pid: u32,
 }
 
-/// Returns who is at the other end, as the kernel vouches (`SO_PEERCRED`). One system call.
+/// Returns the credentials of the peer as the kernel vouches for them (`SO_PEERCRED`). One system
+/// call.
 pub fn peer_credentials(socket: impl AsFd) -> io::Result<Credentials> {
-    // The type of `rustix` has no room for process id 0.
+    // The type of `rustix` cannot represent process id 0.
     let mut raw = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut size = size_of::<libc::ucred>() as libc::socklen_t;
     // SAFETY: the descriptor lives as long as the borrow; the kernel writes at most `size` octets,
-    // which `raw` has, and how many it wrote.
+    // the size of `raw`, and the number of octets it wrote.
     let result = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
@@ -130,7 +135,7 @@ pub fn peer_credentials(socket: impl AsFd) -> io::Result<Credentials> {
     }
 }
 
-/// Returns what peers see as the [`Credentials`] of this process.
+/// Returns the [`Credentials`] of this process as its peers see them.
 pub fn own_credentials() -> Credentials {
     Credentials {
         uid: rustix::process::geteuid().as_raw(),
@@ -139,12 +144,12 @@ pub fn own_credentials() -> Credentials {
     }
 }
 
-/// Enlarges the send buffer, if need be, so that it takes a write of `octets` in one piece.
+/// Enlarges the send buffer, if necessary, to accept a write of `octets` in one piece.
 ///
-/// A piece takes at most half of the buffer; a write of several pieces waits for room several
-/// times, each as long as [`set_send_timeout`](crate::socket::set_send_timeout) allows.
+/// A piece fills at most half of the buffer; a write of several pieces waits for free space several
+/// times, each for as long as [`set_send_timeout`](crate::socket::set_send_timeout) allows.
 pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
-    // The kernel doubles what it is asked for, and keeps 64 octets of the half for itself.
+    // The kernel doubles the requested size, and reserves 64 octets of the half.
     let least = octets + 64;
     if sockopt::socket_send_buffer_size(&socket)? < 2 * least {
         sockopt::set_socket_send_buffer_size(&socket, least)?;
@@ -153,9 +158,10 @@ pub fn send_buffer(socket: impl AsFd, octets: usize) -> io::Result<()> {
 }
 
 /// Makes the system refuse descriptors that peers send over a socket from now on (EPERM at the
-/// sender), and over all that are accepted from it. Whoever is given one has to close it, which
-/// takes as long as its sender likes (a TCP socket with a long SO_LINGER); and reading the octets
-/// it came with closes it unasked. Linux 6.16; returns whether the system has it. One system call.
+/// sender), and over sockets accepted from it. A received descriptor has to be closed, which can
+/// take as long as its sender chooses (a TCP socket with a long SO_LINGER), and a plain read of the
+/// octets that it came with closes it implicitly. Linux 6.16; returns whether the system supports
+/// it. One system call.
 ///
 /// ```
 /// use std::os::unix::net::UnixStream;
@@ -178,31 +184,31 @@ pub fn refuse_descriptors(socket: impl AsFd) -> bool {
     result == 0
 }
 
-/// Name of the option in Linux, which `libc` does not have everywhere.
+/// Linux option that `libc` does not define on all targets.
 const SO_PASSRIGHTS: libc::c_int = match cfg!(any(target_arch = "sparc", target_arch = "sparc64")) {
     true => 0x5c,
     false => 83,
 };
 
-/// Makes octets out of band (MSG_OOB) come as all others do, in their order: one that is passed
-/// over instead makes a socket readable, and a read then finds nothing. One system call.
+/// Delivers out-of-band octets (MSG_OOB) in line with all others: otherwise such an octet makes a
+/// socket readable, and a read then finds nothing. One system call.
 pub fn take_urgent_octets(socket: impl AsFd) -> io::Result<()> {
     Ok(sockopt::set_socket_oobinline(socket, true)?)
 }
 
-/// Returns the octets that wait to be read (FIONREAD). One system call.
+/// Returns the number of octets that wait to be read (FIONREAD). One system call.
 pub fn octets_waiting(socket: impl AsFd) -> io::Result<u64> {
     Ok(rustix::io::ioctl_fionread(socket)?)
 }
 
-/// Descriptors that go with octets, at most.
+/// Maximum number of descriptors sent with octets.
 const DESCRIPTORS: usize = 2;
 
-/// Sends some octets and one or two descriptors with them, and never waits: for the first octets of a
-/// connection, for which there is room. The descriptors stay open here, too.
+/// Sends some octets with one or two descriptors, without waiting: for the first octets of a
+/// connection, which the send buffer can hold. The descriptors stay open in this process.
 ///
 /// # Errors
-/// [`io::ErrorKind::WriteZero`] when the system did not take all octets.
+/// [`io::ErrorKind::WriteZero`] when the system did not accept all octets.
 pub fn send_descriptors(
     socket: impl AsFd,
     octets: &[u8],
@@ -220,12 +226,13 @@ pub fn send_descriptors(
     }
 }
 
-/// Takes octets, at most as many as `buffer` holds, and the one or two descriptors that came with them, and never
-/// waits. Returns the number of octets, 0 at the end of the stream. Of more descriptors none is kept.
+/// Receives at most `buffer.len()` octets, and the one or two descriptors sent with them, without
+/// waiting. Returns the number of octets, 0 at the end of the stream. If more descriptors arrive,
+/// all are closed.
 ///
 /// # Errors
-/// [`io::ErrorKind::WouldBlock`] when nothing has arrived; EMFILE when descriptors came for which this process has no
-/// room, and are lost.
+/// [`io::ErrorKind::WouldBlock`] when nothing has arrived; EMFILE when this process is out of
+/// descriptors, so that those sent are lost.
 pub fn receive_descriptors(
     socket: impl AsFd,
     buffer: &mut [u8],
@@ -233,8 +240,8 @@ pub fn receive_descriptors(
     receive_descriptors_with(socket, buffer, RecvFlags::empty())
 }
 
-/// Returns copies of what [`receive_descriptors`] would, and leaves it there: closing the copies does not close the files,
-/// so it never waits, whatever was sent.
+/// Returns copies of what [`receive_descriptors`] would return, without consuming it: closing the
+/// copies does not close the files, so this never waits, whatever was sent.
 ///
 /// # Errors
 /// Those of [`receive_descriptors`].
@@ -262,7 +269,8 @@ fn receive_descriptors_with(
     let mut descriptors = descriptors.flatten();
     let found = [descriptors.next(), descriptors.next()];
     let more = descriptors.count() > 0;
-    // Some of them were lost: for want of room in this process, or in the space above.
+    // Some descriptors were lost: for lack of descriptors in this process, or of space in the
+    // buffer above.
     if received.flags.contains(ReturnFlags::CTRUNC) && found[1].is_none() {
         return Err(Errno::MFILE.into());
     }
@@ -322,7 +330,7 @@ mod tests {
         assert_eq!(socket::receive(&descriptor, &mut Vec::new(), 9).unwrap(), 1);
         socket::send(&here, &[IoSlice::new(b"y")]).unwrap();
         assert!(matches!(receive_descriptors(&there, &mut buffer), Ok((1, [None, None]))));
-        // Two, and none of three.
+        // Two are accepted, three are all closed.
         let descriptor = descriptor.as_fd();
         send_descriptors(&here, b"two", &[descriptor; 2]).unwrap();
         let (_, two) = receive_descriptors(&there, &mut buffer).unwrap();

@@ -1,11 +1,12 @@
-//! Sums, differences, products and quotients, by way of numbers of twice the digits.
+//! Sums, differences, products and quotients, calculated with twice the digits.
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 use super::{Decimal, DecimalError, MAX_DIGITS};
 
 impl Decimal {
-    /// The sum; digits beyond the 31st are dropped. Fails when those before the decimal point are more.
+    /// Returns the sum; digits after the 31st are dropped. Fails when the integer part has more
+    /// than 31 digits.
     pub fn checked_add(self, other: Self) -> Result<Self, DecimalError> {
         let scale = self.scale.max(other.scale);
         let left = Wide::new(self, scale);
@@ -21,19 +22,20 @@ impl Decimal {
         sum.into_decimal(negative, scale.into())
     }
 
-    /// The difference, as [`checked_add`](Self::checked_add).
+    /// Returns the difference, as [`checked_add`](Self::checked_add).
     pub fn checked_sub(self, other: Self) -> Result<Self, DecimalError> {
         self.checked_add(-other)
     }
 
-    /// The product; digits beyond the 31st are dropped. Fails when those before the decimal point are more.
+    /// Returns the product; digits after the 31st are dropped. Fails when the integer part has more
+    /// than 31 digits.
     pub fn checked_mul(self, other: Self) -> Result<Self, DecimalError> {
         let product = Wide::product(self.unscaled.unsigned_abs(), other.unscaled.unsigned_abs());
         let negative = (self.unscaled < 0) != (other.unscaled < 0);
         product.into_decimal(negative, u32::from(self.scale) + u32::from(other.scale))
     }
 
-    /// The quotient, with as many digits as there are or as fit; none is rounded.
+    /// Returns the quotient, exact or with as many digits as fit; never rounded.
     pub fn checked_div(self, other: Self) -> Result<Self, DecimalError> {
         let divisor = other.unscaled.unsigned_abs();
         if divisor == 0 {
@@ -42,7 +44,7 @@ impl Decimal {
         let dividend = self.unscaled.unsigned_abs();
         let (mut quotient, mut rest) = (dividend / divisor, dividend % divisor);
         let mut scale = i32::from(self.scale) - i32::from(other.scale);
-        // While the quotient is too small for its scale, digits must follow even if the rest is zero.
+        // While the scale is too small, digits must follow even if the remainder is zero.
         while scale < 0 || rest != 0 && scale < MAX_DIGITS as i32 {
             let next = quotient * 10 + rest * 10 / divisor;
             if next > Self::MAX.unscaled as u128 {
@@ -77,7 +79,8 @@ impl From<u128> for Wide {
 }
 
 impl Wide {
-    /// The number without a sign, with so many digits after the decimal point, which are at least as many as it has.
+    /// Returns the magnitude of a number, with `scale` digits after the decimal point, at least as
+    /// many as it has.
     fn new(number: Decimal, scale: u8) -> Self {
         let magnitude = number.unscaled.unsigned_abs();
         let factor = 10u128.pow(u32::from(scale - number.scale));
@@ -138,7 +141,7 @@ impl Wide {
         self
     }
 
-    /// Drops digits until 31 are left, none of them beyond the 31st after the decimal point.
+    /// Drops digits until 31 are left, none of them after the 31st decimal place.
     fn into_decimal(mut self, negative: bool, mut scale: u32) -> Result<Decimal, DecimalError> {
         while scale > MAX_DIGITS || !self.is_small() {
             scale = scale.checked_sub(1).ok_or(DecimalError::Overflow)?;

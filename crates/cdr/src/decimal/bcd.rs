@@ -7,7 +7,8 @@ const PLUS: u8 = 0xC;
 const MINUS: u8 = 0xD;
 
 impl Encoder<'_> {
-    /// Writes a `fixed<digits, scale>`. A number that is not of this type is an error: round it before.
+    /// Writes a `fixed<digits, scale>`. A number that does not fit the type is an error: round it
+    /// first.
     pub fn decimal(&mut self, v: Decimal, digits: u16, scale: u8) -> Result<()> {
         if digits == 0 || u32::from(digits) > MAX_DIGITS || u16::from(scale) > digits {
             return Err(self.error(ErrorKind::BadTypeCode));
@@ -34,7 +35,8 @@ impl Encoder<'_> {
 }
 
 impl Decoder<'_> {
-    /// Reads a `fixed<digits, scale>`. JacORB leaves out digits that are zero; so the sign is where it ends.
+    /// Reads a `fixed<digits, scale>`. JacORB omits leading zero digits; so the sign determines the
+    /// end.
     pub fn decimal(&mut self, digits: u16, scale: u8) -> Result<Decimal> {
         let at = self.position();
         if digits == 0 || u32::from(digits) > MAX_DIGITS || u16::from(scale) > digits {

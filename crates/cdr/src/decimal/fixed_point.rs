@@ -3,7 +3,7 @@ use core::fmt;
 use super::{Decimal, DecimalError};
 use crate::{Decode, Decoder, Encode, Encoder, Result, TypeCode, Typed};
 
-/// A value of IDL `fixed<D, S>`: a [`Decimal`] that is known to fit.
+/// Value of IDL `fixed<D, S>`: a [`Decimal`] that is known to fit.
 ///
 /// ```
 /// use oxorb_cdr::{Decimal, DecimalError, FixedPoint};
@@ -22,13 +22,14 @@ pub struct FixedPoint<const D: u16, const S: u8>(Decimal);
 impl<const D: u16, const S: u8> FixedPoint<D, S> {
     const VALID: () = assert!(D >= 1 && D <= 31 && S as u16 <= D, "a fixed has 1 to 31 digits");
 
-    /// The number, if it fits without losing digits; [round](Decimal::rounded) it before if it may not.
+    /// Creates the value, if the number fits without losing digits; otherwise
+    /// [round](Decimal::rounded) the number first.
     pub fn new(number: Decimal) -> Result<Self, DecimalError> {
         const { Self::VALID };
         number.fit(D, S).map(Self)
     }
 
-    /// The number.
+    /// Returns the number.
     #[inline]
     pub const fn get(self) -> Decimal {
         self.0

@@ -12,16 +12,16 @@ use core::str::FromStr;
 
 pub use fixed_point::FixedPoint;
 
-/// The most digits an IDL `fixed` can have.
+/// Maximum number of digits of an IDL `fixed`.
 pub(crate) const MAX_DIGITS: u32 = 31;
 
-/// A decimal number as IDL `fixed` has them: up to 31 digits, of which `scale` are after the decimal point.
+/// Decimal number of an IDL `fixed`: up to 31 digits, of which `scale` are after the decimal point.
 ///
-/// Arithmetic follows the rules of IDL constants (IDL 4.2, 7.4.1.4.3): sums and products are exact if they fit into 31
-/// significant digits, else the digits beyond are dropped without rounding; quotients have as many digits as fit. All
-/// of it works in place, without allocation.
+/// Arithmetic follows the rules of IDL constants (IDL 4.2, 7.4.1.4.3): sums and products are exact
+/// if they fit into 31 significant digits, else further digits are dropped without rounding;
+/// quotients have as many digits as fit. Nothing allocates.
 ///
-/// Equal numbers are equal whatever their scale: 1.5 is 1.50.
+/// Equal numbers are equal regardless of their scale: 1.5 is 1.50.
 ///
 /// ```
 /// use oxorb_cdr::Decimal;
@@ -36,20 +36,20 @@ pub(crate) const MAX_DIGITS: u32 = 31;
 /// ```
 #[derive(Clone, Copy, Default)]
 pub struct Decimal {
-    /// The number without its decimal point; less than 10^31.
+    /// Number without its decimal point; less than 10^31 in magnitude.
     unscaled: i128,
-    /// Digits after the decimal point, at most 31.
+    /// Number of digits after the decimal point, at most 31.
     scale: u8,
 }
 
-/// Why something is not a [`Decimal`].
+/// Reason why a [`Decimal`] cannot be created.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum DecimalError {
     /// The number has more digits than its type, or than any `fixed`.
     Overflow,
-    /// Digits would be lost: more after the decimal point than the type has.
+    /// Digits would be lost: the number has more decimal places than the type.
     Inexact,
-    /// A division by zero.
+    /// Division by zero.
     DivisionByZero,
     /// The text is not a decimal number.
     NotANumber,
@@ -59,10 +59,10 @@ impl Decimal {
     /// Zero.
     pub const ZERO: Self = Self { unscaled: 0, scale: 0 };
 
-    /// The largest, of 31 digits.
+    /// Largest number, of 31 digits.
     pub const MAX: Self = Self { unscaled: 10i128.pow(MAX_DIGITS) - 1, scale: 0 };
 
-    /// `unscaled` divided by ten `scale` times.
+    /// Creates the number `unscaled` divided by ten to the power of `scale`.
     ///
     /// ```
     /// use oxorb_cdr::Decimal;
@@ -78,19 +78,20 @@ impl Decimal {
         }
     }
 
-    /// The number without its decimal point.
+    /// Returns the number without its decimal point.
     #[inline]
     pub const fn unscaled(self) -> i128 {
         self.unscaled
     }
 
-    /// Digits after the decimal point: `fixed_scale`.
+    /// Returns the number of digits after the decimal point: `fixed_scale`.
     #[inline]
     pub const fn scale(self) -> u8 {
         self.scale
     }
 
-    /// Digits in all: `fixed_digits`. Zeros in front count only after the decimal point; zero itself has one digit.
+    /// Returns the total number of digits: `fixed_digits`. Leading zeros count only after the
+    /// decimal point; zero itself has one digit.
     pub const fn digits(self) -> u8 {
         let significant = match self.unscaled.unsigned_abs().checked_ilog10() {
             Some(digits) => digits as u8 + 1,
@@ -99,8 +100,8 @@ impl Decimal {
         if significant > self.scale { significant } else { self.scale }
     }
 
-    /// Rounds the number to so many digits after the decimal point: a half goes away from zero, as
-    /// IDL says.
+    /// Rounds the number to `scale` digits after the decimal point, halves away from zero, as in
+    /// IDL.
     pub fn rounded(self, scale: u8) -> Result<Self, DecimalError> {
         match self.scale.checked_sub(scale) {
             None | Some(0) => self.rescaled(scale),
@@ -113,7 +114,7 @@ impl Decimal {
         }
     }
 
-    /// Drops the digits beyond so many after the decimal point.
+    /// Truncates the number to `scale` digits after the decimal point.
     pub fn truncated(self, scale: u8) -> Result<Self, DecimalError> {
         match self.scale.checked_sub(scale) {
             None | Some(0) => self.rescaled(scale),
@@ -121,7 +122,7 @@ impl Decimal {
         }
     }
 
-    /// Returns the number with so many digits after the decimal point, if none is lost.
+    /// Returns the number with `scale` digits after the decimal point, if no digit is lost.
     pub fn rescaled(self, scale: u8) -> Result<Self, DecimalError> {
         let unscaled = match scale.checked_sub(self.scale) {
             Some(added) => {
@@ -137,7 +138,7 @@ impl Decimal {
         Self::new(unscaled, scale).ok_or(DecimalError::Overflow)
     }
 
-    /// Returns the number as a value of `fixed<digits, scale>`, if it is one.
+    /// Returns the number as a value of `fixed<digits, scale>`, if it fits.
     pub fn fit(self, digits: u16, scale: u8) -> Result<Self, DecimalError> {
         let fitted = self.rescaled(scale)?;
         let room = power_of_ten(digits.min(MAX_DIGITS as u16) as u8);
@@ -148,7 +149,7 @@ impl Decimal {
         }
     }
 
-    /// Returns the number without zeros at the end of its fraction.
+    /// Returns the number without trailing zeros in its fraction.
     #[must_use]
     pub fn normalized(self) -> Self {
         let Self { mut unscaled, mut scale } = self;
@@ -159,12 +160,12 @@ impl Decimal {
         Self { unscaled, scale }
     }
 
-    /// The nearest `f64`, or one next to it.
+    /// Returns the nearest `f64`, or one adjacent to it.
     pub fn to_f64(self) -> f64 {
         self.to_string().parse().expect("a decimal number is also a float")
     }
 
-    /// Quotient and rest, without so many of the last digits.
+    /// Returns quotient and remainder of a division that cuts off `digits` digits.
     fn split(self, digits: u8) -> (i128, i128) {
         match power_of_ten(digits) {
             Some(divisor) => (self.unscaled / divisor, self.unscaled % divisor),
@@ -173,7 +174,7 @@ impl Decimal {
     }
 }
 
-/// `None` when it has more digits than an `i128`.
+/// Returns a power of ten; `None` if it does not fit an `i128`.
 fn power_of_ten(exponent: u8) -> Option<i128> {
     10i128.checked_pow(exponent.into())
 }
@@ -194,7 +195,7 @@ impl PartialOrd for Decimal {
 
 impl Ord for Decimal {
     fn cmp(&self, other: &Self) -> Ordering {
-        // The parts before the decimal point first: what is left then always fits.
+        // The integer parts first: the fractions then always fit.
         let (whole, fraction) = self.split(self.scale);
         let (other_whole, other_fraction) = other.split(other.scale);
         let full = |fraction: i128, scale: u8| {
@@ -222,8 +223,8 @@ impl From<i64> for Decimal {
 impl FromStr for Decimal {
     type Err = DecimalError;
 
-    /// Reads a sign, digits, and a decimal point with digits on at least one side; a final `d` as in IDL may follow.
-    /// Digits that do not fit are an error.
+    /// Parses a sign, digits, and a decimal point with digits on at least one side; a final `d` as
+    /// in IDL may follow. Digits that do not fit are an error.
     fn from_str(text: &str) -> Result<Self, DecimalError> {
         let text = text.strip_suffix(['d', 'D']).unwrap_or(text);
         let (negative, text) = match text.strip_prefix(['-', '+']) {

@@ -1,4 +1,4 @@
-//! Reading beyond the octets at hand: in the next chunk of a value, or in the next piece of the
+//! Reading past the current octets: in the next chunk of a value, or in the next piece of the
 //! message.
 
 use super::Decoder;
@@ -7,7 +7,7 @@ use crate::pieces::Pieces;
 use crate::prelude::*;
 use crate::value::Incoming;
 
-/// State of a decoder whose next item does not fit into the octets that are left.
+/// State of a decoder whose next item does not fit into the remaining octets.
 pub(crate) struct Here<'de> {
     pub(crate) octets: &'de [u8],
     pub(crate) at: usize,
@@ -16,13 +16,15 @@ pub(crate) struct Here<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    /// Goes on in the next chunk or piece, if there is one, for an item that does not fit into the octets that are left.
+    /// Continues in the next chunk or piece, if there is one, for an item that does not fit into
+    /// the remaining octets.
     #[inline(always)]
     pub(super) fn beyond(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
         self.item_beyond(align, size, false)
     }
 
-    /// Goes on in the next chunk or piece for a block of items, which has no alignment but that of its first.
+    /// Continues in the next chunk or piece for a block of items, of which only the first is
+    /// aligned.
     #[inline(always)]
     pub(super) fn block_beyond(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
         self.item_beyond(align, size, true)
@@ -37,14 +39,14 @@ impl<'de> Decoder<'de> {
         Ok(item)
     }
 
-    /// Gives the pieces of the message that `octets` are the first of.
+    /// Sets the pieces of the message, of which the current octets are the first.
     pub(crate) fn start_pieces(&mut self, pieces: Pieces<'de>) {
         let mut values = Box::new(Incoming::of(pieces.whole()));
         values.pieces = Some(pieces);
         self.values = Some(values);
     }
 
-    /// Goes to a position that is not in the octets: in another piece, or beyond the end.
+    /// Moves to a position outside the current octets: in another piece, or past the end.
     #[cold]
     #[inline(never)]
     pub(super) fn at_a_distance(&mut self, position: usize) {
@@ -53,14 +55,14 @@ impl<'de> Decoder<'de> {
         self.at = self.at.min(self.octets.len());
     }
 
-    /// Takes the octets of the piece that reading is in now.
+    /// Makes the piece that contains the position the current octets.
     pub(crate) fn reopen(&mut self) {
         if let Some(pieces) = self.values.as_mut().and_then(|values| values.pieces.as_mut()) {
             self.octets = pieces.open(self.at);
         }
     }
 
-    /// Whether the message came in pieces, of which each aligns anew.
+    /// Reports whether the message is in pieces, each of which restarts alignment.
     pub(crate) fn is_in_pieces(&self) -> bool {
         (self.values.as_ref()).is_some_and(|values| values.pieces.is_some())
     }

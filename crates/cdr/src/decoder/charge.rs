@@ -1,11 +1,11 @@
-//! Memory that values take, asked for before it is allocated.
+//! Accounting of the memory that values take, before it is allocated.
 
 use super::Decoder;
 use crate::budget::footprint;
 use crate::{ErrorKind, Result};
 
 impl<'de> Decoder<'de> {
-    /// Takes memory for `n` values of so many octets each, before it is allocated.
+    /// Charges memory for `n` values of `each` octets, before it is allocated.
     #[inline(always)]
     pub(crate) fn charge(&mut self, n: usize, each: usize) -> Result<()> {
         let octets = n.saturating_mul(each);
@@ -15,12 +15,12 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Goes on with what the reader of an encapsulation within this has left.
+    /// Continues with the remaining budget of a decoder of an inner encapsulation.
     pub(crate) fn charged_as(&mut self, inside: &Self) {
         self.budget = inside.budget;
     }
 
-    /// Takes memory for `n` values of a type, and for what they own.
+    /// Charges memory for `n` values of a type, and for memory that they own.
     #[inline(always)]
     pub(crate) fn charge_for<T>(&mut self, n: usize) -> Result<()> {
         self.charge(n, const { footprint::<T>() })

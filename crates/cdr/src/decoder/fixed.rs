@@ -1,4 +1,4 @@
-//! Values whose layout is known beforehand, one by one and in sequences.
+//! Values of fixed layout, single and in sequences.
 
 use super::Decoder;
 use crate::fixed::take_all;
@@ -8,8 +8,8 @@ use crate::primitive::{POSITIONS, aligned};
 use crate::{ErrorKind, Fixed, FixedReader, Layout, Result};
 
 impl<'de> Decoder<'de> {
-    /// Reads a value whose layout is known beforehand, with one check for all its members.
-    // Inlined wherever it is called: a value that comes back in memory, member by member, and is then moved in larger
+    /// Reads a value of fixed layout, with one check for all its members.
+    // Always inlined: a value returned in memory, member by member, and then moved in larger
     // pieces, costs more than reading it.
     #[inline(always)]
     pub fn fixed<T: Fixed>(&mut self) -> Result<T> {
@@ -51,13 +51,13 @@ impl<'de> Decoder<'de> {
         })
     }
 
-    /// Reads `n` values whose layout is known beforehand; see [`Encoder::fixed_slice`](crate::Encoder::fixed_slice).
+    /// Reads `n` values of fixed layout; see [`Encoder::fixed_slice`](crate::Encoder::fixed_slice).
     #[inline(always)]
     pub fn fixed_vec<T: Fixed>(&mut self, n: usize) -> Result<Vec<T>> {
         self.charge(n, size_of::<T>())?;
         let start = aligned(self.at, const { T::LAYOUT.first_align() });
         let items = match start & const { T::LAYOUT.align() - 1 } {
-            // After the count of a sequence there is nothing else.
+            // The only offsets possible after the count of a sequence.
             0 => self.fixed_vec_from::<T, 0>(start, n),
             4 => self.fixed_vec_from::<T, 4>(start, n),
             _ => None,
@@ -82,8 +82,7 @@ impl<'de> Decoder<'de> {
         Some(items)
     }
 
-    /// Reads values of fixed layout that are not all there, continue in the next chunk, or are
-    /// wrong.
+    /// Reads values of fixed layout that are truncated, continue in the next chunk, or are invalid.
     #[cold]
     #[inline(never)]
     fn fixed_one_by_one<T: Fixed>(&mut self, n: usize, items: &mut Option<Vec<T>>) -> Result<()> {
@@ -114,7 +113,7 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Lets `take` read a value of fixed layout, which may stand in two pieces.
+    /// Reads a value of fixed layout with `take`; the value may extend over two pieces.
     pub(crate) fn fixed_with(
         &mut self,
         layout: &Layout,
@@ -138,10 +137,10 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns a reader of a value of fixed layout, whose octets are counted as read.
+    /// Returns a reader of a value of fixed layout, and advances past the value.
     ///
-    /// It may stand at the start of the next chunk. One that a chunk ends within is refused: its members are read at
-    /// offsets that are known beforehand.
+    /// The value may start the next chunk. A value across the end of a chunk is rejected, since its
+    /// members are read at constant offsets.
     fn fixed_reader(&mut self, layout: &Layout) -> Result<FixedReader<'de>> {
         let size = layout.size_at(self.at);
         if self.remaining() < size {
@@ -157,7 +156,7 @@ impl<'de> Decoder<'de> {
         Ok(FixedReader::new(octets, phase, position, self.swap, self.limits.strict))
     }
 
-    /// Reads what [`fixed_vec`](Self::fixed_vec) reads, into places of any type.
+    /// Reads values as [`fixed_vec`](Self::fixed_vec) does, into slots of any type.
     pub(crate) fn fixed_each(
         &mut self,
         n: usize,
@@ -172,7 +171,7 @@ impl<'de> Decoder<'de> {
             false => rest,
         };
         let (stride, phase) = layout.alike();
-        // As many as there are octets for, or the first one fails already.
+        // Capacity for as many as the octets can contain; otherwise the first missing one fails.
         items.reserve(n.min(self.remaining() / layout.min() + 1));
         self.fixed_with(layout, |reader| items.grow().take_slot(reader))?;
         let position = self.position();
@@ -190,8 +189,9 @@ impl<'de> Decoder<'de> {
     }
 }
 
-/// Reads into a place of its own what only functions can read that are not inlined. If they filled the place of the result,
-/// that had to be memory on every path, and each value would be written there and moved once more.
+/// Reads by functions that are not inlined, through a separate slot. If they filled the slot of the
+/// result directly, the result would have to be in memory on every path, and each value would be
+/// written there and moved once more.
 #[inline(always)]
 fn apart<T>(fill: impl FnOnce(&mut Option<T>) -> Result<()>) -> Result<T> {
     let mut place = None;

@@ -1,4 +1,4 @@
-//! Numbers, lengths, and blocks of numbers, where they lie.
+//! Numbers, lengths, and blocks of numbers, read in place.
 
 use alloc::borrow::Cow;
 
@@ -6,11 +6,12 @@ use super::Decoder;
 use crate::primitive::{POSITIONS, Primitive, aligned, padding};
 use crate::{Error, ErrorKind, LongDouble, Result, raw};
 
-/// Booleans of a message that are 0 or 1, or octets that are not.
+/// Booleans of a message, each 0 or 1, or else the octets.
 pub(crate) type BooleansOrOctets<'de> = core::result::Result<&'de [bool], &'de [u8]>;
 
 impl<'de> Decoder<'de> {
-    /// Skips to the next multiple of `to`, a power of two up to eight. What is skipped may hold anything.
+    /// Skips to the next multiple of `to`, a power of two up to eight. The skipped octets may have
+    /// any values.
     #[inline]
     pub fn align(&mut self, to: usize) -> Result<()> {
         debug_assert!(to.is_power_of_two() && to <= 8, "CDR aligns to 1, 2, 4 or 8");
@@ -35,8 +36,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a boolean: anything but 0 is true. If [`Limits::strict`](crate::Limits::strict), anything but 0 and 1 is an
-    /// error.
+    /// Reads a boolean: anything except 0 is true. With [`Limits::strict`](crate::Limits::strict),
+    /// anything except 0 and 1 is an error.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, ErrorKind, Limits};
@@ -118,8 +119,9 @@ impl<'de> Decoder<'de> {
         self.number().map(LongDouble::from_bits)
     }
 
-    /// Reads the count of a sequence and checks it: against the bound of its type (`None` is unbounded), and against
-    /// the octets left, of which each element takes at least `min_element`.
+    /// Reads the count of a sequence and checks it against the bound of its type (`None` is
+    /// unbounded), and against the remaining octets, of which each element takes at least
+    /// `min_element`.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, ErrorKind};
@@ -129,7 +131,7 @@ impl<'de> Decoder<'de> {
     /// let error = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2)).length(None, 8).unwrap_err();
     /// assert_eq!(error.kind, ErrorKind::LengthImplausible { length: 2_000_000, left: 4 });
     /// ```
-    // A count that came back in a `Result` in memory would be waited for.
+    // A count returned in a `Result` in memory would stall the caller.
     #[inline(always)]
     pub fn length(&mut self, bound: Option<u32>, min_element: usize) -> Result<usize> {
         let count = self.ulong()?;
@@ -144,7 +146,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Why a length is refused, unless it is one of elements without octets or of those that continue in the next chunk.
+    /// Returns the reason to reject a length, unless the elements have no octets or continue in the
+    /// next chunk.
     #[cold]
     #[inline(never)]
     fn length_in_doubt(&self, count: u32, bound: Option<u32>, min_element: usize) -> Option<Error> {
@@ -183,7 +186,8 @@ impl<'de> Decoder<'de> {
         })
     }
 
-    /// Reads `n` booleans. The inner error: not each is 0 or 1, and all but 0 are true.
+    /// Reads `n` booleans. Returns the octets as the inner error if not each is 0 or 1; all except
+    /// 0 are then true.
     pub(crate) fn booleans_or_octets(&mut self, n: usize) -> Result<BooleansOrOctets<'de>> {
         let octets = self.octets(n)?;
         match bytemuck::checked::try_cast_slice(octets) {
@@ -196,7 +200,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads `n` shorts: borrowed when they are in native order and lie aligned in memory, else copied.
+    /// Reads `n` shorts: borrowed if they are in native order and aligned in memory, else copied.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
@@ -252,7 +256,7 @@ impl<'de> Decoder<'de> {
         self.numbers(n)
     }
 
-    /// Reads a block of octets, aligned where it starts.
+    /// Reads a block of octets, aligned at its start.
     pub(crate) fn block(&mut self, align: usize, size: usize) -> Result<&'de [u8]> {
         let start = aligned(self.at, align);
         match self.octets.get(start..).and_then(|rest| rest.get(..size)) {
@@ -271,15 +275,16 @@ impl<'de> Decoder<'de> {
             self.at = start + T::SIZE;
             return Ok(T::load(octets, self.swap));
         }
-        // Taken apart and put together again, so that the value read above never passes through a `Result` in memory.
+        // Split and reassembled, so that the value read above never passes through a `Result` in
+        // memory.
         match self.beyond(T::ALIGN, T::SIZE) {
             Ok(octets) => Ok(T::from_wire(bytemuck::pod_read_unaligned(octets), self.swap)),
             Err(error) => Err(error),
         }
     }
 
-    /// Borrows as many octets as the unsigned long before them says, if all of that is there and the last one is a NUL; else
-    /// nothing is read.
+    /// Borrows as many octets as the unsigned long before them declares, if all are present and the
+    /// last one is a NUL; otherwise reads nothing.
     #[inline(always)]
     pub(crate) fn terminated(&mut self) -> Option<&'de [u8]> {
         let start = aligned(self.at, 4) & POSITIONS;

@@ -1,4 +1,4 @@
-//! Octets of a message that lie elsewhere.
+//! Octets of a message that are stored elsewhere.
 
 use oxorb_lend::{LARGE, Lease};
 
@@ -7,23 +7,24 @@ use crate::gap::Gap;
 use crate::{ErrorKind, Result};
 
 impl<'de> Decoder<'de> {
-    /// Reads a message of which the octets at hand lack those of a gap. What is read before the gap was come to, and what
-    /// ends before it, is right only if the gap was taken then: see [`Gap::was_taken`].
+    /// Sets the gap of a message whose octets are incomplete without it. Values read before the gap
+    /// was reached, up to its position, are valid only if the gap is taken in the end: see
+    /// [`Gap::was_taken`].
     #[must_use]
     pub fn with_gap(mut self, gap: &'de Gap) -> Self {
         self.gap = Some(gap);
         self
     }
 
-    /// Refuses [`Octets`](crate::Octets) of 16 KiB or more ([`LARGE`]) that lie in the message, so that they would be
-    /// copied: [`ErrorKind::NotInPlace`].
+    /// Rejects [`Octets`](crate::Octets) of 16 KiB or more ([`LARGE`]) that would have to be copied
+    /// out of the message: [`ErrorKind::NotInPlace`].
     #[must_use]
     pub fn in_place_only(mut self) -> Self {
         self.in_place_only = true;
         self
     }
 
-    /// Reads octets that lie in the message.
+    /// Reads octets stored in the message.
     pub(crate) fn octets_here(&mut self) -> Result<&'de [u8]> {
         let octets = self.length(None, 1)?;
         if self.in_place_only && octets >= LARGE {
@@ -32,21 +33,22 @@ impl<'de> Decoder<'de> {
         self.octets(octets)
     }
 
-    /// Takes the lease of a sequence of octets that is next, if the octets of a gap are just those. Reading goes on behind
-    /// it.
+    /// Takes the lease if the next item is a sequence of octets that is exactly the gap. Continues
+    /// after the gap.
     pub(crate) fn leased(&mut self) -> Result<Option<Lease>> {
         let Some(gap) = self.gap.filter(|_| self.values.is_none()) else {
             return Ok(None);
         };
         let before = self.at;
         let length = self.ulong()? as usize;
-        // Octets of the message before the origin of alignment are none: encapsulations have no gap.
+        // Octets before the alignment origin do not count: encapsulations have no gap.
         let here = self.base == 0 && self.at == gap.at() && length == gap.octets();
         let Some(lease) = here.then(|| gap.take()).flatten() else {
             self.at = before;
             return Ok(None);
         };
-        // Alignment counts from a place that is as far from what comes next, modulo eight, as if the octets were there.
+        // Moves the alignment origin so that the next item has the same offset modulo eight as if
+        // the octets were present.
         let skipped = length.wrapping_neg() & 7;
         self.octets = &self.octets[skipped..];
         self.at -= skipped;

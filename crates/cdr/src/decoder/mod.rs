@@ -1,4 +1,4 @@
-//! Reading CDR from a message.
+//! Decoding of CDR from a message.
 
 use crate::prelude::*;
 mod beyond;
@@ -20,10 +20,10 @@ use crate::rare::drop_rare;
 use crate::value::Incoming;
 use crate::{ByteOrder, Dialect, Error, ErrorKind, Limits, Result, Scope, ValueRegistry};
 
-/// Reads CDR from a message, borrowing from it what need not be converted.
+/// Decoder of CDR, which borrows from the message whatever needs no conversion.
 ///
-/// Whatever the octets are, reading them ends with a value or an [`Error`] that says where; lengths are checked against
-/// the octets that are there before anything is allocated for them.
+/// Reading any octets results in a value or in an [`Error`] with a position; lengths are checked
+/// against the remaining octets before memory is allocated for them.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
@@ -38,31 +38,31 @@ use crate::{ByteOrder, Dialect, Error, ErrorKind, Limits, Result, Scope, ValueRe
 /// ```
 #[derive(Clone, Debug)]
 pub struct Decoder<'de> {
-    /// Starts at the alignment origin. Ends with the chunk, inside the state of a value that comes in chunks, and with the
-    /// piece, of a message that came in pieces.
+    /// Octets from the alignment origin to the end of the current chunk (in the state of a chunked
+    /// value) or piece (of a message in pieces).
     octets: &'de [u8],
-    /// Position of the next octet, from the alignment origin.
+    /// Position of the next octet, relative to the alignment origin.
     at: usize,
-    /// Octets of the message before the alignment origin.
+    /// Number of octets of the message before the alignment origin.
     base: usize,
     swap: bool,
     order: ByteOrder,
     dialect: Dialect,
     depth: u16,
-    /// Large octets that lie nowhere else than in the message are an error.
+    /// Whether large octets stored in the message itself are an error.
     in_place_only: bool,
     limits: Limits,
     budget: Budget,
     scope: Option<&'de dyn Scope>,
     registry: Option<&'de ValueRegistry>,
-    /// Octets of the message that lie elsewhere; none in most messages.
+    /// Part of the message stored elsewhere; `None` in most messages.
     gap: Option<&'de Gap>,
-    /// Values that were read; `None` in most messages.
+    /// Values read so far; `None` in most messages.
     pub(crate) values: Option<Box<Incoming<'de>>>,
 }
 
 impl<'de> Decoder<'de> {
-    /// Reads a message from its first octet, where alignment starts too.
+    /// Creates a decoder at the first octet of a message, which is also the alignment origin.
     #[inline]
     pub fn new(message: &'de [u8], order: ByteOrder, dialect: Dialect) -> Self {
         Self {
@@ -83,15 +83,17 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads the octets of an encapsulation, without a length: the data of a profile, component or context.
+    /// Creates a decoder of the octets of an encapsulation, without a length: the data of a
+    /// profile, component or context.
     ///
-    /// The first octet says the byte order.
+    /// The first octet declares the byte order.
     #[inline]
     pub fn encapsulated(data: &'de [u8], dialect: Dialect) -> Result<Self> {
         Self::new(data, ByteOrder::Big, dialect).announced()
     }
 
-    /// Goes to this many octets after the alignment origin. Beyond the end, whatever is read next is an error.
+    /// Moves to an offset from the alignment origin. After a move past the end, the next read
+    /// fails.
     #[inline]
     #[must_use]
     pub fn at(mut self, position: usize) -> Self {
@@ -103,7 +105,7 @@ impl<'de> Decoder<'de> {
         self
     }
 
-    /// Refuses what exceeds these limits.
+    /// Sets the limits.
     #[inline]
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
@@ -111,7 +113,7 @@ impl<'de> Decoder<'de> {
         self
     }
 
-    /// Carries something to whoever decodes values that octets alone do not make, such as object references.
+    /// Sets a scope for decoding values that octets alone do not define, such as object references.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
@@ -138,18 +140,20 @@ impl<'de> Decoder<'de> {
         self
     }
 
-    /// Returns the scope that [`with_scope`](Self::with_scope) was given, if it is a `T`.
+    /// Returns the scope set by [`with_scope`](Self::with_scope), if it is a `T`.
     #[inline]
     pub fn scope<T: 'static>(&self) -> Option<&'de T> {
         (self.scope? as &dyn Any).downcast_ref()
     }
 
-    /// Returns the scope that [`with_scope`](Self::with_scope) was given, to outlive the message.
+    /// Returns the scope set by [`with_scope`](Self::with_scope), in a form that outlives the
+    /// message.
     pub(crate) fn kept_scope(&self) -> Option<Arc<dyn Scope>> {
         self.scope.map(Scope::keep)
     }
 
-    /// Knows the valuetypes in a registry besides those that the IDL compiler saw at each place.
+    /// Sets a registry of valuetypes, in addition to those that the IDL compiler knew at each
+    /// declaration.
     #[inline]
     #[must_use]
     pub fn with_values(mut self, registry: &'de ValueRegistry) -> Self {
@@ -157,44 +161,45 @@ impl<'de> Decoder<'de> {
         self
     }
 
-    /// Returns the registry that [`with_values`](Self::with_values) was given, else that of the
-    /// scope.
+    /// Returns the registry set by [`with_values`](Self::with_values), else that of the scope.
     #[inline]
     pub fn registry(&self) -> Option<&'de ValueRegistry> {
         self.registry.or_else(|| self.scope?.values())
     }
 
-    /// Octets from the start of the message to what is read next.
+    /// Returns the offset of the next item from the start of the message.
     #[inline]
     pub fn position(&self) -> usize {
         self.base + self.at
     }
 
-    /// Octets left to read; inside the state of a value that comes in chunks, octets left in the chunk.
+    /// Returns the number of octets left; inside the state of a chunked value, those left in the
+    /// chunk.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.octets.len() - self.at
     }
 
-    /// The order numbers are read in.
+    /// Returns the byte order in which numbers are read.
     #[inline]
     pub fn order(&self) -> ByteOrder {
         self.order
     }
 
-    /// The rules in force for characters.
+    /// Returns the current rules for characters.
     #[inline]
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// Changes the rules for the characters that follow.
+    /// Changes the rules for subsequent characters.
     #[inline]
     pub fn set_dialect(&mut self, dialect: Dialect) {
         self.dialect = dialect;
     }
 
-    /// Enters an encapsulation: a reader of its octets alone, with its own byte order and alignment, one level deeper.
+    /// Enters an encapsulation: returns a decoder of its octets, with its own byte order and
+    /// alignment, one nesting level deeper.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
@@ -215,7 +220,7 @@ impl<'de> Decoder<'de> {
         Decoder { depth, ..inner }.announced()
     }
 
-    /// A decoder of octets that were just read, aligned anew.
+    /// Returns a decoder of octets just read, whose start is the alignment origin.
     pub(crate) fn inside(&self, octets: &'de [u8]) -> Self {
         Decoder {
             octets,
@@ -227,7 +232,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a value that may contain values of its own type, one level deeper, so that nesting stays within the limit.
+    /// Reads a value that may contain values of its own type, one nesting level deeper, so that
+    /// nesting stays within the limit.
     #[inline]
     pub fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth = self.deeper()?;
@@ -236,7 +242,7 @@ impl<'de> Decoder<'de> {
         value
     }
 
-    /// Ends reading; octets that are left are an error.
+    /// Finishes reading; remaining octets are an error.
     #[inline]
     pub fn finish(self) -> Result<()> {
         let left = match &self.values {
@@ -251,7 +257,8 @@ impl<'de> Decoder<'de> {
         ended
     }
 
-    /// Ends reading the arguments of a request: octets that are left are an error if [`Limits::strict`]. Other ORBs send some.
+    /// Finishes reading the arguments of a request: remaining octets are an error with
+    /// [`Limits::strict`]. Some ORBs send them.
     #[inline]
     pub fn finish_arguments(self) -> Result<()> {
         if self.limits.strict {
@@ -261,25 +268,25 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Ends reading, whatever is left, in fewer instructions than dropping takes.
+    /// Finishes reading regardless of remaining octets, in fewer instructions than a drop takes.
     #[inline]
     pub fn end(self) {
         drop_rare(self.values);
     }
 
-    /// An error about what is read next.
+    /// Returns an error at the next item.
     #[cold]
     pub fn error(&self, kind: ErrorKind) -> Error {
         kind.at(self.position())
     }
 
-    /// An error about what was just read, which took so many octets.
+    /// Returns an error at the item just read, which took `octets` octets.
     #[cold]
     pub fn error_back(&self, octets: usize, kind: ErrorKind) -> Error {
         kind.at(self.position() - octets)
     }
 
-    /// Octets from the alignment origin.
+    /// Returns the offset from the alignment origin.
     #[inline]
     pub(crate) fn phase(&self) -> usize {
         self.at
@@ -320,7 +327,7 @@ impl<'de> Decoder<'de> {
         self.error(ErrorKind::Truncated { needed, left: self.remaining() })
     }
 
-    /// Reads ahead: reading goes on where it is.
+    /// Reads ahead, without moving the position.
     pub(crate) fn peek<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let back = self.values.is_some().then(|| self.place());
         let at = self.at;
@@ -340,17 +347,17 @@ impl<'de> Decoder<'de> {
         self.octets = octets;
     }
 
-    /// Octets from the alignment origin to what is read next.
+    /// Returns the offset of the next item from the alignment origin.
     pub(crate) fn cursor(&self) -> usize {
         self.at
     }
 
-    /// Goes to this many octets after the alignment origin.
+    /// Moves to an offset from the alignment origin.
     pub(crate) fn jump(&mut self, cursor: usize) {
         self.at = cursor;
     }
 
-    /// Goes to a position in the message that lies in these octets.
+    /// Moves to a position in the message that is within the current octets.
     pub(crate) fn jump_to(&mut self, position: usize) {
         self.at = position - self.base;
     }

@@ -1,12 +1,13 @@
-//! Sequences that are read into memory of earlier ones.
+//! Sequences read into the memory of earlier ones.
 
 use super::Decoder;
 use crate::prelude::*;
 use crate::{Decode, Result, copies};
 
 impl<'de> Decoder<'de> {
-    /// Reads a sequence of any length into a vector of earlier elements, which `read` replaces one by one. Allocates for
-    /// elements beyond those. After an error the vector holds some elements of either.
+    /// Reads a sequence of any length into a vector of earlier elements, which `read` replaces one
+    /// by one. Allocates for additional elements. After an error the vector contains a mix of old
+    /// and new elements.
     ///
     /// ```
     /// use oxorb_cdr::{ByteOrder, Decoder, Dialect};
@@ -37,7 +38,7 @@ impl<'de> Decoder<'de> {
         })
     }
 
-    /// Reads a sequence of octets of any length into a vector, in place of the octets there.
+    /// Reads a sequence of octets of any length into a vector, replacing its contents.
     pub fn octets_into(&mut self, octets: &mut Vec<u8>) -> Result<()> {
         let n = self.length(None, 1)?;
         self.charge(n, 1)?;

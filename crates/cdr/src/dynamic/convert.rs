@@ -13,7 +13,7 @@ macro_rules! convert {
         impl TryFrom<&Dynamic> for $type {
             type Error = DynamicError;
 
-            /// The value, if it is one of exactly this type.
+            /// Returns the value, if it is of exactly this type.
             fn try_from(value: &Dynamic) -> Result<Self, DynamicError> {
                 match value {
                     Dynamic::$variant(value) => Ok(value.clone()),
@@ -66,7 +66,7 @@ impl From<Wstring> for Dynamic {
 impl TryFrom<&Dynamic> for Wchar {
     type Error = DynamicError;
 
-    /// The value, if it is a `wchar`.
+    /// Returns the value, if it is a `wchar`.
     fn try_from(value: &Dynamic) -> Result<Self, DynamicError> {
         match value {
             Dynamic::Wchar(value) => Ok(Self(*value)),
@@ -78,7 +78,7 @@ impl TryFrom<&Dynamic> for Wchar {
 impl TryFrom<&Dynamic> for Wstring {
     type Error = DynamicError;
 
-    /// The value, if it is a `wstring`.
+    /// Returns the value, if it is a `wstring`.
     fn try_from(value: &Dynamic) -> Result<Self, DynamicError> {
         match value {
             Dynamic::Wstring(value) => Ok(Self(value.clone())),

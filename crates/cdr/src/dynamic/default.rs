@@ -6,8 +6,8 @@ use crate::{
 };
 
 impl Dynamic {
-    /// The value that a `DynAny` of a type starts with: zeros, empty strings and sequences, nil and null, the first
-    /// enumerator, the first member of a union.
+    /// Returns the initial value of a `DynAny` of a type: zeros, empty strings and sequences, nil
+    /// and null, the first enumerator, the first member of a union.
     ///
     /// Fails for types without values, and for arrays and structs of more than a million parts.
     pub fn default_for(ty: &TypeCode) -> Result<Self, DynamicError> {
@@ -21,7 +21,7 @@ impl Dynamic {
 const NOT_A_TYPE: Error = ErrorKind::BadTypeCode.at(0);
 
 struct Defaults {
-    /// Number of further parts that there may be.
+    /// Number of further parts allowed.
     left: usize,
     levels: u16,
 }
@@ -99,7 +99,7 @@ impl Defaults {
     }
 }
 
-/// The first label of a union, or a discriminant for the default if that comes first.
+/// Returns the first label of a union, or a discriminant for the default case if that comes first.
 fn first_label(ty: TypeRef<'_>) -> Option<i128> {
     match ty.member(0)?.label? {
         Label::Value(label) => Some(label),
@@ -108,8 +108,8 @@ fn first_label(ty: TypeRef<'_>) -> Option<i128> {
 }
 
 impl TypeRef<'_> {
-    /// The smallest discriminant, from zero up, that is no label of a union; `None` if there is none, or this is no
-    /// union.
+    /// Returns the smallest nonnegative discriminant that is no label of a union; `None` if there
+    /// is none, or the type is no union.
     pub fn unused_label(self) -> Option<i128> {
         let unused = self.union()?.unused;
         let Shape::Union { discriminator, .. } = self.shape() else {
@@ -118,8 +118,8 @@ impl TypeRef<'_> {
         discriminant(discriminator.resolved(), unused).map(|_| unused)
     }
 
-    /// Whether a discriminant follows from the name of the member that it selects in a union: whether it is the first
-    /// label of a named member, or for the default the smallest number that is no label.
+    /// Reports whether the member name determines a discriminant: whether it is the first label of
+    /// a named member, or, for the default case, the smallest number that is no label.
     pub fn is_named(self, label: i128) -> bool {
         let Some(union) = self.union() else {
             return false;
@@ -131,7 +131,7 @@ impl TypeRef<'_> {
             (Err(_), _) => return false,
         } as usize;
         let name = &union.cases[at].name;
-        // The labels of a member stand together.
+        // The labels of a member are consecutive.
         !name.is_empty() && (at == 0 || union.cases[at - 1].name != *name)
     }
 }

@@ -3,49 +3,49 @@ use core::fmt;
 
 use crate::{Error, ErrorKind, Printable, TypeRef};
 
-/// Why a value could not be read or written as a type, and which part of it.
+/// Reason why a value could not be read or written as a type, and the part of it that failed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DynamicError {
-    /// The way to the part, as in `points[3].x`; empty for the whole value.
+    /// Path to the part, as in `points[3].x`; empty for the whole value.
     pub path: String,
-    /// Mistake in the part.
+    /// Error in the part.
     pub reason: Reason,
 }
 
-/// Mistake in a part of a value.
+/// Error in a part of a value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Reason {
-    /// The part cannot become octets, or octets cannot become the part.
+    /// The part cannot be encoded, or octets cannot be decoded.
     Cdr(Error),
-    /// The part is not of its type.
+    /// The part does not have the declared type.
     Expected {
-        /// The type, as in IDL.
+        /// Declared type, as in IDL.
         expected: String,
-        /// Kind of the value that was found.
+        /// Kind of value found.
         found: &'static str,
     },
     /// A struct lacks this member.
     MissingMember(String),
     /// A type has no member or enumerator of this name.
     UnknownMember(String),
-    /// An array has not as many elements as its type.
+    /// The length of an array differs from that of its type.
     WrongLength {
-        /// Elements there are.
+        /// Number of elements found.
         length: usize,
-        /// Elements there should be.
+        /// Number of elements expected.
         expected: usize,
     },
-    /// A union holds another member than its discriminant selects.
+    /// A union contains another member than its discriminant selects.
     WrongMember {
-        /// The member selected, if any is.
+        /// Selected member, if there is one.
         expected: Option<String>,
-        /// The member there is, if any is.
+        /// Actual member, if there is one.
         found: Option<String>,
     },
     /// An indirection has a key that no earlier value has.
     NoSuchValue,
-    /// The value would become larger than anybody could want.
+    /// The value would become unreasonably large.
     TooLarge,
 }
 
@@ -54,7 +54,7 @@ impl DynamicError {
         Reason::Expected { expected: expected.mention().to_string(), found }.into()
     }
 
-    /// Returns the error as seen from the value of which the part is a member.
+    /// Prefixes the path with a member name.
     #[cold]
     pub(crate) fn in_member(mut self, name: &str) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
@@ -62,7 +62,7 @@ impl DynamicError {
         self
     }
 
-    /// Returns the error as seen from the value of which the part is an element.
+    /// Prefixes the path with an element index.
     #[cold]
     pub(crate) fn in_element(mut self, at: usize) -> Self {
         let dot = if self.path.is_empty() || self.path.starts_with('[') { "" } else { "." };
@@ -70,7 +70,7 @@ impl DynamicError {
         self
     }
 
-    /// Returns the error of the codec, which knows no paths.
+    /// Returns the corresponding codec error, which has no path.
     pub fn to_cdr(&self, at: usize) -> Error {
         match self.reason {
             Reason::Cdr(error) => error,

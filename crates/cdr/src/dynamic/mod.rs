@@ -1,4 +1,4 @@
-//! Values whose types are known only at run time.
+//! Values of types known only at run time.
 
 use crate::prelude::*;
 mod convert;
@@ -21,10 +21,11 @@ pub use skip::skip;
 pub(crate) use skip::{Walk, skip_exception_id};
 pub use value::DynamicValue;
 
-/// Any CORBA value as a tree: the basis of dynamic anys, calls without stubs, JSON, and interpreted marshalling.
+/// CORBA value of any type as a tree: the basis of dynamic anys, calls without stubs, JSON, and
+/// interpreted marshalling.
 ///
-/// It says what it is, but not all about its type; so reading and writing take a [`TypeCode`]. Values of aliases are
-/// values of what they stand for.
+/// A value identifies its kind, but not its complete type, so reading and writing need a
+/// [`TypeCode`]. Values of aliases are values of the aliased types.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, Dynamic, TypeCode};
@@ -43,7 +44,8 @@ pub use value::DynamicValue;
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Dynamic {
-    /// The value of `null` and `void`; the null valuetype; a nil reference when written.
+    /// Value of `null` and `void`; the null valuetype; written as a nil reference where one is
+    /// expected.
     #[default]
     Null,
     /// `short`
@@ -68,28 +70,28 @@ pub enum Dynamic {
     Any(Any),
     /// `CORBA::TypeCode`
     TypeCode(TypeCode),
-    /// `CORBA::Principal`, which nobody uses any more.
+    /// `CORBA::Principal`, which is obsolete.
     Principal(Vec<u8>),
-    /// A reference to an object, component or home.
+    /// Reference to an object, component or home.
     Reference(RawReference),
-    /// A struct or exception: its members in order.
+    /// Struct or exception: its members in order.
     Struct(Vec<Field>),
-    /// A union.
+    /// Union.
     Union(Box<Selected>),
-    /// An enumerator.
+    /// Enumerator.
     Enum {
         /// Name of the enumerator; empty if the type code is compact.
         name: Arc<str>,
-        /// Number of the enumerator, counted from zero.
+        /// Zero-based index of the enumerator.
         ordinal: u32,
     },
     /// `string`, bounded or not.
     String(String),
-    /// A sequence, bounded or not, of anything but octets.
+    /// Sequence, bounded or not, of elements other than octets.
     Sequence(Vec<Dynamic>),
-    /// An array of anything but octets.
+    /// Array of elements other than octets.
     Array(Vec<Dynamic>),
-    /// A sequence or an array of octets.
+    /// Sequence or array of octets.
     Octets(Vec<u8>),
     /// `long long`
     Longlong(i64),
@@ -103,13 +105,14 @@ pub enum Dynamic {
     Wstring(String),
     /// `fixed`
     Fixed(Decimal),
-    /// A value of a valuetype or value box.
+    /// Value of a valuetype or value box.
     Value(Box<DynamicValue>),
-    /// The value with this key, which stands earlier in the same message, or around this place.
+    /// Reference to the value with this key, which is earlier in the same message, or encloses this
+    /// one.
     Indirection(ValueKey),
 }
 
-/// A member of a struct, exception or union with its name.
+/// Member of a struct, exception or union with its name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Field {
     /// Name as in IDL; empty if the type code is compact.
@@ -118,19 +121,20 @@ pub struct Field {
     pub value: Dynamic,
 }
 
-/// The value of a union.
+/// Value of a union.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Selected {
-    /// The discriminant.
+    /// Discriminant.
     pub discriminator: Dynamic,
-    /// The member it selects, unless it selects none.
+    /// Selected member, if the discriminant selects one.
     pub member: Option<Field>,
-    /// Whether the name of the member says the discriminant ([`TypeRef::is_named`](crate::TypeRef::is_named)).
+    /// Whether the member name determines the discriminant
+    /// ([`TypeRef::is_named`](crate::TypeRef::is_named)).
     pub named: bool,
 }
 
 impl Dynamic {
-    /// The word of IDL for what it is, as error messages have it.
+    /// Returns the IDL word for the kind of value, as used in error messages.
     pub fn what(&self) -> &'static str {
         match self {
             Self::Null => "null",

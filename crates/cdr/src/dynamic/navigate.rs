@@ -6,12 +6,15 @@ use super::value::BOXED;
 use super::{Dynamic, DynamicError, Field, Reason, Selected};
 use crate::{Label, MemberRef, Shape, TypeCode, TypeRef, ValueKey};
 
-/// Moving through a value and changing it. Little here allocates but errors and what is put in.
+/// Navigation within a value, and changes to it. Only errors and inserted values allocate, with few
+/// exceptions.
 impl Dynamic {
-    /// The part at the end of a path of member names and indices, such as `lines[2].end.x`; the whole for an empty one.
+    /// Returns the part at a path of member names and indices, such as `lines[2].end.x`; the whole
+    /// value for an empty path.
     ///
-    /// The selected member of a union is found by its name. Octets in an [`Octets`](Self::Octets) are not parts. The way may
-    /// lead through [indirections](Self::Indirection), also around a cycle; each is looked up in the whole of `self`.
+    /// The selected member of a union is found by its name. Octets in an [`Octets`](Self::Octets)
+    /// are not parts. The path may pass through [indirections](Self::Indirection), even around a
+    /// cycle; each is looked up in the whole of `self`.
     pub fn at(&self, path: &str) -> Option<&Self> {
         steps(path).try_fold(self, |at, step| {
             let at = match at {
@@ -25,7 +28,7 @@ impl Dynamic {
         })
     }
 
-    /// The [`Value`](Self::Value) with a key, within this one.
+    /// Returns the [`Value`](Self::Value) with a key, within this value.
     pub fn value_of(&self, key: &ValueKey) -> Option<&Self> {
         match self {
             Self::Value(value) if value.key == *key => Some(self),
@@ -35,8 +38,8 @@ impl Dynamic {
         }
     }
 
-    /// Returns the part at a path like [`at`](Self::at), to change it; but the target of an
-    /// indirection is only there where it stands itself.
+    /// Returns the part at a path for modification, as [`at`](Self::at), except that the target of
+    /// an indirection is found only at its own position.
     pub fn at_mut(&mut self, path: &str) -> Option<&mut Self> {
         steps(path).try_fold(self, |at, step| match step? {
             Step::Member(name) => at.member_mut(name),
@@ -44,20 +47,22 @@ impl Dynamic {
         })
     }
 
-    /// A member of a struct, exception or value, or the selected one of a union, by its name.
+    /// Returns a member of a struct, exception or value, or the selected one of a union, by its
+    /// name.
     pub fn member(&self, name: &str) -> Option<&Self> {
         let mut fields = self.fields().iter();
         Some(&fields.find(|field| *field.name == *name)?.value)
     }
 
-    /// Returns a member like [`member`](Self::member), to change it.
+    /// Returns a member for modification, as [`member`](Self::member).
     pub fn member_mut(&mut self, name: &str) -> Option<&mut Self> {
         let mut fields = self.fields_mut().iter_mut();
         Some(&mut fields.find(|field| *field.name == *name)?.value)
     }
 
-    /// An element of a sequence or array, or a member of a struct, exception or value, by its number. The discriminant of a
-    /// union is its element 0, and the selected member its element 1.
+    /// Returns an element of a sequence or array, or a member of a struct, exception or value, by
+    /// its index. The discriminant of a union is its element 0, and the selected member its element
+    /// 1.
     pub fn element(&self, index: usize) -> Option<&Self> {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.get(index),
@@ -71,8 +76,8 @@ impl Dynamic {
         }
     }
 
-    /// Returns an element like [`element`](Self::element), to change it. A discriminant is better
-    /// changed by [`select`](Self::select).
+    /// Returns an element for modification, as [`element`](Self::element). To change a
+    /// discriminant, use [`select`](Self::select).
     pub fn element_mut(&mut self, index: usize) -> Option<&mut Self> {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.get_mut(index),
@@ -89,8 +94,8 @@ impl Dynamic {
         }
     }
 
-    /// Returns the number of elements that [`element`](Self::element) can give: the
-    /// `component_count` of a `DynAny`, but for octets.
+    /// Returns the number of elements that [`element`](Self::element) can return: the
+    /// `component_count` of a `DynAny`, except for octets.
     pub fn component_count(&self) -> usize {
         match self {
             Self::Sequence(elements) | Self::Array(elements) => elements.len(),
@@ -101,7 +106,7 @@ impl Dynamic {
         }
     }
 
-    /// The members of a struct, exception or value, or the selected one of a union.
+    /// Returns the members of a struct, exception or value, or the selected one of a union.
     pub fn fields(&self) -> &[Field] {
         match self {
             Self::Struct(fields) => fields,
@@ -111,7 +116,7 @@ impl Dynamic {
         }
     }
 
-    /// Returns the fields like [`fields`](Self::fields), to change them.
+    /// Returns the fields for modification, as [`fields`](Self::fields).
     pub fn fields_mut(&mut self) -> &mut [Field] {
         match self {
             Self::Struct(fields) => fields,
@@ -121,7 +126,7 @@ impl Dynamic {
         }
     }
 
-    /// Puts a value in the place of a part, if it is one of that part's type; gives back what was there.
+    /// Replaces a part by a value, if the value is of the part's type; returns the previous value.
     ///
     /// `ty` is the type of `self`, not of the part.
     ///
@@ -152,7 +157,7 @@ impl Dynamic {
         };
         let needs_the_rest = match value.check(&part) {
             Ok(()) => false,
-            // Only the whole tells whether there is such a value before it.
+            // Only the whole value shows whether there is such a value before it.
             Err(error) if error.reason == Reason::NoSuchValue => true,
             Err(error) => return Err(within(error)),
         };
@@ -167,7 +172,8 @@ impl Dynamic {
         Ok(before)
     }
 
-    /// The type of a part, when `ty` is that of the whole: values have what their own types say.
+    /// Returns the type of a part, where `ty` is that of the whole; within values, their own types
+    /// apply.
     fn type_at(&self, ty: &TypeCode, path: &str) -> Option<TypeCode> {
         let mut at = self;
         let mut of = ty.resolved();
@@ -185,7 +191,8 @@ impl Dynamic {
         Some(of)
     }
 
-    /// Sets the discriminant of a union. When that selects another member, it gets its default value.
+    /// Sets the discriminant of a union. If that selects another member, the member gets its
+    /// default value.
     pub fn select(&mut self, ty: &TypeCode, label: i128) -> Result<(), DynamicError> {
         let ty = ty.as_ref().resolved();
         let not_of_type = |what| DynamicError::expected(ty, what);
@@ -216,8 +223,8 @@ impl Dynamic {
         Ok(())
     }
 
-    /// Selects a member of a union by its name: by its first label, or for the default the smallest number that is no
-    /// label.
+    /// Selects a member of a union by its name: sets its first label, or for the default case the
+    /// smallest number that is no label.
     pub fn select_member(&mut self, ty: &TypeCode, name: &str) -> Result<(), DynamicError> {
         let union = ty.as_ref().resolved();
         let member = union.members().find(|member| **member.name == *name);
@@ -232,7 +239,7 @@ impl Dynamic {
 }
 
 impl<'a> TypeRef<'a> {
-    /// The type of the part at the end of a path, as in [`Dynamic::at`].
+    /// Returns the type of the part at a path, as in [`Dynamic::at`].
     pub fn at(self, path: &str) -> Option<Self> {
         steps(path).try_fold(self.resolved(), |at, step| Some(at.part_at(&step?)?.resolved()))
     }
@@ -263,7 +270,7 @@ enum Step<'p> {
     Element(usize),
 }
 
-/// The steps of a path; `None` for one that is not a step.
+/// Returns the steps of a path; `None` for an invalid step.
 fn steps(path: &str) -> impl Iterator<Item = Option<Step<'_>>> {
     let pieces = path.split(['.', '[']);
     pieces.filter(|piece| !piece.is_empty()).map(|piece| match piece.strip_suffix(']') {

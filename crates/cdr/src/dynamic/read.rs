@@ -5,26 +5,27 @@ use crate::{
     Any, Decode, Decoder, ErrorKind, MemberRef, Result, Shape, TcKind, TypeCode, TypeRef, copies,
 };
 
-/// Elements for which room is made before they are there.
+/// Maximum number of elements for which capacity is reserved in advance.
 const RESERVED_AT_ONCE: usize = 1024;
 
-/// Octets that a leaf which owns memory is taken to need besides its own.
+/// Estimated number of octets that a leaf owns in addition to its own size.
 const OWNED: usize = 32;
 
 impl Dynamic {
-    /// Whether it has memory besides what it is, other than for parts.
+    /// Reports whether the value owns memory other than its parts.
     fn owns_memory(&self) -> bool {
         matches!(self, Self::String(_) | Self::Wstring(_) | Self::Principal(_) | Self::Reference(_))
     }
 
     /// Reads a value of a type.
     ///
-    /// Time and memory are in proportion to the octets: a struct of one boolean takes about a hundred times its octet.
+    /// Time and memory are proportional to the octets: a struct of one boolean takes about a
+    /// hundred times its octet.
     pub fn decode(ty: &TypeCode, d: &mut Decoder<'_>) -> Result<Self, DynamicError> {
         Self::decode_as(ty.as_ref(), d)
     }
 
-    /// Reads a value like [`decode`](Self::decode), of a part of a type.
+    /// Reads a value of a part of a type, as [`decode`](Self::decode).
     pub fn decode_as(ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<Self, DynamicError> {
         Walk::new(ty, d)?.read(ty, d)
     }
@@ -45,8 +46,8 @@ impl Walk {
         Ok(value)
     }
 
-    /// Reads a value by its shape. Recursion is in functions of its own, so that a level takes
-    /// little stack.
+    /// Reads a value according to its shape. Recursive cases are in separate functions, so that a
+    /// level takes little stack.
     fn read_shape(
         &mut self,
         ty: TypeRef<'_>,
@@ -242,13 +243,14 @@ fn read_simple(kind: TcKind, d: &mut Decoder<'_>) -> Result<Dynamic> {
     })
 }
 
-/// The enumerator with this number.
+/// Returns the enumerator with this index.
 pub(super) fn enumerator(ty: TypeRef<'_>, ordinal: u32) -> Option<Dynamic> {
     let name = ty.enumerators().get(ordinal as usize)?.clone();
     Some(Dynamic::Enum { name, ordinal })
 }
 
-/// A discriminant of this type, which is no alias, if it has this value.
+/// Returns the discriminant with this value, of a type that is no alias, if the type has such a
+/// value.
 pub(super) fn discriminant(ty: TypeRef<'_>, label: i128) -> Option<Dynamic> {
     let character = || u32::try_from(label).ok().and_then(char::from_u32);
     Some(match ty.kind() {

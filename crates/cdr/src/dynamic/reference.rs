@@ -1,28 +1,28 @@
 use crate::prelude::*;
 use crate::{Decode, Decoder, Encode, Encoder, ErrorKind, Result, TypeCode, Typed};
 
-/// An object reference as it is sent: what a reference is to whoever does not use it.
+/// Object reference as it is sent, without interpretation.
 ///
-/// Everything is kept octet for octet; what the profiles say is for upper layers.
+/// Everything is preserved octet by octet; upper layers interpret the profiles.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct RawReference {
     /// Repository id of the interface; may be empty.
     pub type_id: String,
-    /// The ways to reach the object. None for a nil reference.
+    /// Profiles, each a way to reach the object. Empty for a nil reference.
     pub profiles: Vec<RawProfile>,
 }
 
 /// Profile of a reference: a way to reach an object.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RawProfile {
-    /// Says what `data` is.
+    /// Tag that defines the format of `data`.
     pub tag: u32,
-    /// Most often an encapsulation.
+    /// Octets of the profile, usually an encapsulation.
     pub data: Vec<u8>,
 }
 
 impl RawReference {
-    /// Whether it refers to no object.
+    /// Reports whether the reference is nil.
     pub fn is_nil(&self) -> bool {
         self.profiles.is_empty()
     }
@@ -40,7 +40,7 @@ impl RawReference {
         Ok(())
     }
 
-    /// Goes past a reference.
+    /// Skips a reference.
     pub(crate) fn skip(d: &mut Decoder<'_>) -> Result<()> {
         let length = d.length(None, 1)?;
         d.octets(length)?;
@@ -62,7 +62,8 @@ impl Encode for RawReference {
 impl<'de> Decode<'de> for RawReference {
     const MIN_SIZE: usize = 8;
 
-    /// A type id that is not UTF-8 is taken as ISO 8859-1; one of no octets, which should not be, as empty.
+    /// A type id that is not UTF-8 is decoded as ISO 8859-1; an invalid one without octets is
+    /// decoded as empty.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         let length = d.length(None, 1)?;
         let type_id = match d.octets(length)?.split_last() {

@@ -1,11 +1,11 @@
 use super::RawReference;
 use crate::{Decode, Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef};
 
-/// Goes past a value of a type without building it: past octets, numbers, and structs and arrays and sequences of them
-/// in one step.
+/// Skips a value of a type without building it: octets, numbers, and structs, arrays and sequences
+/// of them in one step.
 ///
-/// What is read is checked only as far as needed to find the end; so a boolean may turn out to be wrong later. Time is in
-/// proportion to the octets there are. Allocates only for the types within an `any`.
+/// The octets are checked only as far as needed to find the end, so a boolean may later turn out to
+/// be invalid. Time is proportional to the octets. Allocates only for the types within an `any`.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Decoder, Dialect, TypeCode, skip};
@@ -21,24 +21,25 @@ pub fn skip(ty: &TypeCode, d: &mut Decoder<'_>) -> Result<()> {
 }
 
 impl TypeRef<'_> {
-    /// Goes past a value of the type, as [`skip`] does, without counting references to the type.
+    /// Skips a value of the type, as [`skip`] does, without counting references to the type.
     pub fn skip(self, d: &mut Decoder<'_>) -> Result<()> {
         Walk::new(self, d)?.skip(self, d)
     }
 }
 
-/// Bounds of a walk through a value besides its octets.
+/// Limits of a walk through a value, in addition to the octets.
 pub(crate) struct Walk {
-    /// Number of further values that may take no octets at all.
+    /// Number of further values allowed without any octets.
     empty: u32,
-    /// Number of further levels.
+    /// Number of further nesting levels allowed.
     levels: u16,
-    /// A value of a valuetype was gone past.
+    /// Whether a value of a valuetype was skipped.
     pub(crate) met_value: bool,
 }
 
 impl Walk {
-    /// Levels of structs, unions, arrays and so on. Sequences and anys are also counted against `max_depth`.
+    /// Levels of structs, unions, arrays and the like. Sequences and anys also count against
+    /// `max_depth`.
     const LEVELS: u16 = 250;
 
     pub(super) fn new(ty: TypeRef<'_>, d: &Decoder<'_>) -> Result<Self> {
@@ -48,7 +49,7 @@ impl Walk {
         }
     }
 
-    /// A walk through whatever there is.
+    /// Creates a walk without a type.
     pub(crate) fn within(d: &Decoder<'_>) -> Self {
         Self { empty: d.limits().max_empty_elements, levels: Self::LEVELS, met_value: false }
     }
@@ -68,7 +69,7 @@ impl Walk {
         self.levels += 1;
     }
 
-    /// Counts a value of no octets.
+    /// Counts a value without octets.
     pub(super) fn empty(&mut self, d: &Decoder<'_>) -> Result<()> {
         match self.empty.checked_sub(1) {
             Some(empty) => {
@@ -177,7 +178,7 @@ impl Walk {
     }
 }
 
-/// Octets of a number; `None` for other types.
+/// Returns the size of a number in octets; `None` for other types.
 pub(super) fn number_size(ty: TypeRef<'_>) -> Option<usize> {
     Some(match ty.resolved().kind() {
         TcKind::Short | TcKind::Ushort => 2,
@@ -187,10 +188,11 @@ pub(super) fn number_size(ty: TypeRef<'_>) -> Option<usize> {
     })
 }
 
-/// Octets of a repository id that may be left out of an exception: it is compared, and written, for each of them.
+/// Maximum length, in octets, of a repository id that an exception may omit: it is compared and
+/// written for each occurrence.
 const LEFT_OUT: usize = 256;
 
-/// Goes past the repository id before the members of an exception. omniORB leaves it out.
+/// Skips the repository id before the members of an exception. omniORB omits it.
 pub(crate) fn skip_exception_id(id: Option<&str>, d: &mut Decoder<'_>) -> Result<()> {
     let id = id.unwrap_or_default().as_bytes();
     let found = d.peek(|d| {
@@ -211,7 +213,7 @@ fn skip_octets(d: &mut Decoder<'_>) -> Result<()> {
     d.octets(length).map(drop)
 }
 
-/// Reads a discriminant of this type, which is no alias.
+/// Reads a discriminant of this type, which must not be an alias.
 pub(super) fn read_label(ty: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<i128> {
     Ok(match ty.kind() {
         TcKind::Short => d.short()?.into(),

@@ -1,4 +1,5 @@
-//! Valuetypes: what a value is to those who know its type as a type code, and how it is read, written and gone past.
+//! Valuetypes whose type is known as a type code: representation, reading, writing and skipping of
+//! values.
 
 use crate::prelude::*;
 use crate::tables::{Table, TableSet};
@@ -13,11 +14,12 @@ use crate::{
     ValueModifier,
 };
 
-/// A value of a valuetype, event type or value box.
+/// Value of a valuetype, event type or value box.
 ///
-/// Other places of the same message where the same value stands hold [`Dynamic::Indirection`]s with its key; they come
-/// after it, or are inside it. So a graph of values, with sharing and cycles, is a tree that can be walked, cloned and
-/// freed as any other. A clone is the same value, as it has the same key: for another one, [change the key](Self::new).
+/// Further occurrences of the same value in a message are [`Dynamic::Indirection`]s with its key;
+/// they follow it, or are inside it. A graph of values, with sharing and cycles, is thus a tree
+/// that can be walked, cloned and freed like any other. A clone has the same key and so the same
+/// identity: for a distinct value, [change the key](Self::new).
 ///
 /// ```
 /// use oxorb_cdr::{Dynamic, DynamicValue, TypeCode, ValueModifier, Visibility};
@@ -37,26 +39,27 @@ use crate::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DynamicValue {
-    /// The type it really has, which may inherit from the one declared for its place.
+    /// Actual type, which may inherit from the declared one.
     pub ty: TypeCode,
     /// Identity of the value.
     pub key: ValueKey,
-    /// State: the members of the bases first. Of a box, its content, as the one field `value`.
+    /// State: the members of the bases first. For a box, its content, as the single field `value`.
     pub fields: Vec<Field>,
-    /// The repository id of the type it was sent as, if only `ty` of that is known here.
+    /// Repository id of the type as which the value was sent, if the value was truncated to `ty`.
     pub truncated_from: Option<Arc<str>>,
 }
 
-/// The field of a box.
+/// Name of the field of a box.
 pub(super) const BOXED: &str = "value";
 
 impl DynamicValue {
-    /// A new value, which is no other's.
+    /// Creates a value with a new identity.
     pub fn new(ty: TypeCode, fields: Vec<Field>) -> Self {
         Self { ty: ty.resolved(), key: ValueKey::new(), fields, truncated_from: None }
     }
 
-    /// A new value with the [default](Dynamic::default_for) for each member: those that are valuetypes are null.
+    /// Creates a value with the [default](Dynamic::default_for) for each member; members of
+    /// valuetypes are null.
     pub fn default_for(ty: &TypeCode) -> Result<Self, DynamicError> {
         let of = ty.as_ref().resolved();
         if !ty.is_complete() || !has_state(of) {
@@ -88,7 +91,8 @@ impl From<DynamicValue> for Dynamic {
 }
 
 impl<'a> TypeRef<'a> {
-    /// The members of a valuetype and of the bases it inherits state from, those of the bases first.
+    /// Returns the members of a valuetype and of the bases whose state it inherits, those of the
+    /// bases first.
     pub fn state_members(self) -> Vec<MemberRef<'a>> {
         let mut types: Vec<Self> = self.with_bases().collect();
         types.reverse();
@@ -96,7 +100,7 @@ impl<'a> TypeRef<'a> {
     }
 }
 
-/// Whether there are values of exactly this type.
+/// Reports whether values of exactly this type exist.
 fn has_state(ty: TypeRef<'_>) -> bool {
     match ty.shape() {
         Shape::ValueBox(_) => true,
@@ -109,7 +113,7 @@ fn is_custom(ty: &TypeCode) -> bool {
     matches!(ty.shape(), Shape::Value { modifier: ValueModifier::Custom, .. })
 }
 
-/// Returns a value of which only the type is known, before its state is read.
+/// Returns a value with its type but without state, before the state is read.
 #[inline(never)]
 fn start(
     formal: TypeRef<'_>,
@@ -124,7 +128,7 @@ fn start(
         return Err(ErrorKind::ValueUnsupported.at(head.at));
     }
     let (key, outer) = d.enter_untyped(head, &ty)?;
-    // And what is known of it while the message is read.
+    // In addition, the data kept about it while the message is read.
     let cut = truncated_from.as_ref().map_or(0, |id: &Arc<str>| id.len());
     d.charge(1, cut + 2 * size_of::<DynamicValue>())?;
     let value = DynamicValue { ty, key, fields: Vec::new(), truncated_from };
@@ -176,7 +180,7 @@ impl Walk {
         Ok(Field { name: BOXED.into(), value: value.map_err(|error| error.in_member(BOXED))? })
     }
 
-    /// Goes past a value. One in chunks needs not be of a known type.
+    /// Skips a value. The type of a chunked value need not be known.
     pub(super) fn skip_value(&mut self, formal: TypeRef<'_>, d: &mut Decoder<'_>) -> Result<()> {
         let Some(head) = d.untyped_header()? else {
             return Ok(());
@@ -257,18 +261,18 @@ fn write_value(
     Ok(e.end_untyped(chunked)?)
 }
 
-/// Values of two trees that are the same.
+/// Pairs of corresponding values in two trees.
 #[derive(Default)]
 struct Same<'a> {
     left: Table<&'a ValueKey, usize>,
     right: Table<&'a ValueKey, usize>,
-    /// Types that were compared and are equal: many values are of few types.
+    /// Pairs of types found to be equal: many values have few types.
     types: TableSet<[(usize, usize); 2]>,
 }
 
 impl PartialEq for Dynamic {
-    /// Whether both have the same values in the same places, and the same sharing: keys that are alike in what they refer to
-    /// are equal.
+    /// Reports whether both have the same values in the same positions, with the same sharing: keys
+    /// that refer to corresponding values are equal.
     fn eq(&self, other: &Self) -> bool {
         Same::default().trees(self, other)
     }

@@ -6,15 +6,16 @@ use crate::{
 };
 
 impl Dynamic {
-    /// Writes the value as one of a type. When it is not, the error says which part of it is not.
+    /// Writes the value as one of a type. If it does not match the type, the error names the part
+    /// that does not.
     ///
-    /// The members of a struct may come in any order, with all their names; names in a type code without names do not
-    /// count. Nothing is gathered.
+    /// The members of a struct may be in any order if all have names; names that a compact type
+    /// code lacks are ignored. Nothing is gathered.
     pub fn encode(&self, ty: &TypeCode, e: &mut Encoder<'_>) -> Result<(), DynamicError> {
         self.encode_as(ty.as_ref(), e)
     }
 
-    /// Writes a value like [`encode`](Self::encode), of a part of a type.
+    /// Writes a value of a part of a type, as [`encode`](Self::encode).
     pub fn encode_as(&self, ty: TypeRef<'_>, e: &mut Encoder<'_>) -> Result<(), DynamicError> {
         if !ty.is_complete() {
             return Err(e.error(ErrorKind::BadTypeCode).into());
@@ -22,7 +23,7 @@ impl Dynamic {
         self.write(ty, e)
     }
 
-    /// Whether it is a value of a type, and if not, why. Costs as much as writing it.
+    /// Checks that this is a value of a type. Costs as much as writing it.
     pub fn check(&self, ty: &TypeCode) -> Result<(), DynamicError> {
         let everything = Dialect { giop_minor: 2, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
         let scratch = |dialect| Encoder::new(Vec::new(), ByteOrder::NATIVE, dialect);

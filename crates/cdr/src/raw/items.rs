@@ -1,10 +1,11 @@
-//! Lists whose number of items is known before they are read.
+//! Lists whose number of items is known in advance.
 
 use crate::prelude::*;
 
-/// Reads so many items behind a first one, each where it belongs, or nothing if one of them cannot be read.
-// By hand: `extend` of an iterator is a call of a loop that knows none of the sizes unless the whole program is optimised
-// at once, and `push` asks for room at each item.
+/// Reads `more` items after a first one directly into their places; returns `None` if one of them
+/// cannot be read.
+// Written by hand: `extend` with an iterator calls a loop in which no size is constant unless the
+// whole program is optimised at once, and `push` checks the capacity for each item.
 #[inline(always)]
 pub(crate) fn read_after<T>(
     first: T,
@@ -15,9 +16,10 @@ pub(crate) fn read_after<T>(
     items.push(first);
     for index in 1..=more {
         let item = read()?;
-        // SAFETY: there is room for `1 + more`.
+        // SAFETY: there is capacity for `1 + more`.
         unsafe { items.as_mut_ptr().add(index).write(item) };
-        // SAFETY: the items up to this one have been written. They are dropped if the next one cannot be read.
+        // SAFETY: the items up to this one are initialised. They are dropped if the next one cannot
+        // be read.
         unsafe { items.set_len(index + 1) };
     }
     Some(items.into_boxed_slice())

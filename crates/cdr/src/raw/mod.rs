@@ -1,8 +1,10 @@
-//! The only modules of this crate that may hold unsafe code: what the safe codec cannot do in as few instructions.
+//! The only modules of this crate with unsafe code: operations for which safe code needs more
+//! instructions.
 //!
-//! What they export is safe for any arguments: no caller has anything to keep, and none outside this folder may hold unsafe
-//! code. Each block says why it is sound, from invariants that its type states and that debug builds assert. Which these are,
-//! what was tried first, and what checks them: `docs/design/cdr-unsafe.md`.
+//! Their exports are safe for any arguments: callers have no obligations, and there is no unsafe
+//! code outside this folder. Each block states why it is sound, from invariants that its type
+//! documents and debug builds assert. The invariants, rejected alternatives, and checks:
+//! `docs/design/cdr-unsafe.md`.
 #![allow(unsafe_code)]
 
 mod items;

@@ -3,23 +3,22 @@
 use crate::prelude::*;
 use crate::primitive::Primitive;
 
-/// The numbers that octets in foreign order are, as many as there are whole ones: each goes where it belongs, and nothing is
-/// cleared before.
+/// Returns the numbers in octets of foreign order, as many as are complete; each is written
+/// directly to its place, without clearing the memory first.
 pub(crate) fn swapped<T: Primitive>(octets: &[u8]) -> Vec<T> {
     #[cfg(all(target_arch = "x86_64", feature = "std"))]
     if octets.len() >= LONG && std::is_x86_feature_detected!("avx2") {
-        // SAFETY: this CPU has these instructions.
+        // SAFETY: this CPU supports these instructions.
         return unsafe { swapped_in_vectors(octets) };
     }
     swapped_one_by_one(octets)
 }
 
-/// Number of octets from which on vectors are worth a call and asking whether there are such.
+/// Number of octets from which vector instructions justify a call and a check for support.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 const LONG: usize = 128;
 
-/// Code of [`swapped_one_by_one`], as the compiler makes it for a CPU that can shuffle octets
-/// within a vector.
+/// Compiles [`swapped_one_by_one`] for a CPU that can shuffle octets within a vector.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2")]
 fn swapped_in_vectors<T: Primitive>(octets: &[u8]) -> Vec<T> {
@@ -34,7 +33,8 @@ fn swapped_one_by_one<T: Primitive>(octets: &[u8]) -> Vec<T> {
     for (octets, place) in octets.chunks_exact(T::SIZE).zip(places) {
         place.write(T::from_wire(bytemuck::pod_read_unaligned(octets), true));
     }
-    // SAFETY: there are `count` whole pieces of `octets`, and so each of the first `count` places was written.
+    // SAFETY: `octets` has `count` complete pieces, so each of the first `count` places was
+    // written.
     unsafe { numbers.set_len(count) };
     numbers
 }

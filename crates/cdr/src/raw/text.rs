@@ -1,5 +1,5 @@
-//! Octets that are the same text in every code set: ASCII, and no NUL. Whoever has looked at all of them need not have
-//! `from_utf8` look once more.
+//! Octets that are the same text in every code set: ASCII without NUL. After a check of all of
+//! them, `from_utf8` need not check them again.
 
 use crate::prelude::*;
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
@@ -8,24 +8,27 @@ use core::arch::x86_64::{
 };
 use core::mem::MaybeUninit;
 
-/// The octets as text in memory of its own, if all are ASCII and none is NUL: copied and looked at in one pass.
-// A box comes back in two registers. A `String` would come back in memory, written in pieces and then moved in larger ones,
-// for which a CPU waits.
+/// Returns the octets as owned text, if all are ASCII and none is NUL: copied and checked in one
+/// pass.
+// A box is returned in two registers. A `String` would be returned in memory, written in pieces and
+// then moved in larger ones, for which a CPU stalls.
 #[inline(never)]
 pub(crate) fn plain_copy(octets: &[u8]) -> Option<Box<str>> {
     let mut copy = Box::new_uninit_slice(octets.len());
     if !copy_plain(octets, &mut copy) {
         return None;
     }
-    // SAFETY: there are as many places as octets, and `copy_plain`, which said yes, has written all of them.
+    // SAFETY: there are as many places as octets, and `copy_plain` returned `true`, so it has
+    // written all of them.
     let copy: Box<[u8]> = unsafe { copy.assume_init() };
     debug_assert!(*copy == *octets && octets.is_ascii());
-    // SAFETY: `copy_plain` said yes: all of them are ASCII.
+    // SAFETY: `copy_plain` returned `true`: all of them are ASCII.
     Some(unsafe { alloc::str::from_boxed_utf8_unchecked(copy) })
 }
 
-/// Returns the octets as text if all are ASCII and none is NUL: for names, which nearly always are, in fewer instructions
-/// than [`str::from_utf8`] takes. `None` says nothing about other text.
+/// Returns the octets as text if all are ASCII and none is NUL: for names, which nearly always are,
+/// in fewer instructions than [`str::from_utf8`] takes. `None` does not mean that the octets are no
+/// text.
 ///
 /// ```
 /// assert_eq!(oxorb_cdr::plain_str(b"ping"), Some("ping"));
@@ -37,17 +40,17 @@ pub fn plain_str(octets: &[u8]) -> Option<&str> {
         return None;
     }
     debug_assert!(octets.is_ascii());
-    // SAFETY: `is_plain` said yes: all of them are ASCII.
+    // SAFETY: `is_plain` returned `true`: all of them are ASCII.
     Some(unsafe { str::from_utf8_unchecked(octets) })
 }
 
-/// Whether all octets are ASCII and none is NUL.
+/// Reports whether all octets are ASCII and none is NUL.
 #[inline]
 pub(crate) fn is_plain(octets: &[u8]) -> bool {
     match octets.len() {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         LONG.. if std::is_x86_feature_detected!("avx2") => {
-            // SAFETY: this CPU has these instructions.
+            // SAFETY: this CPU supports these instructions.
             unsafe { are_plain_long_blocks(octets) }
         }
         16.. => are_plain_blocks::<16>(octets),
@@ -55,21 +58,24 @@ pub(crate) fn is_plain(octets: &[u8]) -> bool {
     }
 }
 
-/// Copies octets over as many others. Whether all are ASCII and none is NUL; if so, each was written.
+/// Copies octets over as many others. Returns whether all are ASCII and none is NUL; if so, each
+/// was written.
 #[inline]
 pub(crate) fn copied_plain(octets: &[u8], places: &mut [u8]) -> bool {
     let places: *mut [u8] = places;
-    // SAFETY: what may be uninitialised is laid out as what is not, and nothing but octets is written there.
+    // SAFETY: uninitialised octets have the same layout as initialised ones, and only octets are
+    // written there.
     copy_plain(octets, unsafe { &mut *(places as *mut [MaybeUninit<u8>]) })
 }
 
-/// Copies octets to as many places. Whether all are ASCII and none is NUL; if so, each place was written.
+/// Copies octets to as many places. Returns whether all are ASCII and none is NUL; if so, each
+/// place was written.
 #[inline(always)]
 fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     match octets.len() {
         #[cfg(all(target_arch = "x86_64", feature = "std"))]
         LONG.. if std::is_x86_feature_detected!("avx2") => {
-            // SAFETY: this CPU has these instructions.
+            // SAFETY: this CPU supports these instructions.
             unsafe { copy_plain_long_blocks(octets, places) }
         }
         16.. => copy_plain_blocks::<16>(octets, places),
@@ -77,11 +83,11 @@ fn copy_plain(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     }
 }
 
-/// Octets of the widest vector that is used.
+/// Size of the widest vector used, in octets.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 const VECTOR: usize = size_of::<__m256i>();
 
-/// Number of octets from which on wider vectors are worth a call and asking whether there are such.
+/// Number of octets from which wider vectors justify a call and a check for support.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 const LONG: usize = 128;
 
@@ -91,10 +97,11 @@ fn are_plain_long_blocks(octets: &[u8]) -> bool {
     are_plain_blocks::<LONG>(octets)
 }
 
-/// Copies what `are_plain_long_blocks` looks at. Loads each vector once, and stores it where it is aligned in the copy.
+/// Copies the octets that `are_plain_long_blocks` checks. Loads each vector once, and stores it
+/// aligned in the copy.
 ///
-/// A store that crosses a cache line takes twice as long, and where the allocator puts a copy must not decide what copying
-/// takes. The first vector and the last block overlap what is between them.
+/// A store across a cache line takes twice as long, and the time of a copy must not depend on the
+/// allocator's choice of address. The first vector and the last block overlap those between them.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2")]
 fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
@@ -102,7 +109,7 @@ fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool
         return false;
     }
     let start = places.as_ptr().align_offset(VECTOR);
-    // Without the last octet: a block that ends with it is the last one.
+    // Excludes the last octet: a block that ends with it is the last one.
     let end = octets.len() - 1;
     let (Some(first), Some(first_place)) = (octets.first_chunk(), places.first_chunk_mut()) else {
         return false;
@@ -121,8 +128,9 @@ fn copy_plain_long_blocks(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool
     _mm256_movemask_epi8(_mm256_cmpgt_epi8(least, _mm256_setzero_si256())) == -1
 }
 
-/// Copies vectors, four at a time, and leaves out those that are fewer.
-// Written out: of a loop over the four the compiler makes a call of `memcpy`, and a second loop to look at them.
+/// Copies vectors, four at a time, and omits an incomplete group.
+// Unrolled: for a loop over the four the compiler generates a call of `memcpy`, and a second loop
+// to check them.
 #[cfg(all(target_arch = "x86_64", feature = "std"))]
 #[target_feature(enable = "avx2")]
 #[inline]
@@ -154,9 +162,9 @@ fn put(vector: __m256i, place: &mut [MaybeUninit<u8>; VECTOR]) {
     write(place, bytemuck::cast(vector));
 }
 
-/// The least octet of each lane, as signed numbers: only ASCII other than NUL is above zero. There is no way out in the
-/// middle, so that blocks are vector instructions; where they do not end with the octets, the last one overlaps the one
-/// before it.
+/// Finds the least octet of each lane, as a signed number: only ASCII other than NUL is above zero.
+/// There is no early exit, so that blocks become vector instructions; if the length is no multiple
+/// of a block, the last one overlaps the one before it.
 #[inline(always)]
 fn are_plain_blocks<const N: usize>(octets: &[u8]) -> bool {
     let Some((_, last)) = ends::<N>(octets) else {
@@ -169,7 +177,7 @@ fn are_plain_blocks<const N: usize>(octets: &[u8]) -> bool {
     are_above_zero(&least)
 }
 
-/// Looks at blocks like `are_plain_blocks`, and copies each.
+/// Checks blocks as `are_plain_blocks` does, and copies each.
 #[inline(always)]
 fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     if octets.len() < N || octets.len() != places.len() {
@@ -190,12 +198,14 @@ fn copy_plain_blocks<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8
     are_above_zero(&least)
 }
 
-/// Writes all places by as few stores as the compiler can.
-// Not by `map` of arrays: it is a call for each block unless the whole program is optimised at once.
+/// Writes all places with as few stores as the compiler can.
+// Not by `map` of arrays, which is a call for each block unless the whole program is optimised at
+// once.
 #[inline(always)]
 fn write<const N: usize>(places: &mut [MaybeUninit<u8>; N], octets: [u8; N]) {
     let places: *mut [MaybeUninit<u8>; N] = places;
-    // SAFETY: both are N octets without alignment, and those of the place may be overwritten by any.
+    // SAFETY: both are N octets without alignment, and the places may be overwritten with any
+    // octets.
     unsafe { places.cast::<[u8; N]>().write(octets) };
 }
 
@@ -208,7 +218,7 @@ fn signed<const N: usize>(octets: &[u8; N]) -> [i8; N] {
     signed
 }
 
-/// Returns the first octets and the last, which overlap if there are too few.
+/// Returns the first and the last `N` octets, which overlap if there are too few.
 // Not by `last_chunk`, which can leave a comparison of the address with zero in the code.
 #[inline(always)]
 fn ends<const N: usize>(octets: &[u8]) -> Option<(&[u8; N], &[u8; N])> {
@@ -228,7 +238,7 @@ fn are_above_zero<const N: usize>(least: &[i8; N]) -> bool {
     least.iter().fold(true, |all, least| all & (*least > 0))
 }
 
-/// Looks at fewer than 16 octets: two words that overlap, or one of two halves that do.
+/// Checks fewer than 16 octets, as two words that overlap, or smaller halves that do.
 #[inline(always)]
 fn is_plain_and_short(octets: &[u8]) -> bool {
     if let Some((first, last)) = ends(octets) {
@@ -244,11 +254,12 @@ fn is_plain_and_short(octets: &[u8]) -> bool {
 
 #[inline(always)]
 fn is_plain_word(word: u64) -> bool {
-    // Taking one from each octet sets its top bit if it was 0; only then does it borrow from the next one.
+    // Subtracting one from each octet sets its top bit if it was 0; only then does it borrow from
+    // the next one.
     (word.wrapping_sub(0x0101_0101_0101_0101) | word) & 0x8080_8080_8080_8080 == 0
 }
 
-/// Copies fewer than 16 octets the same way. Always says yes.
+/// Copies fewer than 16 octets in the same way. Always returns `true`.
 #[inline(always)]
 fn copy_short(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> bool {
     copy_ends::<8>(octets, places)
@@ -278,8 +289,8 @@ fn copy_ends<const N: usize>(octets: &[u8], places: &mut [MaybeUninit<u8>]) -> b
 mod tests {
     use super::*;
 
-    /// Every length up to beyond a long block, some around further blocks, aligned and not, and one octet of each kind
-    /// everywhere in it.
+    /// Tests all lengths up to beyond a long block, some around further blocks, aligned and
+    /// unaligned, with one octet of each kind at each position.
     #[test]
     fn plain_is_ascii_without_nul_wherever_the_exception_is() {
         let (longest, more, offsets) = match cfg!(miri) {
@@ -301,7 +312,7 @@ mod tests {
         }
     }
 
-    /// Wherever the places begin and the octets do, all are written, and none beside them.
+    /// A copy writes all places and no others, regardless of the alignment of octets and places.
     #[test]
     fn a_copy_is_whole_wherever_it_lies() {
         let octets: Vec<u8> = (1..=0x7F).cycle().take(500).collect();

@@ -1,4 +1,5 @@
-//! Characters: what the code set of a connection makes of them, and no replacement for those it cannot carry.
+//! Characters: conversion to and from the code set of a connection, without replacement of
+//! unrepresentable ones.
 
 mod narrow;
 mod outside;
@@ -8,7 +9,7 @@ pub use outside::{CodeSet, Found, OutsideCodeSet};
 
 use crate::{ErrorKind, Result};
 
-/// Whether a string is longer than its bound, counted in characters.
+/// Checks the length of a string, in characters, against its bound.
 pub(crate) fn exceeds(v: &str, bound: u32) -> Result<(), ErrorKind> {
     let bound = bound as usize;
     if v.len() <= bound {

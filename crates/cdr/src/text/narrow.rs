@@ -7,7 +7,7 @@ use crate::raw::{copied_plain, plain_copy, plain_str};
 use crate::{CharSet, Decoder, Encoder, ErrorKind, Result};
 
 impl Encoder<'_> {
-    /// Writes a char, which must be one octet in the code set in use.
+    /// Writes a char, which must be one octet in the current code set.
     #[inline]
     pub fn char(&mut self, v: char) -> Result<()> {
         let octet = u8::try_from(v)
@@ -22,12 +22,12 @@ impl Encoder<'_> {
         }
     }
 
-    /// Writes a string, which must have no NUL inside and only characters of the code set in use.
+    /// Writes a string, which must not contain NUL, nor characters outside the current code set.
     #[inline]
     pub fn string(&mut self, v: &str) -> Result<()> {
         let before = self.own_octets();
         let octets = v.as_bytes();
-        // Most text is ASCII: it is looked at while it is copied.
+        // Most text is ASCII: it is checked while it is copied.
         if copied_plain(octets, self.string_body(octets.len())?) {
             return Ok(());
         }
@@ -35,7 +35,7 @@ impl Encoder<'_> {
         self.string_of_code_set(v)
     }
 
-    /// Writes a string that is not only ASCII, or has a NUL inside.
+    /// Writes a string that is not pure ASCII, or contains NUL.
     #[inline(never)]
     fn string_of_code_set(&mut self, v: &str) -> Result<()> {
         let octets = v.as_bytes();
@@ -73,7 +73,8 @@ impl Encoder<'_> {
         CodeSet::Char(self.dialect().chars)
     }
 
-    /// The length and the final NUL of a string, and the octets between for the caller to write.
+    /// Writes the length and the final NUL of a string, and returns the octets between for the
+    /// caller to write.
     #[inline]
     fn string_body(&mut self, octets: usize) -> Result<&mut [u8]> {
         self.length(octets + 1, None)?;
@@ -96,9 +97,9 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a string: borrowed when its octets are UTF-8 as they are, else converted.
+    /// Reads a string: borrowed if its octets are UTF-8, else converted.
     ///
-    /// Some peers send an empty string without its NUL, as length 0; that is accepted.
+    /// Accepts an empty string of length 0, without its NUL, as some peers send it.
     #[inline]
     pub fn string(&mut self) -> Result<Cow<'de, str>> {
         let text = self.narrow_text()?;
@@ -108,7 +109,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a string that can stay where it is, or returns its octets, which are ISO 8859-1 and not all ASCII.
+    /// Reads a string that can be borrowed, or returns its octets, which are ISO 8859-1 and not
+    /// pure ASCII.
     #[inline]
     pub(crate) fn string_or_latin(&mut self) -> Result<StringOrLatin<'de>> {
         let text = self.narrow_text()?;
@@ -129,9 +131,9 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a string into memory of its own.
+    /// Reads a string into owned memory.
     ///
-    /// The same as [`string`](Self::string) and a copy, but it copies while it looks whether the octets are text.
+    /// Equivalent to a copy of [`string`](Self::string), but checks the text while copying.
     #[inline(always)]
     pub fn owned_string(&mut self) -> Result<String> {
         let text = match self.terminated() {
@@ -150,7 +152,7 @@ impl<'de> Decoder<'de> {
         self.text_of_code_set(text).map(Cow::into_owned)
     }
 
-    /// The octets of a string without the final NUL.
+    /// Returns the octets of a string without the final NUL.
     #[inline(always)]
     fn narrow_text(&mut self) -> Result<&'de [u8]> {
         match self.terminated() {
@@ -159,7 +161,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Reads a text that continues in the next chunk, is empty without a NUL, or wrong.
+    /// Reads a text that continues in the next chunk, is empty without a NUL, or is invalid.
     #[cold]
     #[inline(never)]
     fn narrow_text_in_doubt(&mut self) -> Result<&'de [u8]> {
@@ -171,7 +173,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Decodes text that is not ASCII alone, of the octets just read and their final NUL.
+    /// Decodes text that is not pure ASCII, from the octets just read without their final NUL.
     #[cold]
     #[inline(never)]
     fn text_of_code_set(&self, text: &'de [u8]) -> Result<Cow<'de, str>> {

@@ -1,10 +1,10 @@
-//! Names a character and the code set that lacks it.
+//! Description of a character outside a code set.
 
 use core::fmt;
 
 use crate::{CharSet, ErrorKind, WcharSet};
 
-/// Character that a code set lacks, or octets that are none of its characters.
+/// Character outside a code set, or octets that are no character of it.
 ///
 /// ```
 /// use oxorb_cdr::{ByteOrder, Dialect, Encoder};
@@ -19,11 +19,11 @@ pub struct OutsideCodeSet {
     pub code_set: CodeSet,
     /// Offending item.
     pub found: Found,
-    /// Number of characters, octets or units of the text before it.
+    /// Number of characters, octets or units of the text before the item.
     pub position: u32,
 }
 
-/// Transmission code set, of one kind or the other.
+/// Transmission code set for narrow or wide characters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CodeSet {
     /// Code set of `char` and `string`.
@@ -41,12 +41,12 @@ pub enum Found {
     Octet(u8),
     /// UTF-16 unit that was read.
     Unit(u16),
-    /// Number of octets that were read for one character and are not one.
+    /// Number of octets read for one character that do not form one.
     Octets(u8),
 }
 
 impl Found {
-    /// Makes the error for this item.
+    /// Returns the error for this item.
     #[cold]
     pub(crate) fn outside(self, code_set: CodeSet, position: usize) -> ErrorKind {
         ErrorKind::NotInCodeSet(OutsideCodeSet {

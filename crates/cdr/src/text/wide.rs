@@ -2,16 +2,16 @@ use super::{CodeSet, Found, exceeds};
 use crate::prelude::*;
 use crate::{Decoder, Dialect, Encoder, ErrorKind, Result, WcharSet};
 
-/// The byte order mark as it begins big-endian text.
+/// Byte order mark of big-endian text.
 const BIG: u16 = 0xFEFF;
-/// The byte order mark of little-endian text, read as if it were big-endian.
+/// Byte order mark of little-endian text, read as big-endian.
 const LITTLE: u16 = 0xFFFE;
 
-/// Form in which a GIOP version carries wide characters.
+/// Encoding of wide characters in a GIOP version.
 enum Form {
     /// GIOP 1.1: unsigned shorts in the byte order of the message.
     Units,
-    /// GIOP 1.2: counted octets, big-endian unless a byte order mark says otherwise.
+    /// GIOP 1.2: counted octets, big-endian unless a byte order mark indicates otherwise.
     Octets,
 }
 
@@ -34,7 +34,8 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Writes a wide string, which must have no NUL inside and only characters of the code set in use.
+    /// Writes a wide string, which must not contain NUL, nor characters outside the current code
+    /// set.
     pub fn wstring(&mut self, v: &str) -> Result<()> {
         let form = form(self.dialect()).map_err(|kind| self.error(kind))?;
         if v.as_bytes().contains(&0) {
@@ -94,7 +95,7 @@ impl Decoder<'_> {
                 let start = self.start(1);
                 let n = self.octet()?;
                 let (one, found) = match self.octets(n.into())? {
-                    // Alone, these two octets are the character and no mark before one.
+                    // Alone, these two octets are a character and not a byte order mark.
                     [a, b] => {
                         let unit = u16::from_be_bytes([*a, *b]);
                         (single([unit].into_iter()), Found::Unit(unit))
@@ -114,7 +115,7 @@ impl Decoder<'_> {
         Ok(text)
     }
 
-    /// Reads a wide string to the end of `into`.
+    /// Reads a wide string, and appends it to `into`.
     pub(crate) fn wstring_into(&mut self, into: &mut String) -> Result<()> {
         let form = form(self.dialect()).map_err(|kind| self.error(kind))?;
         let start = self.start(4);
@@ -174,17 +175,18 @@ fn form(dialect: Dialect) -> Result<Form, ErrorKind> {
     }
 }
 
-/// Whether the code set has this character at all.
+/// Reports whether the code set contains this character.
 fn carries(dialect: Dialect, c: char) -> bool {
     dialect.wchars != WcharSet::Ucs2 || c.len_utf16() == 1
 }
 
-/// Whether a reader would take this unit, coming first, for a byte order mark and drop it; a mark before it helps.
+/// Reports whether a reader would mistake this unit at the start for a byte order mark and drop it;
+/// a preceding mark prevents that.
 fn looks_like_mark(unit: u16) -> bool {
     matches!(unit, BIG | LITTLE)
 }
 
-/// UTF-16 units without their byte order mark; `None` when half a unit is left over.
+/// Returns UTF-16 units without their byte order mark; `None` for an odd number of octets.
 fn units(octets: &[u8]) -> Option<impl Iterator<Item = u16> + '_> {
     let (pairs, rest) = octets.as_chunks::<2>();
     if !rest.is_empty() {
@@ -203,7 +205,7 @@ fn units(octets: &[u8]) -> Option<impl Iterator<Item = u16> + '_> {
     ))
 }
 
-/// The one character that these units are.
+/// Returns the character that these units encode, if it is exactly one.
 fn single(units: impl Iterator<Item = u16>) -> Option<char> {
     let mut chars = char::decode_utf16(units);
     let only = chars.next()?.ok()?;

@@ -9,9 +9,10 @@ use crate::TcKind;
 /// Label that selects a member of a union.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Label {
-    /// Any discriminant that selects no other member.
+    /// Every discriminant that selects no other member.
     Default,
-    /// A discriminant, as a number: a boolean is 0 or 1, a character its code point, an enumerator its ordinal.
+    /// Discriminant as a number: a boolean is 0 or 1, a character its code point, an enumerator its
+    /// ordinal.
     Value(i128),
 }
 
@@ -37,55 +38,55 @@ labels!(
     u64 as u64
 );
 
-/// Making types. Each costs some allocations and time in proportion to the types it is made of, so types that are known
-/// beforehand belong into a `static` [`LazyLock`](std::sync::LazyLock). Nothing is checked that IDL would check: a type
-/// that cannot have values is one that is not [complete](Self::is_complete).
+/// Constructors of types. Each allocates, in time proportional to the component types, so put types
+/// known in advance into a `static` [`LazyLock`](std::sync::LazyLock). Rules of IDL are not
+/// checked: a type that cannot have values is not [complete](Self::is_complete).
 impl TypeCode {
-    /// `string<bound>`; unbounded for 0.
+    /// Creates `string<bound>`; unbounded for 0.
     pub fn bounded_string(bound: u32) -> Self {
         Self::leaf(Node::Text { wide: false, bound })
     }
 
-    /// `wstring<bound>`; unbounded for 0.
+    /// Creates `wstring<bound>`; unbounded for 0.
     pub fn bounded_wstring(bound: u32) -> Self {
         Self::leaf(Node::Text { wide: true, bound })
     }
 
-    /// `fixed<digits, scale>`
+    /// Creates `fixed<digits, scale>`.
     pub fn fixed(digits: u16, scale: i16) -> Self {
         Self::leaf(Node::Fixed { digits, scale })
     }
 
-    /// `sequence<element>`
+    /// Creates `sequence<element>`.
     pub fn sequence(element: Self) -> Self {
         Self::bounded_sequence(element, 0)
     }
 
-    /// `sequence<element, bound>`; unbounded for 0.
+    /// Creates `sequence<element, bound>`; unbounded for 0.
     pub fn bounded_sequence(element: Self, bound: u32) -> Self {
         let mut parts = Parts::default();
         let element = parts.add(&element);
         parts.finish(Node::Sequence { element, bound })
     }
 
-    /// `element[length]`; for more dimensions, the element is an array too.
+    /// Creates `element[length]`; for further dimensions, the element is an array, too.
     pub fn array(element: Self, length: u32) -> Self {
         let mut parts = Parts::default();
         let element = parts.add(&element);
         parts.finish(Node::Array { element, length })
     }
 
-    /// `typedef content name`
+    /// Creates `typedef content name`.
     pub fn alias(id: &str, name: &str, content: Self) -> Self {
         Self::wrapper(TcKind::Alias, id, name, content)
     }
 
-    /// `valuetype name content`
+    /// Creates `valuetype name content`.
     pub fn value_box(id: &str, name: &str, content: Self) -> Self {
         Self::wrapper(TcKind::ValueBox, id, name, content)
     }
 
-    /// `struct name { members }`
+    /// Creates `struct name { members }`.
     pub fn structure<'m>(
         id: &str,
         name: &str,
@@ -94,7 +95,7 @@ impl TypeCode {
         Self::record(TcKind::Struct, id, name, members)
     }
 
-    /// `exception name { members }`
+    /// Creates `exception name { members }`.
     pub fn exception<'m>(
         id: &str,
         name: &str,
@@ -103,7 +104,8 @@ impl TypeCode {
         Self::record(TcKind::Except, id, name, members)
     }
 
-    /// `union name switch (discriminator) { members }`; a member with several labels is given once for each.
+    /// Creates `union name switch (discriminator) { members }`; a member with several labels is
+    /// passed once for each.
     ///
     /// ```
     /// use oxorb_cdr::{Label, TypeCode};
@@ -143,7 +145,7 @@ impl TypeCode {
         parts.finish(Node::Union(Box::new(union)))
     }
 
-    /// `enum name { members }`
+    /// Creates `enum name { members }`.
     pub fn enumeration<'m>(
         id: &str,
         name: &str,
@@ -156,37 +158,38 @@ impl TypeCode {
         })
     }
 
-    /// `interface name`
+    /// Creates `interface name`.
     pub fn interface(id: &str, name: &str) -> Self {
         Self::named(TcKind::Objref, id, name)
     }
 
-    /// `abstract interface name`
+    /// Creates `abstract interface name`.
     pub fn abstract_interface(id: &str, name: &str) -> Self {
         Self::named(TcKind::AbstractInterface, id, name)
     }
 
-    /// `local interface name`; it has no values that could be sent.
+    /// Creates `local interface name`, whose values cannot be sent.
     pub fn local_interface(id: &str, name: &str) -> Self {
         Self::named(TcKind::LocalInterface, id, name)
     }
 
-    /// `native name`; it has no values that could be sent.
+    /// Creates `native name`, whose values cannot be sent.
     pub fn native(id: &str, name: &str) -> Self {
         Self::named(TcKind::Native, id, name)
     }
 
-    /// `component name`
+    /// Creates `component name`.
     pub fn component(id: &str, name: &str) -> Self {
         Self::named(TcKind::Component, id, name)
     }
 
-    /// `home name`
+    /// Creates `home name`.
     pub fn home(id: &str, name: &str) -> Self {
         Self::named(TcKind::Home, id, name)
     }
 
-    /// `valuetype name : base { members }`; without a base it is `None` or [`NULL`](Self::NULL).
+    /// Creates `valuetype name : base { members }`; without a base, pass `None` or
+    /// [`NULL`](Self::NULL).
     pub fn value<'m>(
         id: &str,
         name: &str,
@@ -197,7 +200,7 @@ impl TypeCode {
         Self::state(TcKind::Value, id, name, modifier, base.into(), members)
     }
 
-    /// `eventtype name : base { members }`, as [`value`](Self::value).
+    /// Creates `eventtype name : base { members }`, as [`value`](Self::value).
     pub fn event<'m>(
         id: &str,
         name: &str,
@@ -208,10 +211,12 @@ impl TypeCode {
         Self::state(TcKind::Event, id, name, modifier, base.into(), members)
     }
 
-    /// Stands for the type with this repository id within that type, which is not made yet.
+    /// Creates a placeholder for the enclosing type with this repository id, which does not exist
+    /// yet.
     ///
-    /// As soon as a type is made in which both occur, the two are one. Types that contain each other are made by
-    /// spelling out one within the other; [`find`](Self::find) gives the other.
+    /// When a type is created in which both occur, the placeholder is replaced by that type. To
+    /// create mutually recursive types, write one out within the other; [`find`](Self::find)
+    /// returns the inner one.
     ///
     /// ```
     /// use oxorb_cdr::TypeCode;
@@ -228,8 +233,8 @@ impl TypeCode {
         Self::leaf(Node::Open(id.into()))
     }
 
-    /// Returns the type without the names of types and members, which take most of the octets when
-    /// it is sent; repository ids stay.
+    /// Returns the type without the names of types and members, which take most of its octets on
+    /// the wire; repository ids are kept.
     ///
     /// ```
     /// use oxorb_cdr::TypeCode;
@@ -332,7 +337,7 @@ impl TypeCode {
     }
 }
 
-/// The slot of a type that needs no node although it could have one.
+/// Returns the slot of a type that is represented without a node although its kind can have one.
 pub(super) fn without_node(node: &Node) -> Option<Slot> {
     let kind = match node {
         Node::Text { bound: 0, .. } => return Some(Slot::of_kind(node.kind())),
@@ -346,11 +351,11 @@ pub(super) fn without_node(node: &Node) -> Option<Slot> {
     WELL_KNOWN.contains(&(kind, id, name)).then_some(Slot::of_kind(kind))
 }
 
-/// Gathers the graphs of the types that a new type is made of into one.
+/// Merger of the graphs of a new type's components into one graph.
 #[derive(Default)]
 struct Parts {
     nodes: Vec<Node>,
-    /// The graphs already in `nodes`, and where each starts there.
+    /// Graphs already in `nodes`, with the index of their first node.
     graphs: Vec<(Arc<Graph>, usize)>,
 }
 
@@ -385,7 +390,7 @@ impl Parts {
     }
 }
 
-/// Renumbers nodes that come after `by` others.
+/// Shifts node numbers for nodes that are appended after `by` others.
 fn shift(nodes: &mut [Node], by: usize) {
     for slot in nodes.iter_mut().flat_map(Node::children_mut) {
         if let Some(node) = slot.node() {
@@ -394,7 +399,7 @@ fn shift(nodes: &mut [Node], by: usize) {
     }
 }
 
-/// Returns for each node the node that stands in its place: the type with the id of an open one.
+/// Returns for each node its replacement: for an open one, the node of the type with its id.
 fn bound(nodes: &[Node]) -> Vec<usize> {
     let mut defined = Table::new();
     for (at, node) in nodes.iter().enumerate() {
@@ -411,12 +416,13 @@ fn bound(nodes: &[Node]) -> Vec<usize> {
     nodes.iter().enumerate().map(place).collect()
 }
 
-/// Makes nodes one that no walk through them could tell apart. Without it a type would hold a copy of each type it is
-/// made of for each way to get there.
+/// Merges nodes that no walk through them could distinguish. Otherwise a type would contain a copy
+/// of each component type for each path to it.
 ///
-/// Nodes start as the same if they look the same but for their children, and are told apart when children are.
+/// Nodes that look alike except for their children start in one class, which is split when their
+/// children differ.
 fn merged(nodes: &[Node], places: Vec<usize>) -> Vec<usize> {
-    /// Types nested more deeply than this are not worth the time.
+    /// Maximum nesting depth that is processed; deeper types are not worth the time.
     const ROUNDS: usize = 100;
 
     let mut classes = vec![0; nodes.len()];
@@ -457,7 +463,7 @@ fn merged(nodes: &[Node], places: Vec<usize>) -> Vec<usize> {
     places
 }
 
-/// Keeps the nodes that are needed, in the order of a walk from the root.
+/// Keeps the nodes that are reachable, in the order of a walk from the root.
 fn reachable(nodes: Vec<Node>, places: &[usize], root: usize) -> (Vec<Node>, Slot) {
     let mut numbers = vec![None; nodes.len()];
     let mut kept = Vec::new();

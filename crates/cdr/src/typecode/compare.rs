@@ -6,18 +6,18 @@ use super::graph::{Node, Slot};
 use super::{TypeCode, TypeRef};
 
 impl TypeCode {
-    /// Whether the two are the same in everything, names and aliases included.
+    /// Reports whether the types are equal in every respect, names and aliases included.
     ///
-    /// Ends for all types, recursive ones included, after time in proportion to their sizes. Allocates when both are
-    /// made of other types.
+    /// Terminates for all types, recursive ones included, in time proportional to their sizes.
+    /// Allocates if both have component types.
     pub fn equal(&self, other: &Self) -> bool {
         Comparison::of(self.as_ref(), other.as_ref(), Rules::Equal)
     }
 
-    /// Whether values of the one type are values of the other: aliases and names do not count.
+    /// Reports whether the types have the same values: aliases and names are ignored.
     ///
-    /// As the specification has it, types with repository ids are equivalent when their ids are equal, whatever they are
-    /// made of. Otherwise as [`equal`](Self::equal).
+    /// As specified, types with repository ids are equivalent if their ids are equal, regardless of
+    /// their contents. Otherwise as [`equal`](Self::equal).
     ///
     /// ```
     /// use oxorb_cdr::TypeCode;
@@ -39,7 +39,7 @@ impl PartialEq for TypeCode {
 impl Eq for TypeCode {}
 
 impl Hash for TypeCode {
-    /// Hashes kind, id and name, which is enough to tell most types apart.
+    /// Hashes kind, id and name, which distinguish most types.
     fn hash<H: Hasher>(&self, state: &mut H) {
         (self.kind(), self.id(), self.name()).hash(state);
     }
@@ -59,12 +59,13 @@ enum Rules {
     Equivalent,
 }
 
-/// Assumes that two types are the same until something about them differs. What was assumed is remembered as classes of
-/// types, of which there are at most as many as nodes: so it ends, and soon.
+/// Comparison that assumes two types to be equal until they are found to differ. Assumptions are
+/// recorded as classes of nodes, of which there are at most as many as nodes, so the comparison
+/// terminates quickly.
 struct Comparison<'a> {
     rules: Rules,
-    /// Class of each node of the left graph, and then of the right one: another node of the class,
-    /// or the node itself.
+    /// Class of each node of the left graph, followed by those of the right one: another node of
+    /// the class, or the node itself.
     classes: Vec<u32>,
     left_nodes: usize,
     pending: Vec<(TypeRef<'a>, TypeRef<'a>)>,
@@ -86,7 +87,7 @@ impl<'a> Comparison<'a> {
         true
     }
 
-    /// Whether the two look the same; what they are made of is compared later.
+    /// Reports whether the two nodes agree; their component types are compared later.
     fn agree(&mut self, mut left: TypeRef<'a>, mut right: TypeRef<'a>) -> bool {
         if self.rules == Rules::Equivalent {
             (left, right) = (left.resolved(), right.resolved());
@@ -101,7 +102,8 @@ impl<'a> Comparison<'a> {
         if left.kind() != right.kind() {
             return false;
         }
-        // Each pair is looked at once, or a type mentioned n times would have its names compared n times.
+        // Each pair is compared once; otherwise the names of a type mentioned n times would be
+        // compared n times.
         if !self.assume(left.slot, right.slot) {
             return true;
         }
@@ -117,7 +119,8 @@ impl<'a> Comparison<'a> {
             return false;
         }
         let (Some(left_node), Some(right_node)) = (left.node(), right.node()) else {
-            // A type without a node has nothing but its kind, id and name; and a bounded string is not an unbounded one.
+            // A type without a node has only its kind, id and name; and a bounded string differs
+            // from an unbounded one.
             return left.id().is_some() && left.members().len() == right.members().len();
         };
         let parts = |ty: TypeRef<'a>, node: &'a Node| {
@@ -128,7 +131,7 @@ impl<'a> Comparison<'a> {
         left_parts.len() == right_parts.len() && self.details_agree(left_node, right_node)
     }
 
-    /// Compares what is not a type.
+    /// Compares everything except component types.
     fn details_agree(&self, left: &Node, right: &Node) -> bool {
         let named = self.rules == Rules::Equal;
         match (left, right) {
@@ -169,7 +172,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Puts two nodes into one class; `false` if they were in one already.
+    /// Merges the classes of two nodes; returns `false` if they were in one already.
     fn assume(&mut self, left: Slot, right: Slot) -> bool {
         let (Some(left), Some(right)) = (left.node(), right.node()) else {
             return true;

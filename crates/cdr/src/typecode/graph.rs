@@ -1,5 +1,5 @@
 //! Types as graphs of nodes that refer to each other by number, so that a recursive type is a cycle
-//! of numbers, is freed like any other vector, and costs one counter to share.
+//! of numbers, is freed like any vector, and takes one counter to share.
 
 use crate::prelude::*;
 use alloc::sync::Arc;
@@ -8,19 +8,19 @@ use crate::decimal::MAX_DIGITS;
 use crate::primitive::padding;
 use crate::{TcKind, ValueModifier, Visibility};
 
-/// Names are shared between a type, the types made of it, and the dynamic values of it.
+/// Name shared by a type, the types that contain it, and its dynamic values.
 pub(crate) type Name = Arc<str>;
 
-/// A type within a graph: a kind that needs no node, or the number of a node.
+/// Type within a graph: a kind without a node, or the number of a node.
 ///
-/// The kinds that have parameters but are here without a node stand for their most common instance: unbounded strings,
-/// `Object`, `ValueBase` and `AbstractBase`.
+/// Kinds that have parameters but are used here without a node stand for their most common
+/// instance: unbounded strings, `Object`, `ValueBase` and `AbstractBase`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Slot(u32);
 
 const FIRST_NODE: u32 = 64;
 
-/// Longest chain of typedefs of typedefs, which is followed at every turn.
+/// Maximum length of a chain of typedefs, since it is followed on each access.
 pub(crate) const MAX_ALIASES: u8 = 64;
 
 impl Slot {
@@ -40,22 +40,22 @@ impl Slot {
         }
     }
 
-    /// Different for each.
+    /// Returns a number unique to the slot.
     pub(crate) const fn number(self) -> usize {
         self.0 as usize
     }
 
-    /// The kind, of a slot without a node.
+    /// Returns the kind of a slot without a node.
     #[inline]
     pub(crate) const fn kind(self) -> Option<TcKind> {
         TcKind::from_number(self.0)
     }
 }
 
-/// A type with parameters.
+/// Type with parameters.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Node {
-    /// The type with this repository id, which is still to be defined.
+    /// Placeholder for the type with this repository id, not defined yet.
     Open(Name),
     Text {
         wide: bool,
@@ -73,14 +73,14 @@ pub(crate) enum Node {
         element: Slot,
         length: u32,
     },
-    /// A typedef or a value box.
+    /// Typedef or value box.
     Wrapper {
         kind: TcKind,
         id: Name,
         name: Name,
         content: Slot,
     },
-    /// A struct or an exception.
+    /// Struct or exception.
     Struct {
         kind: TcKind,
         id: Name,
@@ -93,13 +93,13 @@ pub(crate) enum Node {
         name: Name,
         members: Box<[Name]>,
     },
-    /// A type of which only the name is known: an interface of some kind, native, component or home.
+    /// Type of which only the name is known: an interface of any kind, native, component or home.
     Named {
         kind: TcKind,
         id: Name,
         name: Name,
     },
-    /// A valuetype or an event type.
+    /// Valuetype or event type.
     Value {
         kind: TcKind,
         id: Name,
@@ -110,12 +110,12 @@ pub(crate) enum Node {
     },
 }
 
-/// A member of a struct, exception or valuetype.
+/// Member of a struct, exception or valuetype.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Member {
     pub(crate) name: Name,
     pub(crate) slot: Slot,
-    /// Public unless it is the member of a valuetype that says otherwise.
+    /// Visibility of a valuetype's member; public for other members.
     pub(crate) visibility: Visibility,
 }
 
@@ -124,19 +124,19 @@ pub(crate) struct UnionNode {
     pub(crate) id: Name,
     pub(crate) name: Name,
     pub(crate) discriminator: Slot,
-    /// The member without a label of its own.
+    /// Index of the default member.
     pub(crate) default: Option<u32>,
     pub(crate) cases: Box<[Case]>,
-    /// Labels in ascending order and the first member each selects.
+    /// Labels in ascending order, each with the first member that it selects.
     pub(crate) by_label: Box<[(i128, u32)]>,
-    /// The smallest number, from zero up, that is no label.
+    /// Smallest nonnegative number that is no label.
     pub(crate) unused: i128,
 }
 
-/// Label and the member that it selects. A member with several labels is here several times.
+/// Label with the member that it selects. A member with several labels occurs several times.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct Case {
-    /// Meaningless for the default.
+    /// Value of the label; ignored for the default.
     pub(crate) label: i128,
     pub(crate) name: Name,
     pub(crate) slot: Slot,
@@ -172,7 +172,7 @@ impl UnionNode {
         }
     }
 
-    /// The member that a discriminant selects.
+    /// Returns the index of the member that a discriminant selects.
     pub(crate) fn select(&self, label: i128) -> Option<u32> {
         let found = self.by_label.binary_search_by_key(&label, |&(label, _)| label);
         match found {
@@ -200,7 +200,7 @@ impl Node {
         }
     }
 
-    /// Repository id and name, of the kinds that have them.
+    /// Returns repository id and name, for kinds that have them.
     pub(crate) fn names(&self) -> Option<(&Name, &Name)> {
         match self {
             Self::Wrapper { id, name, .. }
@@ -213,7 +213,7 @@ impl Node {
         }
     }
 
-    /// The types this one is made of, in the order of the wire.
+    /// Returns the component types, in wire order.
     pub(crate) fn children(&self) -> impl Iterator<Item = Slot> {
         let (one, members, cases): (Option<Slot>, &[Member], &[Case]) = match self {
             Self::Sequence { element, .. } | Self::Array { element, .. } => {
@@ -230,7 +230,7 @@ impl Node {
             .chain(cases.iter().map(|case| case.slot))
     }
 
-    /// Every type this one is made of, to be replaced.
+    /// Returns all component types for modification.
     pub(crate) fn children_mut(&mut self) -> impl Iterator<Item = &mut Slot> {
         let (one, members, cases): (Option<&mut Slot>, &mut [Member], &mut [Case]) = match self {
             Self::Sequence { element, .. } | Self::Array { element, .. } => {
@@ -247,7 +247,7 @@ impl Node {
             .chain(cases.iter_mut().map(|case| &mut case.slot))
     }
 
-    /// Whether it is no type for a reason of its own.
+    /// Reports whether the node itself, apart from its children, makes the type invalid.
     fn has_no_values(&self) -> bool {
         match *self {
             Self::Open(_) => true,
@@ -258,7 +258,8 @@ impl Node {
         }
     }
 
-    /// Whether a value of this type has values of its children in place, so that it must not contain itself.
+    /// Reports whether a value of this type contains values of its children inline, so that the
+    /// type must not contain itself.
     fn contains_children(&self) -> bool {
         !matches!(
             self,
@@ -269,27 +270,28 @@ impl Node {
     }
 }
 
-/// Types that are made of each other.
+/// Graph of types that contain each other.
 #[derive(Debug)]
 pub(crate) struct Graph {
     nodes: Vec<Node>,
     facts: Vec<Facts>,
-    /// Whether some value may hold characters, which depend on a code set.
+    /// Whether some value may contain characters, which depend on a code set.
     text: bool,
-    /// Whether some value may hold references or valuetypes, which an ORB makes something of.
+    /// Whether some value may contain references or valuetypes, which depend on an ORB.
     bound: bool,
-    /// The largest alignment in any value.
+    /// Largest alignment in any value.
     align: usize,
-    /// Whether no type is left open, each can have values, and none contains itself other than through a sequence or a value.
+    /// Whether every type is defined, can have values, and contains itself only through a sequence
+    /// or a valuetype.
     sound: bool,
 }
 
-/// Facts that hold for all values of a type.
+/// Properties common to all values of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Facts {
-    /// Octets from each offset modulo eight, if they depend on nothing else.
+    /// Size for each start offset modulo eight, if it depends on nothing else.
     pub(crate) layout: Option<[u32; 8]>,
-    /// The fewest octets.
+    /// Minimum size, in octets.
     pub(crate) min: u32,
 }
 
@@ -339,7 +341,8 @@ impl Graph {
         self.sound
     }
 
-    /// Visits contained types before what contains them, without recursion: a chain may be as long as the graph.
+    /// Visits component types before the types that contain them, without recursion: a chain may be
+    /// as long as the graph.
     fn find_facts(&mut self) {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
@@ -397,7 +400,7 @@ impl Graph {
             },
             Node::Struct { kind, members, .. } => {
                 let start = match kind {
-                    // The repository id, which omniORB leaves out.
+                    // The repository id, which omniORB omits.
                     TcKind::Except => Facts::at_least(0),
                     _ => Facts::NOTHING,
                 };
@@ -420,13 +423,13 @@ impl Graph {
     }
 }
 
-/// Whether a type without a node may hold characters.
+/// Reports whether values of a type without a node may contain characters.
 fn may_hold_text(slot: Slot) -> bool {
     use TcKind::*;
     matches!(slot.kind(), Some(Char | Wchar | String | Wstring | Any | Value | AbstractInterface))
 }
 
-/// Whether a value of this type, but for what is in other nodes, is bound to an ORB.
+/// Reports whether values of this node, apart from those of other nodes, are bound to an ORB.
 fn node_is_bound(node: &Node) -> bool {
     match node {
         Node::Value { .. } => true,
@@ -436,23 +439,23 @@ fn node_is_bound(node: &Node) -> bool {
     }
 }
 
-/// Whether a value of a type without a node may be bound to an ORB.
+/// Reports whether values of a type without a node may be bound to an ORB.
 fn is_bound(slot: Slot) -> bool {
     use TcKind::*;
     matches!(slot.kind(), Some(Objref | Any | Value | AbstractInterface | Component | Home))
 }
 
-/// Whether a value of this type, which needs no graph, may be bound to an ORB.
+/// Reports whether values of this kind, which needs no graph, may be bound to an ORB.
 pub(crate) fn kind_is_bound(kind: TcKind) -> bool {
     is_bound(Slot::of_kind(kind))
 }
 
-/// Whether a value of this type, which needs no graph, may hold characters.
+/// Reports whether values of this kind, which needs no graph, may contain characters.
 pub(crate) fn kind_holds_text(kind: TcKind) -> bool {
     may_hold_text(Slot::of_kind(kind))
 }
 
-/// The largest alignment in a value, but for what is in other nodes.
+/// Returns the largest alignment in a value, apart from those of other nodes.
 fn largest_alignment(node: &Node) -> usize {
     let own = match node {
         Node::Value { .. } => 8,
@@ -472,7 +475,7 @@ fn largest_alignment(node: &Node) -> usize {
     children.fold(own, usize::max)
 }
 
-/// The largest alignment in a value of a kind that needs no node.
+/// Returns the largest alignment in a value of a kind that needs no node.
 pub(crate) fn kind_alignment(kind: TcKind) -> usize {
     use TcKind::*;
     match kind {
@@ -498,7 +501,7 @@ impl Facts {
         }
     }
 
-    /// Returns a type of a kind that needs no node.
+    /// Returns the type of a kind that needs no node.
     pub(crate) fn of_kind(kind: TcKind) -> Self {
         use TcKind::*;
         match kind {
@@ -544,12 +547,13 @@ impl Facts {
         }
     }
 
-    /// Octets from one element to the next, from the second on; see [`Layout::stride`](crate::Layout::stride).
+    /// Returns the distance from one element to the next, from the second on; see
+    /// [`Layout::stride`](crate::Layout::stride).
     pub(crate) fn stride(&self) -> Option<u32> {
         self.layout.map(|sizes| sizes[(sizes[0] & 7) as usize])
     }
 
-    /// Whether every value takes no octets at all.
+    /// Reports whether every value has no octets.
     pub(crate) fn is_empty(&self) -> bool {
         self.layout == Some([0; 8])
     }

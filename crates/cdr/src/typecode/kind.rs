@@ -19,17 +19,17 @@ macro_rules! kinds {
         }
 
         impl TcKind {
-            /// All kinds, by number.
+            /// List of all kinds, by number.
             pub const ALL: [Self; 37] = [$(Self::$kind),*];
 
-            /// The name in the specification: `tk_long`.
+            /// Returns the name in the specification: `tk_long`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
                 }
             }
 
-            /// The word or words of IDL for the kind: `unsigned long`.
+            /// Returns the IDL keyword or keywords of the kind: `unsigned long`.
             pub const fn idl(self) -> &'static str {
                 match self {
                     $(Self::$kind => $text,)*
@@ -80,13 +80,13 @@ kinds! {
 }
 
 impl TcKind {
-    /// The kind with this number on the wire.
+    /// Returns the kind with this number on the wire.
     #[inline]
     pub const fn from_number(number: u32) -> Option<Self> {
         if number < Self::ALL.len() as u32 { Some(Self::ALL[number as usize]) } else { None }
     }
 
-    /// Whether a type of this kind is all said by the kind.
+    /// Reports whether the kind completely defines a type.
     pub(crate) const fn is_simple(self) -> bool {
         matches!(self as u32, 0..=13 | 23..=26)
     }

@@ -17,13 +17,14 @@ use graph::{Graph, MAX_ALIASES, Node, Slot, kind_alignment, kind_holds_text, kin
 pub use kind::TcKind;
 pub use typed::{Typed, Wchar, Wstring};
 
-/// A type as data: what an `any` says of its value.
+/// IDL type as data, such as the type of the value in an `any`.
 ///
-/// Immutable; cloning costs one atomic increment, or nothing for the kinds without parameters, which are constants. All
-/// types that one is made of are kept together with it, so a recursive type needs no care: it is freed like any other,
-/// and [`content`](TypeRef::content) or [`member`](TypeRef::member) of it always work.
+/// Immutable; cloning costs one atomic increment, or nothing for the kinds without parameters,
+/// which are constants. A type is stored together with all its component types, so a recursive type
+/// needs no special care: it is freed like any other, and its [`content`](TypeRef::content) and
+/// [`member`](TypeRef::member)s are always available.
 ///
-/// Two type codes are `==` when [`equal`](Self::equal) says so.
+/// Two type codes are `==` when [`equal`](Self::equal) returns `true`.
 ///
 /// ```
 /// use oxorb_cdr::{TcKind, TypeCode};
@@ -51,31 +52,32 @@ pub struct TypeCode {
     slot: Slot,
 }
 
-/// A borrowed [`TypeCode`], or a part of one: for walking types without counting references. Costs nothing to copy.
+/// Borrowed [`TypeCode`], or a part of one, for walking types without reference counting. Costs
+/// nothing to copy.
 #[derive(Clone, Copy)]
 pub struct TypeRef<'a> {
     graph: Option<&'a Arc<Graph>>,
     slot: Slot,
 }
 
-/// Parts of a type.
+/// Structure of a type.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape<'a> {
-    /// A type that its kind says all about.
+    /// Type completely defined by its kind.
     Simple(TcKind),
     /// `string`
     String {
-        /// Characters at most, if bounded.
+        /// Maximum number of characters, if bounded.
         bound: Option<u32>,
     },
     /// `wstring`
     Wstring {
-        /// Characters at most, if bounded.
+        /// Maximum number of characters, if bounded.
         bound: Option<u32>,
     },
     /// `fixed<digits, scale>`
     Fixed {
-        /// Decimal digits in all.
+        /// Total number of decimal digits.
         digits: u16,
         /// Number of digits after the decimal point.
         scale: i16,
@@ -84,19 +86,19 @@ pub enum Shape<'a> {
     Sequence {
         /// Type of the elements.
         element: TypeRef<'a>,
-        /// Elements at most, if bounded.
+        /// Maximum number of elements, if bounded.
         bound: Option<u32>,
     },
     /// Dimension of an array.
     Array {
-        /// Type of the elements; an array too if there are more dimensions.
+        /// Type of the elements; an array, too, if there are further dimensions.
         element: TypeRef<'a>,
-        /// Elements, exactly.
+        /// Number of elements.
         length: u32,
     },
     /// `typedef`
     Alias(TypeRef<'a>),
-    /// A boxed value.
+    /// Value box.
     ValueBox(TypeRef<'a>),
     /// `struct`; see [`TypeRef::members`].
     Struct,
@@ -106,28 +108,28 @@ pub enum Shape<'a> {
     Union {
         /// Type of the discriminant, with aliases.
         discriminator: TypeRef<'a>,
-        /// The member that other discriminants select.
+        /// Index of the default member.
         default: Option<u32>,
     },
     /// `enum`; see [`TypeRef::enumerators`].
     Enum,
-    /// A valuetype or event type; see [`TypeRef::members`].
+    /// Valuetype or event type; see [`TypeRef::members`].
     Value {
         /// Modifier of the valuetype.
         modifier: ValueModifier,
-        /// The concrete valuetype it inherits from.
+        /// Concrete base valuetype.
         base: Option<TypeRef<'a>>,
     },
-    /// A type of which a type code only knows the name: the interfaces, native, component and home.
+    /// Type of which a type code contains only the name: interfaces, native, component and home.
     Named(TcKind),
-    /// A type that is still to be defined: see [`TypeCode::recursive`].
+    /// Type not defined yet: see [`TypeCode::recursive`].
     Open,
 }
 
-/// A member of a struct, exception, union or valuetype.
+/// Member of a struct, exception, union or valuetype.
 #[derive(Clone, Copy, Debug)]
 pub struct MemberRef<'a> {
-    /// Empty in a [compact](TypeCode::compact) type code.
+    /// Name; empty in a [compact](TypeCode::compact) type code.
     pub name: &'a Arc<str>,
     /// Type of the member.
     pub ty: TypeRef<'a>,
@@ -144,11 +146,11 @@ pub enum ValueModifier {
     /// Absence of a modifier: `VM_NONE`.
     #[default]
     None = 0,
-    /// `custom`: it marshals itself.
+    /// `custom`: the value marshals itself.
     Custom = 1,
-    /// `abstract`: it has no state.
+    /// `abstract`: the value has no state.
     Abstract = 2,
-    /// `truncatable`: a receiver may take it for its base.
+    /// `truncatable`: a receiver may truncate the value to its base.
     Truncatable = 3,
 }
 
@@ -156,14 +158,14 @@ pub enum ValueModifier {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 #[repr(i16)]
 pub enum Visibility {
-    /// Visible to the implementation alone.
+    /// Visible to the implementation only.
     Private = 0,
     /// Visible to all.
     #[default]
     Public = 1,
 }
 
-/// Repository ids and names of the types that are [`Slot`]s although they have names.
+/// Repository ids and names of the named types represented by a [`Slot`] alone.
 const WELL_KNOWN: [(TcKind, &str, &str); 3] = [
     (TcKind::Objref, "IDL:omg.org/CORBA/Object:1.0", "Object"),
     (TcKind::Value, "IDL:omg.org/CORBA/ValueBase:1.0", "ValueBase"),
@@ -209,7 +211,7 @@ impl TypeCode {
         Self { graph: None, slot: Slot::of_kind(kind) }
     }
 
-    /// The type code of a kind that has no parameters; `None` for the others.
+    /// Returns the type code of a kind without parameters; `None` for other kinds.
     pub const fn simple(kind: TcKind) -> Option<Self> {
         if kind.is_simple() { Some(Self::of_kind(kind)) } else { None }
     }
@@ -226,30 +228,30 @@ impl TypeCode {
         self.as_ref().kind()
     }
 
-    /// Returns the repository id, of the kinds that have one; may be empty.
+    /// Returns the repository id, for kinds that have one; may be empty.
     pub fn id(&self) -> Option<&str> {
         self.as_ref().id()
     }
 
-    /// Returns the simple name, of the kinds that have one; may be empty.
+    /// Returns the simple name, for kinds that have one; may be empty.
     pub fn name(&self) -> Option<&str> {
         self.as_ref().name()
     }
 
-    /// Returns the parts of the type.
+    /// Returns the structure of the type.
     #[inline]
     pub fn shape(&self) -> Shape<'_> {
         self.as_ref().shape()
     }
 
-    /// The type itself behind any typedefs.
+    /// Returns the type with all typedefs resolved.
     #[must_use]
     pub fn resolved(&self) -> Self {
         self.as_ref().resolved().to_type_code()
     }
 
-    /// The type with this repository id among those that this one is made of, itself included: the other types of a
-    /// group of types that contain each other.
+    /// Returns the type with this repository id among the component types and this type: the other
+    /// types of a group of mutually recursive types.
     pub fn find(&self, id: &str) -> Option<Self> {
         let graph = self.graph.as_ref()?;
         let has_id = |node: &Node| node.names().is_some_and(|(own, _)| **own == *id);
@@ -257,8 +259,9 @@ impl TypeCode {
         Some(Self { graph: Some(graph.clone()), slot: Slot::of_node(at) })
     }
 
-    /// Whether it is a whole type: nothing [left open](Self::recursive), no `fixed` of more than 31 digits, and no type
-    /// that contains itself other than through a sequence or a valuetype. Values can be written and read only of such types.
+    /// Reports whether the type is complete: nothing [left open](Self::recursive), no `fixed` of
+    /// more than 31 digits, and no type that contains itself except through a sequence or a
+    /// valuetype. Only values of such types can be written and read.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.graph.as_ref().is_none_or(|graph| graph.is_sound())
@@ -266,7 +269,8 @@ impl TypeCode {
 }
 
 impl TypeCode {
-    /// Returns the address of the type's graph and the number of its node, which stay the same as long as the type lives.
+    /// Returns the address of the type's graph and the number of its node, which are constant
+    /// during the life of the type.
     pub(crate) fn place(&self) -> (usize, usize) {
         let graph = self.graph.as_ref().map_or(0, |graph| Arc::as_ptr(graph).addr());
         (graph, self.slot.number())
@@ -274,21 +278,21 @@ impl TypeCode {
 }
 
 impl<'a> TypeRef<'a> {
-    /// Finds a type like [`TypeCode::find`], if the group has at most `limit` types.
+    /// Finds a type as [`TypeCode::find`], if the group has at most `limit` types.
     pub(crate) fn find_among(self, id: &str, limit: usize) -> Option<TypeCode> {
         let graph = self.graph.filter(|graph| graph.nodes().len() <= limit)?;
         let whole = TypeCode { graph: Some(graph.clone()), slot: self.slot };
         whole.find(id)
     }
 
-    /// Returns the number of the type among those that its type code is made of; `None` for the
-    /// kinds without parameters. Equal numbers within one type code are the same type, so walks
-    /// over types that contain each other in many ways can end soon.
+    /// Returns the number of the type among the component types of its type code; `None` for kinds
+    /// without parameters. Equal numbers within one type code denote the same type, so walks over
+    /// mutually recursive types can stop at types already visited.
     pub fn number(self) -> Option<usize> {
         self.slot.node()
     }
 
-    /// Returns the type as a type code of its own.
+    /// Returns the type as an owned type code.
     pub fn to_type_code(self) -> TypeCode {
         TypeCode {
             graph: self.graph.filter(|_| self.slot.node().is_some()).cloned(),
@@ -305,17 +309,17 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Returns the repository id, of the kinds that have one; may be empty.
+    /// Returns the repository id, for kinds that have one; may be empty.
     pub fn id(self) -> Option<&'a str> {
         self.names().map(|(id, _)| id)
     }
 
-    /// Returns the simple name, of the kinds that have one; may be empty.
+    /// Returns the simple name, for kinds that have one; may be empty.
     pub fn name(self) -> Option<&'a str> {
         self.names().map(|(_, name)| name)
     }
 
-    /// Returns the parts of the type.
+    /// Returns the structure of the type.
     #[inline]
     pub fn shape(self) -> Shape<'a> {
         let Some(node) = self.node() else {
@@ -362,7 +366,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Type of the elements of a sequence or array, or what an alias or box stands for.
+    /// Returns the element type of a sequence or array, or the type that an alias or box wraps.
     pub fn content(self) -> Option<Self> {
         match self.shape() {
             Shape::Sequence { element, .. } | Shape::Array { element, .. } => Some(element),
@@ -371,9 +375,10 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The members of a struct, exception, union or valuetype, in order; those of its bases are not among them.
+    /// Returns the members of a struct, exception, union or valuetype, in order, without those of
+    /// its bases.
     ///
-    /// A union member with several labels is there once for each.
+    /// A union member with several labels occurs once for each.
     pub fn members(self) -> impl ExactSizeIterator<Item = MemberRef<'a>> + Clone {
         let count = match self.node() {
             Some(Node::Struct { members, .. } | Node::Value { members, .. }) => members.len(),
@@ -383,7 +388,7 @@ impl<'a> TypeRef<'a> {
         (0..count).map(move |at| self.member(at).expect("counted"))
     }
 
-    /// A member of a struct, exception, union or valuetype, by its number.
+    /// Returns a member of a struct, exception, union or valuetype, by its index.
     pub fn member(self, at: usize) -> Option<MemberRef<'a>> {
         match self.node()? {
             Node::Struct { members, .. } | Node::Value { members, .. } => {
@@ -408,15 +413,16 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The member of a union that a discriminant selects, or `None` when that is no member.
+    /// Returns the member of a union that a discriminant selects; `None` if it selects none.
     ///
-    /// As a number, a boolean is 0 or 1, a character its code point, and an enumerator its ordinal.
+    /// The discriminant is a number: a boolean is 0 or 1, a character its code point, and an
+    /// enumerator its ordinal.
     pub fn select(self, label: i128) -> Option<MemberRef<'a>> {
         let at = self.union()?.select(label)?;
         self.member(at as usize)
     }
 
-    /// The names in an enumeration, in order; empty for other kinds.
+    /// Returns the names in an enumeration, in order; empty for other kinds.
     pub fn enumerators(self) -> &'a [Arc<str>] {
         match self.node() {
             Some(Node::Enum { members, .. }) => members,
@@ -424,7 +430,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The type itself behind any typedefs.
+    /// Returns the type with all typedefs resolved.
     #[inline]
     #[must_use]
     pub fn resolved(self) -> Self {
@@ -438,13 +444,13 @@ impl<'a> TypeRef<'a> {
         at
     }
 
-    /// Whether values of it can be written and read; see [`TypeCode::is_complete`].
+    /// Reports whether values of the type can be written and read; see [`TypeCode::is_complete`].
     #[inline]
     pub fn is_complete(self) -> bool {
         self.slot.node().is_none() || self.graph.is_none_or(|graph| graph.is_sound())
     }
 
-    /// The fewest octets that a value takes.
+    /// Returns the minimum size of a value, in octets.
     #[inline]
     pub fn min_size(self) -> usize {
         self.facts().min as usize
@@ -457,7 +463,7 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Whether values may hold characters, which mean something else in another dialect.
+    /// Reports whether values may contain characters, whose encoding depends on the dialect.
     pub(crate) fn holds_text(self) -> bool {
         match (self.graph, self.slot.node()) {
             (Some(graph), Some(_)) => graph.holds_text(),
@@ -465,7 +471,8 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// Whether values may hold references or valuetypes, which a decoder needs a [`Scope`](crate::Scope) for.
+    /// Reports whether values may contain references or valuetypes, for which a decoder needs a
+    /// [`Scope`](crate::Scope).
     pub(crate) fn is_bound(self) -> bool {
         match (self.graph, self.slot.node()) {
             (Some(graph), Some(_)) => graph.is_bound(),
@@ -473,7 +480,8 @@ impl<'a> TypeRef<'a> {
         }
     }
 
-    /// The largest alignment in any value: octets mean the same wherever that is the same.
+    /// Returns the largest alignment in any value: octets have the same meaning at offsets equal
+    /// modulo it.
     pub(crate) fn largest_alignment(self) -> usize {
         match (self.graph, self.slot.node()) {
             (Some(graph), Some(_)) => graph.align(),
@@ -515,7 +523,7 @@ impl<'a> TypeRef<'a> {
 }
 
 impl Default for TypeCode {
-    /// [`NULL`](Self::NULL)
+    /// Returns [`NULL`](Self::NULL).
     fn default() -> Self {
         Self::NULL
     }

@@ -6,18 +6,19 @@ use super::graph::{Case, Facts, Graph, MAX_ALIASES, Member, Name, Node, Slot, Un
 use super::{TypeCode, ValueModifier, Visibility};
 use crate::{Decode, Decoder, Dialect, ErrorKind, Result, TcKind, WcharSet};
 
-/// Mark in place of a kind: the type is one that was there before.
+/// Mark in place of a kind: the type occurred before.
 pub(super) const INDIRECTION: u32 = u32::MAX;
 
 impl<'de> Decode<'de> for TypeCode {
     const MIN_SIZE: usize = 4;
 
-    /// Memory and time are in proportion to the octets. Types nested more deeply than the limit `max_depth` are refused,
-    /// and so are references to what is not the start of a type, and types that contain themselves.
+    /// Memory and time are proportional to the octets. Types nested more deeply than the limit
+    /// `max_depth` are rejected, and so are indirections to anything except the start of a type,
+    /// and types that contain themselves.
     fn decode(d: &mut Decoder<'de>) -> Result<Self> {
         let start = d.position();
         let number = d.ulong()?;
-        // Most types that anys have: nothing can refer to one that has no parameters and stands alone.
+        // Most types in anys: there can be no indirection to a single type without parameters.
         if let Some(kind) = TcKind::from_number(number)
             && let Some(simple) = Self::simple(kind)
         {
@@ -31,7 +32,8 @@ impl<'de> Decode<'de> for TypeCode {
     }
 }
 
-/// The rules for wide characters in a type code: UTF-16 where none were agreed, as in any encapsulation.
+/// Returns the rules for wide characters in a type code: UTF-16 if none were negotiated, as in any
+/// encapsulation.
 pub(super) fn character_dialect(dialect: Dialect) -> Dialect {
     match dialect.wchars {
         WcharSet::None => Dialect::GIOP_1_2,
@@ -40,16 +42,16 @@ pub(super) fn character_dialect(dialect: Dialect) -> Dialect {
     }
 }
 
-/// Octets that a type with parameters is taken to need, and where it starts.
+/// Estimated memory for a type with parameters and its start position, in octets.
 const MEMORY_OF_NODE: usize = size_of::<Node>() + size_of::<Facts>() + size_of::<(usize, Slot)>();
 
-/// Octets that a name is taken to need.
+/// Estimated memory for a name, in octets.
 const MEMORY_OF_NAME: usize = 32;
 
 #[derive(Default)]
 struct Reader {
     nodes: Vec<Node>,
-    /// Positions at which types started, in ascending order.
+    /// Start positions of types, in ascending order.
     seen: Vec<(usize, Slot)>,
 }
 
@@ -59,7 +61,7 @@ impl Reader {
         self.read_kind(number, d)
     }
 
-    /// Reads the rest of a type of which the kind, or what stands for it, was read.
+    /// Reads the rest of a type whose kind, or indirection mark, was read.
     fn read_kind(&mut self, number: u32, d: &mut Decoder<'_>) -> Result<Slot> {
         let start = d.position() - 4; // which may be in another chunk than what was before
         if number == INDIRECTION {
@@ -72,7 +74,7 @@ impl Reader {
             return Ok(Slot::of_kind(kind));
         }
         d.charge(1, MEMORY_OF_NODE + 2 * MEMORY_OF_NAME)?;
-        // The place is taken now, because parameters may refer to it.
+        // The slot is reserved now, because parameters may refer to it.
         let slot = Slot::of_node(self.nodes.len());
         let seen = self.seen.len();
         self.seen.push((start, slot));
@@ -112,7 +114,7 @@ impl Reader {
         found.ok_or_else(|| d.error_back(4, ErrorKind::BadIndirection(offset)))
     }
 
-    /// Reads the parameters of a type from its encapsulation. Octets after them are left alone.
+    /// Reads the parameters of a type from its encapsulation. Octets after them are ignored.
     fn read_parameters(&mut self, kind: TcKind, d: &mut Decoder<'_>) -> Result<Node> {
         Ok(match kind {
             TcKind::Sequence => Node::Sequence { element: self.read(d)?, bound: d.ulong()? },
@@ -213,7 +215,8 @@ impl Reader {
         Ok(UnionNode::new(id, name, discriminator, default, cases))
     }
 
-    /// The kind behind typedefs, as far as it is known already: the null kind if it is not.
+    /// Returns the kind after resolving typedefs, as far as it is known already: the null kind if
+    /// it is not.
     fn resolved_kind(&self, mut slot: Slot) -> TcKind {
         for _ in 0..=MAX_ALIASES {
             let Some(at) = slot.node() else {
@@ -228,8 +231,8 @@ impl Reader {
     }
 }
 
-/// Names come in whatever code set the peer has, but identifiers are ASCII; what is not is taken as UTF-8, or else as
-/// ISO 8859-1. A length of zero, which should not be, is an empty name.
+/// Names arrive in an unknown code set, but identifiers are ASCII; other names are decoded as
+/// UTF-8, or else as ISO 8859-1. An invalid length of zero is decoded as an empty name.
 fn read_name(d: &mut Decoder<'_>) -> Result<Name> {
     let length = d.length(None, 1)?;
     let Some((&end, text)) = d.octets(length)?.split_last() else {

@@ -6,7 +6,7 @@ use super::{Label, Shape, TypeCode, TypeRef, ValueModifier, Visibility};
 use crate::{Printable, TcKind};
 
 impl fmt::Display for TypeCode {
-    /// Writes IDL: the definition of the type itself, and the names of those it is made of.
+    /// Writes IDL: the definition of the type itself, and the names of its component types.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_ref().fmt(f)
     }
@@ -25,14 +25,15 @@ impl fmt::Debug for TypeRef<'_> {
 }
 
 impl fmt::Display for TypeRef<'_> {
-    /// Writes IDL: the definition of the type itself, and the names of those it is made of. Names
-    /// are [`Printable`]; after 64 KiB of text there is `...` in place of the rest.
+    /// Writes IDL: the definition of the type itself, and the names of its component types. Names
+    /// are [`Printable`]; after 64 KiB of text, `...` replaces the rest.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         bounded(f, format_args!("{}", Definition(*self)))
     }
 }
 
-/// Writes the text of a type, which a peer may have sent: without what controls a terminal, and not without end.
+/// Writes the text of a type, possibly from a peer, with limited length and without terminal
+/// control characters.
 fn bounded(f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>) -> fmt::Result {
     let mut shown = Bounded { f, left: MOST_TEXT };
     match shown.write_fmt(text) {
@@ -41,7 +42,7 @@ fn bounded(f: &mut fmt::Formatter<'_>, text: fmt::Arguments<'_>) -> fmt::Result 
     }
 }
 
-/// Octets of text that a type becomes at most.
+/// Maximum length of the text of a type, in octets.
 const MOST_TEXT: usize = 1 << 16;
 
 struct Bounded<'f, 'o> {
@@ -62,7 +63,7 @@ impl fmt::Write for Bounded<'_, '_> {
     }
 }
 
-/// A type as it is defined, without bound.
+/// Definition of a type, of unlimited length.
 struct Definition<'a>(TypeRef<'a>);
 
 impl<'a> Deref for Definition<'a> {
@@ -101,7 +102,7 @@ impl fmt::Display for Definition<'_> {
                         }
                         _ => f.write_str("default: ")?,
                     }
-                    // A member with several labels is declared after the last of them.
+                    // A member with several labels is declared after its last label.
                     let goes_on = members.peek().is_some_and(|next| {
                         !next.name.is_empty()
                             && next.name == member.name
@@ -155,7 +156,7 @@ impl fmt::Display for Definition<'_> {
     }
 }
 
-/// A type as it is mentioned within another: by its name, if it has one. This is where recursion ends.
+/// Mention of a type within another: its name, if it has one. Recursion ends here.
 struct Mention<'a>(TypeRef<'a>);
 
 impl fmt::Display for Mention<'_> {
@@ -165,7 +166,8 @@ impl fmt::Display for Mention<'_> {
     }
 }
 
-/// Sequences and arrays have no names, so a type may contain itself through them alone, or too many of them.
+/// Sequences and arrays have no names, so a type may contain itself through them alone, or a deep
+/// nesting of them.
 fn mention(f: &mut fmt::Formatter<'_>, ty: TypeRef<'_>, depth: usize) -> fmt::Result {
     let bound_of = |f: &mut fmt::Formatter<'_>, bound: Option<u32>| match bound {
         Some(bound) => write!(f, "<{bound}>"),
@@ -201,7 +203,7 @@ fn mention(f: &mut fmt::Formatter<'_>, ty: TypeRef<'_>, depth: usize) -> fmt::Re
     }
 }
 
-/// Whether two types are mentioned by the same text, as far as that costs little to find out.
+/// Reports whether two types have the same mention, as far as that can be determined cheaply.
 fn are_alike(one: TypeRef<'_>, other: TypeRef<'_>) -> bool {
     const MOST: usize = 256;
     if one.slot == other.slot {
@@ -211,7 +213,7 @@ fn are_alike(one: TypeRef<'_>, other: TypeRef<'_>) -> bool {
     words[0].is_some() && words[0] == words[1]
 }
 
-/// Returns the mention of a type if it takes no more octets than `most`.
+/// Returns the mention of a type if it has at most `most` octets.
 fn short(ty: TypeRef<'_>, most: usize) -> Option<String> {
     struct Short(String, usize);
 
@@ -268,13 +270,14 @@ impl<'a> TypeRef<'a> {
         })
     }
 
-    /// Returns the text by which other types mention this one: its name, if it has one. Bounded as
-    /// its own text.
+    /// Returns the text by which other types mention this one: its name, if it has one. Limited in
+    /// length like the definition.
     pub fn mention(self) -> impl fmt::Display + use<'a> {
         fmt::from_fn(move |f| bounded(f, format_args!("{}", Mention(self))))
     }
 
-    /// The element of an array of any number of dimensions, and those as they follow a name in IDL.
+    /// Returns the element of an array of any number of dimensions, and the dimensions as they
+    /// follow a name in IDL.
     fn dimensions(self) -> (Self, String) {
         const MOST: usize = 16;
         let (mut at, mut text) = (self, String::new());

@@ -7,11 +7,12 @@ use crate::{
     Valuetype,
 };
 
-/// A Rust type that stands for one IDL type. Generated code implements it.
+/// Rust type that represents one IDL type. Generated code implements it.
 ///
-/// Rust's `char` and `String` stand for IDL `char` and `string`; [`Wchar`] and [`Wstring`] stand for `wchar` and
-/// `wstring`. Types that Rust does not tell apart, such as bounded strings and typedefs, have no implementation of
-/// their own; members of such types have theirs spelled out in the type code of the struct.
+/// Rust's `char` and `String` represent IDL `char` and `string`; [`Wchar`] and [`Wstring`]
+/// represent `wchar` and `wstring`. IDL types without a distinct Rust type, such as bounded strings
+/// and typedefs, have no implementation; the type code of a struct contains the full types of such
+/// members.
 ///
 /// ```
 /// use std::sync::LazyLock;
@@ -35,7 +36,7 @@ use crate::{
 /// assert_eq!(<Vec<Point>>::type_code().to_string(), "sequence<Point>");
 /// ```
 pub trait Typed {
-    /// The IDL type.
+    /// Returns the IDL type.
     fn type_code() -> TypeCode;
 }
 
@@ -72,7 +73,7 @@ typed! {
     ValueBase: VALUE_BASE;
 }
 
-/// An unbounded sequence.
+/// Type of an unbounded sequence.
 impl<T: Typed> Typed for Vec<T> {
     fn type_code() -> TypeCode {
         TypeCode::sequence(T::type_code())
@@ -112,11 +113,12 @@ impl<T: Typed + Valuetype> Typed for Value<T> {
     }
 }
 
-/// A `char` that is an IDL `wchar` on its own, outside of generated code: as in [`Any::new`](crate::Any::new).
+/// `char` as an IDL `wchar` outside of generated code, such as in [`Any::new`](crate::Any::new).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Wchar(pub char);
 
-/// A `String` that is an IDL `wstring` on its own, outside of generated code: as in [`Any::new`](crate::Any::new).
+/// `String` as an IDL `wstring` outside of generated code, such as in
+/// [`Any::new`](crate::Any::new).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Wstring(pub String);
 

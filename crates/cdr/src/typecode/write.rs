@@ -4,19 +4,19 @@ use super::{TypeCode, TypeRef};
 use crate::tables::Table;
 use crate::{Encode, Encoder, ErrorKind, Result, TcKind};
 
-/// Number of times that a type which occurs again is written in full, as TAO does, in one type
-/// code. From then on it is written as a reference to the first time, as JacORB does: or else a few
-/// types could become very many octets.
+/// Number of times that a repeated type is written in full, as TAO does, in one type code. After
+/// that it is written as an indirection to its first occurrence, as JacORB does; otherwise a few
+/// types could expand to very many octets.
 const IN_FULL: usize = 1000;
 
-/// Octets of the type code after which no type is written in full again, like [`IN_FULL`]: one type
-/// may be very long by its names alone.
+/// Length of the type code in octets after which no type is written in full again, as with
+/// [`IN_FULL`]: names alone can make a type very long.
 const OCTETS_IN_FULL: usize = 1 << 16;
 
-/// Nesting from which on no type is written in full again, like [`IN_FULL`].
+/// Nesting depth from which no type is written in full again, as with [`IN_FULL`].
 const DEEP: usize = 24;
 
-/// Types nested more deeply than this are not written: nobody would read them.
+/// Maximum nesting depth of types that are written: readers would reject deeper ones.
 const DEEPEST: usize = 64;
 
 impl Encode for TypeCode {
@@ -27,7 +27,7 @@ impl Encode for TypeCode {
 }
 
 impl TypeRef<'_> {
-    /// Writes the type. Allocates when it has more than 8 parts that have parameters.
+    /// Writes the type. Allocates if it has more than 8 component types with parameters.
     pub fn encode(self, e: &mut Encoder<'_>) -> Result<()> {
         if self.node().is_none() && self.slot_kind().is_simple() {
             e.ulong(self.slot_kind() as u32);
@@ -42,7 +42,7 @@ impl TypeRef<'_> {
 }
 
 struct Writer {
-    /// Position at which the type code starts.
+    /// Position of the start of the type code.
     start: usize,
     written: Written,
     count: usize,
@@ -164,10 +164,10 @@ impl Writer {
     }
 }
 
-/// Parts of a type that are noted without an allocation.
+/// Number of types that are recorded without an allocation.
 const FEW: usize = 8;
 
-/// Place where each type was written, and whether it is still being written.
+/// Position at which each type was written, and whether it is still being written.
 #[derive(Default)]
 struct Written {
     few: [Option<(Slot, (usize, bool))>; FEW],
@@ -196,8 +196,9 @@ impl Written {
     }
 }
 
-/// Whether readers take a reference back to a type within which it stands. JacORB does not for typedefs and types without
-/// name, so these are written again, and what they are made of is referred to.
+/// Reports whether readers accept an indirection to an enclosing type of this kind. JacORB does not
+/// for typedefs and types without a name, so these are written again, with indirections to their
+/// component types.
 fn is_returned_to(kind: TcKind) -> bool {
     !matches!(kind, TcKind::Alias | TcKind::Sequence | TcKind::Array)
 }
@@ -209,14 +210,14 @@ fn write_names(ty: TypeRef<'_>, e: &mut Encoder<'_>) {
     }
 }
 
-/// Names are not converted between code sets: identifiers are ASCII.
+/// Writes a name without code set conversion: identifiers are ASCII.
 fn write_name(name: &str, e: &mut Encoder<'_>) {
     e.ulong(name.len() as u32 + 1);
     e.copy_octets(name.as_bytes());
     e.octet(0);
 }
 
-/// The label of the default is a zero of the type of the discriminant; any label is written as its low bits.
+/// Writes a label as its low bits; the label of the default is a zero of the discriminator type.
 fn write_label(discriminator: TcKind, case: &Case, e: &mut Encoder<'_>) -> Result<()> {
     let label = case.label;
     match discriminator {

@@ -1,16 +1,17 @@
-//! Behaviour of values: from a handle of any base type to the trait that the real type, or a base
+//! Behaviour of values: from a handle of any base type to the trait that the actual type, or a base
 //! of it, implements.
 //!
-//! The application implements a trait that was generated beside the state. A handle knows only at run time whose state it
-//! has, so the state says by the `TypeId` of `dyn Trait` how it is seen as one. No registry and nothing unsafe: what is
-//! looked up is a constant that holds functions.
+//! The application implements a trait that was generated alongside the state. A handle knows only
+//! at run time which state it has, so the state provides its views by the `TypeId` of `dyn Trait`.
+//! This needs no registry and no unsafe code: the lookup returns a constant that contains
+//! functions.
 
 use core::any::{Any, TypeId};
 use core::fmt;
 
 use super::{Value, Valuetype};
 
-/// View of a state, or of the state of one of its bases, as `dyn Trait`. Generated code makes one
+/// View of a state, or of the state of one of its bases, as `dyn Trait`. Generated code creates one
 /// for each trait that a state implements.
 #[doc(hidden)]
 pub struct Behaviour<Tr: ?Sized + 'static> {
@@ -20,7 +21,8 @@ pub struct Behaviour<Tr: ?Sized + 'static> {
 }
 
 impl<Tr: ?Sized> Behaviour<Tr> {
-    /// `of` gives the id of the type that implements the trait; the others see it as such.
+    /// Creates a view; `of` returns the id of the type that implements the trait, the other
+    /// functions convert it.
     pub const fn new(
         of: fn() -> TypeId,
         shared: fn(&dyn Any) -> Option<&Tr>,
@@ -36,10 +38,10 @@ impl<Tr: ?Sized> fmt::Debug for Behaviour<Tr> {
     }
 }
 
-/// Finds the [`Behaviour`] of a state as the trait whose `dyn Trait` has an id.
+/// Function that returns the [`Behaviour`] of a state as the trait whose `dyn Trait` has an id.
 pub(super) type Find = fn(TypeId) -> Option<&'static dyn Any>;
 
-/// The first that is found: what a type implements itself comes before what it has from its base.
+/// Returns the first behaviour found: a type's own implementation precedes that of its base.
 #[doc(hidden)]
 pub fn first_behaviour(id: TypeId, places: &[Find]) -> Option<&'static dyn Any> {
     places.iter().find_map(|find| find(id))
@@ -47,8 +49,9 @@ pub fn first_behaviour(id: TypeId, places: &[Find]) -> Option<&'static dyn Any> 
 
 /// Fallback for states that do not implement a trait.
 ///
-/// Generated code names `Behaviour::<T>::find` of its own, with this trait in scope: the compiler takes what is inherent
-/// first, and that is there only if `T` implements the trait (as for [`NotByHand`](super::NotByHand)).
+/// Generated code calls `Behaviour::<T>::find`, with this trait in scope: the compiler prefers
+/// inherent functions, and that one exists only if `T` implements the trait (as for
+/// [`NotByHand`](super::NotByHand)).
 #[doc(hidden)]
 pub trait NoBehaviour {
     /// Returns `None`.
@@ -58,7 +61,7 @@ pub trait NoBehaviour {
 }
 
 impl<T: Valuetype> Value<T> {
-    /// The value as a trait, if its real type or a base of that implements it.
+    /// Returns the value as a trait, if its actual type or a base of it implements the trait.
     #[doc(hidden)]
     pub fn behaviour<Tr: ?Sized + 'static>(&self) -> Option<&Tr> {
         let found = self.instance.behaviour(TypeId::of::<Tr>())?;
@@ -66,7 +69,7 @@ impl<T: Valuetype> Value<T> {
         (behaviour.shared)(self.instance.part((behaviour.of)())?)
     }
 
-    /// Returns the behaviour to change the value: see [`make_mut`](Value::make_mut).
+    /// Returns the behaviour for modification of the value: see [`make_mut`](Value::make_mut).
     #[doc(hidden)]
     pub fn behaviour_mut<Tr: ?Sized + 'static>(&mut self) -> Option<&mut Tr> {
         let found = self.instance.behaviour(TypeId::of::<Tr>())?;

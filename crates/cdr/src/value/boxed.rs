@@ -1,10 +1,10 @@
-//! The boxed values that the specifications themselves declare.
+//! Value boxes declared by the specifications.
 
 use super::{Factory, Inherits, ValueBase, ValueInfo, ValueState, Valuetype};
 use crate::prelude::*;
 use crate::{Decoder, Encoder, Result, TypeCode, Typed};
 
-/// `CORBA::StringValue`: a string that may be null and may be shared.
+/// `CORBA::StringValue`: a string that can be null and can be shared.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StringValue(pub String);
 
@@ -34,7 +34,7 @@ impl Typed for StringValue {
     }
 }
 
-/// `CORBA::WStringValue`: a wide string that may be null and may be shared.
+/// `CORBA::WStringValue`: a wide string that can be null and can be shared.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct WstringValue(pub String);
 

@@ -1,7 +1,7 @@
-//! The chunks that the state of a value comes in (CORBA 3.3 part 2, 9.3.4.6).
+//! Chunks of the state of a value (CORBA 3.3 part 2, 9.3.4.6).
 //!
-//! While a chunk is read, the decoder's octets end where the chunk ends, so reading within it costs nothing; what does not
-//! fit any more comes here, and goes on in the next chunk.
+//! While a chunk is read, the decoder's octets end with the chunk, so reading within it costs
+//! nothing extra; items that do not fit are handled here, and continue in the next chunk.
 
 use super::{Incoming, tag};
 use crate::decoder::Here;
@@ -14,15 +14,17 @@ use crate::{Decoder, Error, ErrorKind, Result};
 pub(crate) struct Chunking<'de> {
     /// All octets of the message or encapsulation.
     whole: &'de [u8],
-    /// The innermost value comes in chunks: the decoder's octets end with the present one, or here, between two.
+    /// Whether the innermost value is chunked: the decoder's octets then end with the current
+    /// chunk, or, between two chunks, at the current position.
     active: bool,
     /// Number of open chunked values.
     level: u32,
-    /// An end tag ended all values of this level and deeper, though the inner ones are not left yet; 0 is none.
+    /// Level whose end tag ended all values of this level and deeper, though the inner ones are not
+    /// left yet; 0 if none.
     ended: u32,
 }
 
-/// Position at which reading continues after going back to a value that was skipped.
+/// Position at which reading continues after returning to a value that was skipped.
 #[derive(Clone, Copy)]
 pub(crate) struct Back<'de> {
     chunking: Chunking<'de>,
@@ -31,7 +33,7 @@ pub(crate) struct Back<'de> {
 }
 
 impl<'de> Incoming<'de> {
-    /// Returns the state before the first octet of a message or encapsulation is read.
+    /// Returns the state at the start of a message or encapsulation.
     pub(crate) fn of(whole: &'de [u8]) -> Self {
         let mut values = Self::default();
         values.chunking.whole = whole;
@@ -40,7 +42,7 @@ impl<'de> Incoming<'de> {
 }
 
 impl<'de> Chunking<'de> {
-    /// All octets of the message or encapsulation.
+    /// Returns all octets of the message or encapsulation.
     pub(super) fn whole(&self) -> &'de [u8] {
         self.whole
     }
@@ -53,9 +55,9 @@ impl<'de> Chunking<'de> {
 
 /// Mark between chunks.
 enum Mark {
-    /// A chunk of this many octets.
+    /// Start of a chunk of this many octets.
     Chunk(usize),
-    /// The end of the value of this level and all deeper ones.
+    /// End of the value of this level and all deeper ones.
     End(u32),
     /// Null, or the tag of a value.
     Value(u32),
@@ -82,7 +84,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Null and indirections may stand in a chunk (Java ORBs and this one write them there) or between two; tags may not.
+    /// Null and indirections may be within a chunk (as Java ORBs and this one write them) or
+    /// between two; tags may not.
     fn tag_in_chunk(&mut self) -> Result<u32> {
         match self.ulong()? {
             tag @ (tag::NULL | tag::INDIRECTION) => Ok(tag),
@@ -90,7 +93,7 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Continues after null or an indirection, which may have stood between chunks.
+    /// Continues after null or an indirection, which may have been between chunks.
     pub(super) fn after_reference(&mut self) {
         let chunking = self.incoming().chunking;
         if chunking.active && self.all_octets().len() == chunking.whole.len() {
@@ -98,7 +101,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Starts on the state of a value; gives what [`leave_value`](Self::leave_value) needs to know of the one around it.
+    /// Enters the state of a value; returns the state of the enclosing value for
+    /// [`leave_value`](Self::leave_value).
     pub(crate) fn enter_value(&mut self, chunked: bool) -> bool {
         let chunking = &mut self.incoming().chunking;
         let outer = core::mem::replace(&mut chunking.active, chunked);
@@ -109,7 +113,7 @@ impl<'de> Decoder<'de> {
         outer
     }
 
-    /// Ends the state of a value. What is left of it belongs to a type that was truncated, or is an error.
+    /// Leaves the state of a value. Remaining octets belong to a truncated type, or are an error.
     pub(crate) fn leave_value(&mut self, outer: bool, truncated: bool) -> Result<()> {
         if self.incoming().chunking.active {
             self.end_value(truncated)?;
@@ -143,7 +147,7 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Goes behind the end tag of a level, over whatever values are inside.
+    /// Skips to after the end tag of a level, across all inner values.
     fn skip_to_end(&mut self, level: u32, truncated: bool) -> Result<()> {
         let mut inner = level;
         while self.incoming().chunking.ended == 0 {
@@ -156,7 +160,7 @@ impl<'de> Decoder<'de> {
                 Mark::Value(tag::NULL) if truncated => {}
                 Mark::Value(tag) if truncated => {
                     if !self.skip_header(tag, inner)? {
-                        // Without chunks nobody can know where it ends.
+                        // Without chunks its end cannot be determined.
                         return Err(self.error(ErrorKind::BadChunk));
                     }
                     inner += 1;
@@ -179,7 +183,8 @@ impl<'de> Decoder<'de> {
         })
     }
 
-    /// Octets left in the message or encapsulation, beyond the present chunk too.
+    /// Returns the number of octets left in the message or encapsulation, including those after the
+    /// current chunk.
     #[cold]
     pub(crate) fn remaining_in_all(&self) -> usize {
         if let Some(pieces) = (self.values.as_ref()).and_then(|values| values.pieces.as_ref()) {
@@ -192,14 +197,14 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Whether the octets may end between any two items, and others follow: the state being read comes in chunks, or the
-    /// message in pieces.
+    /// Reports whether the octets may end between any two items with others following: the current
+    /// state is chunked, or the message is in pieces.
     pub(crate) fn is_chunked(&self) -> bool {
         (self.values.as_ref())
             .is_some_and(|values| values.chunking.active || values.pieces.is_some())
     }
 
-    /// Reads a long between chunks, where there is no end but that of the message.
+    /// Reads a long between chunks, where only the end of the message is a limit.
     fn control(&mut self) -> Result<u32> {
         let active = {
             let chunking = &mut self.incoming().chunking;
@@ -234,7 +239,7 @@ impl<'de> Decoder<'de> {
         self.set_octets(&whole[..self.cursor()]);
     }
 
-    /// Goes to the tag of an earlier value, that many chunked values deep.
+    /// Moves to the tag of an earlier value, nested in `level` chunked values.
     pub(super) fn go_back(&mut self, to: usize, level: u32) -> Back<'de> {
         let back = self.place();
         let chunking = &mut self.incoming().chunking;
@@ -246,7 +251,7 @@ impl<'de> Decoder<'de> {
         back
     }
 
-    /// Returns the position of the reader, to [return](Self::return_from) to it.
+    /// Returns the current position, for [`return_from`](Self::return_from).
     pub(crate) fn place(&mut self) -> Back<'de> {
         let (octets, at) = (self.all_octets(), self.cursor());
         Back { chunking: self.incoming().chunking, octets, at }
@@ -266,10 +271,11 @@ impl<'de> Decoder<'de> {
 }
 
 impl<'de> Here<'de> {
-    /// Finds an aligned item in the next chunk or piece: its octets, those of the chunk, and where in them it ends.
+    /// Finds an aligned item in the next chunk or piece, and returns its octets, those of the
+    /// chunk, and the offset of its end.
     ///
-    /// Without chunks, or when the value has no more, that is an error. So it is when the chunk ends within the item;
-    /// padding, which some writers put before the end of a chunk, may go to waste.
+    /// Without a further chunk this is an error, and also when the chunk ends within the item;
+    /// padding that some writers put before the end of a chunk is skipped.
     #[cold]
     #[inline(never)]
     pub(crate) fn beyond(

@@ -1,29 +1,31 @@
-//! Custom valuetypes, whose state the application writes and reads by hand, or not at all.
+//! Custom valuetypes, whose state the application marshals itself, or not at all.
 
 use core::marker::PhantomData;
 
 use crate::{Decoder, Encoder, ErrorKind, Result};
 
-/// Octets that a `custom` valuetype puts on the wire instead of its members
-/// (`CORBA::CustomMarshal`).
+/// Marshalling of a `custom` valuetype's state by the application (`CORBA::CustomMarshal`).
 ///
-/// Whoever includes the generated code implements it for the struct, in the same crate. Without it the code compiles, and
-/// sending or receiving such a value is an error, [`ErrorKind::NoCustomMarshal`].
+/// The crate that includes the generated code implements it for the struct. Without it the code
+/// compiles, but sending or receiving such a value is an error, [`ErrorKind::NoCustomMarshal`].
 ///
-/// Its values are always chunked, so a receiver that reads less than was written is in step again after the value.
+/// Its values are always chunked, so a receiver that reads less than was written is synchronised
+/// again after the value.
 pub trait CustomMarshal: Sized {
     /// Writes the state.
     fn marshal(&self, e: &mut Encoder<'_>) -> Result<()>;
 
-    /// Reads what [`marshal`](Self::marshal) wrote. Links to values that are still being read give `None`.
+    /// Reads the state that [`marshal`](Self::marshal) wrote. Links to values that are still being
+    /// read return `None`.
     fn unmarshal(d: &mut Decoder<'_>) -> Result<Self>;
 }
 
-/// The marshalling of a custom valuetype: by its [`CustomMarshal`] if it has one, else by [`NotByHand`].
+/// Marshalling of a custom valuetype: by its [`CustomMarshal`] if it has one, else by
+/// [`NotByHand`].
 ///
-/// Generated code names `ByHand::<T>::marshal`, with [`NotByHand`] in scope. The compiler takes what is inherent before what
-/// is a trait's, and what is inherent is there only if `T` has a `CustomMarshal`: so it is decided without a registry,
-/// when the code is compiled.
+/// Generated code calls `ByHand::<T>::marshal`, with [`NotByHand`] in scope. The compiler prefers
+/// inherent functions to those of traits, and the inherent one exists only if `T` has a
+/// `CustomMarshal`: the choice is made at compile time, without a registry.
 #[doc(hidden)]
 pub struct ByHand<T>(PhantomData<T>);
 
@@ -33,7 +35,7 @@ impl<T: CustomMarshal> ByHand<T> {
         state.marshal(e)
     }
 
-    /// Reads it.
+    /// Reads the state.
     pub fn unmarshal(d: &mut Decoder<'_>) -> Result<T> {
         T::unmarshal(d)
     }
@@ -42,12 +44,12 @@ impl<T: CustomMarshal> ByHand<T> {
 /// Fallback for custom valuetypes without a [`CustomMarshal`].
 #[doc(hidden)]
 pub trait NotByHand<T> {
-    /// An error.
+    /// Returns an error.
     fn marshal(_: &T, e: &mut Encoder<'_>) -> Result<()> {
         Err(e.error(ErrorKind::NoCustomMarshal))
     }
 
-    /// An error.
+    /// Returns an error.
     fn unmarshal(d: &mut Decoder<'_>) -> Result<T> {
         Err(d.error(ErrorKind::NoCustomMarshal))
     }

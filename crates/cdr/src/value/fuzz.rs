@@ -9,7 +9,8 @@ use crate::{
     ValueModifier, Visibility, skip,
 };
 
-/// Reads values from any octets. What can be read can be written, and is the same when read and written again.
+/// Decodes values from any octets. Valid input can be encoded, and stays the same when encoded and
+/// decoded again.
 pub fn decode_values(data: &[u8]) {
     let registry = ValueRegistry::default();
     registry.register(Node::factories());
@@ -29,7 +30,7 @@ pub fn decode_values(data: &[u8]) {
     }
 }
 
-/// Reads the value without Rust types.
+/// Decodes the value without Rust types.
 fn by_type_code(data: &[u8], order: ByteOrder, ty: &TypeCode, registry: &ValueRegistry) {
     let decoder = |octets| Decoder::new(octets, order, Dialect::new(2)).with_values(registry);
     let mut d = decoder(data);

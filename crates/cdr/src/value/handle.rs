@@ -1,4 +1,4 @@
-//! Values in hand, and the places where they stand.
+//! Handles of values, and links to them.
 
 use crate::once::OnceLock;
 use crate::prelude::*;
@@ -11,27 +11,29 @@ use core::ops::Deref;
 use super::{Inherits, ValueInfo, ValueState, Valuetype};
 use crate::{Decoder, Encoder, Result};
 
-/// A value in hand, of type `T` or of one that inherits from it.
+/// Handle of a value of type `T` or of one that inherits from it.
 ///
-/// Cheap to clone (one or two reference counts) and usable from any thread. The state cannot change once it is shared;
-/// a new state is a new value, and [`make_mut`](Self::make_mut) makes one only where it must. Two handles are equal when they are the same value, whatever the states are.
+/// Cheap to clone (one or two reference counts) and usable from any thread. The state cannot change
+/// once it is shared; a new state is a new value, which [`make_mut`](Self::make_mut) creates only
+/// if necessary. Two handles are equal if they refer to the same value, regardless of the states.
 ///
-/// Whoever holds a value that arrived as part of a cycle holds all of the cycle.
+/// A handle of a value received as part of a cycle keeps the whole cycle alive.
 pub struct Value<T: Valuetype> {
     pub(super) instance: Arc<dyn Instance>,
-    /// Graph of the values to which the links lead that close cycles in a received graph.
+    /// Graph of the values that links closing a cycle in a received graph refer to.
     pub(super) graph: Option<Arc<Graph>>,
     formal: PhantomData<fn() -> T>,
 }
 
 impl<T: ValueState> Value<T> {
-    /// A new value with this state. Allocates.
+    /// Creates a value with this state. Allocates.
     pub fn new(state: T) -> Self {
         Self::from_parts(Arc::new(Slot::of(state)), None)
     }
 
-    /// A new value whose state may lead back to it. The link closes the cycle without owning, so that the cycle can be
-    /// freed: it gives `None` while `state` runs, and when the value is gone.
+    /// Creates a value whose state may refer back to it. The link closes the cycle without owning,
+    /// so that the cycle can be freed: it returns `None` while `state` runs, and after the value
+    /// was dropped.
     pub fn cyclic(state: impl FnOnce(Link<T>) -> T) -> Self {
         let slot = Arc::new(Slot::empty());
         let instance: Arc<dyn Instance> = slot.clone();
@@ -43,7 +45,7 @@ impl<T: ValueState> Value<T> {
 }
 
 impl<T: Valuetype> Value<T> {
-    /// Returns the value as one of a base of its type.
+    /// Converts the handle to a base of its type.
     pub fn upcast<Base: Valuetype>(&self) -> Value<Base>
     where
         T: Inherits<Base>,
@@ -51,19 +53,19 @@ impl<T: Valuetype> Value<T> {
         Value::from_parts(Arc::clone(&self.instance), self.graph.clone())
     }
 
-    /// Returns the value as one of another type, if it is one.
+    /// Converts the handle to another type, if the value is of that type.
     pub fn downcast<Other: Valuetype>(&self) -> Option<Value<Other>> {
         self.info()
             .is_a(Other::INFO.id)
             .then(|| Value::from_parts(Arc::clone(&self.instance), self.graph.clone()))
     }
 
-    /// The type it really has.
+    /// Returns the actual type.
     pub fn info(&self) -> &'static ValueInfo {
         self.instance.info()
     }
 
-    /// The value for nobody else: a copy of it, if it was shared.
+    /// Returns exclusive access to the value, after copying it if it was shared.
     pub(super) fn exclusive(&mut self) -> Option<&mut (dyn Instance + 'static)> {
         if Arc::get_mut(&mut self.instance).is_none() {
             self.instance = self.instance.duplicate()?;
@@ -77,11 +79,11 @@ impl<T: Valuetype> Value<T> {
 }
 
 impl<T: ValueState> Value<T> {
-    /// The state, or the part of it that belongs to `T`, to change it.
+    /// Returns the state, or the part of it that belongs to `T`, for modification.
     ///
-    /// A value that nothing else leads to is changed where it is. Of one that is shared, or part of a cycle, this handle gets
-    /// a copy first (which allocates) and is another value from then on: others see no change. What the state links to is
-    /// not copied.
+    /// A value without other references is modified in place. If it is shared, or part of a cycle,
+    /// this handle first gets a copy (which allocates) and refers to a new value from then on:
+    /// other handles see no change. Values that the state links to are not copied.
     ///
     /// ```
     /// use oxorb_cdr::{StringValue, Value};
@@ -94,7 +96,7 @@ impl<T: ValueState> Value<T> {
     ///
     /// # Panics
     ///
-    /// Never, unless a [`ValueState`] written by hand does not give the parts that it says it has.
+    /// Never, unless a handwritten [`ValueState`] does not return the parts that it declares.
     pub fn make_mut(&mut self) -> &mut T {
         let part = (self.exclusive()).and_then(|instance| instance.part_mut(TypeId::of::<T>()));
         let state = part.and_then(|part| part.downcast_mut());
@@ -105,7 +107,7 @@ impl<T: ValueState> Value<T> {
 impl<T: ValueState> Deref for Value<T> {
     type Target = T;
 
-    /// The state, or the part of it that belongs to `T`.
+    /// Returns the state, or the part of it that belongs to `T`.
     fn deref(&self) -> &T {
         let part = self.instance.part(TypeId::of::<T>());
         let state = part.and_then(|part| part.downcast_ref());
@@ -120,7 +122,7 @@ impl<T: Valuetype> Clone for Value<T> {
 }
 
 impl<T: Valuetype> PartialEq for Value<T> {
-    /// Whether both are the same value.
+    /// Reports whether both refer to the same value.
     fn eq(&self, other: &Self) -> bool {
         same(&self.instance, &other.instance)
     }
@@ -129,15 +131,16 @@ impl<T: Valuetype> PartialEq for Value<T> {
 impl<T: Valuetype> Eq for Value<T> {}
 
 impl<T: Valuetype> fmt::Debug for Value<T> {
-    /// The state; values it leads to are only named, as they may lead back.
+    /// Writes the state; linked values are only named, as they may refer back.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.instance.describe(f)
     }
 }
 
-/// A place where a value of type `T`, or of one that inherits from it, may stand; or null.
+/// Link to a value of type `T`, or of one that inherits from it, or null.
 ///
-/// Equal links lead to the same value, or are both null. A clone of a link that closes a cycle owns what it leads to.
+/// Equal links refer to the same value, or are both null. A clone of a link that closes a cycle
+/// owns its target.
 pub struct Link<T: Valuetype> {
     pub(super) target: Target,
     formal: PhantomData<fn() -> T>,
@@ -146,20 +149,20 @@ pub struct Link<T: Valuetype> {
 /// Target of a link.
 pub(super) enum Target {
     Null,
-    /// Keeps it.
+    /// Owning link.
     Owned(Arc<dyn Instance>, Within),
-    /// A value that owns this link in the end.
+    /// Link to a value that, directly or indirectly, owns this link.
     Back(Weak<dyn Instance>, Weak<Graph>),
 }
 
 /// Received graph that a link belongs to, if any.
 #[derive(Clone)]
 pub(super) enum Within {
-    /// Made here, or received without any cycle.
+    /// Created locally, or received without any cycle.
     None,
-    /// Part of the graph, which must not keep itself.
+    /// Link inside the graph, which must not keep the graph alive.
     Inside(Weak<Graph>),
-    /// A link from outside, which keeps the graph.
+    /// Link from outside, which keeps the graph alive.
     Outside(Arc<Graph>),
 }
 
@@ -169,15 +172,15 @@ impl<T: Valuetype> Link<T> {
         Self::from_target(Target::Null)
     }
 
-    /// Whether no value stands here.
+    /// Reports whether the link is null.
     pub fn is_null(&self) -> bool {
         matches!(self.target, Target::Null)
     }
 
-    /// The value, unless this is null.
+    /// Returns the value, unless the link is null.
     ///
-    /// Also `None` for a link that closes a cycle, when the value it leads back to is not complete yet or, if the cycle was
-    /// made by [`Value::cyclic`], was dropped.
+    /// Also returns `None` for a link that closes a cycle, if its target is not complete yet or,
+    /// for a cycle created by [`Value::cyclic`], was dropped.
     pub fn get(&self) -> Option<Value<T>> {
         let (instance, graph) = self.target.resolve()?;
         instance.is_filled().then(|| Value::from_parts(instance, graph))
@@ -188,7 +191,7 @@ impl<T: Valuetype> Link<T> {
     }
 }
 
-/// A value, and the graph to hold with it.
+/// Value, and the graph to keep alive with it.
 type Reached = (Arc<dyn Instance>, Option<Arc<Graph>>);
 
 impl Target {
@@ -242,7 +245,7 @@ impl<T: Valuetype> Clone for Link<T> {
             Some((instance, graph)) => {
                 Target::Owned(instance, graph.map_or(Within::None, Within::Outside))
             }
-            // What cannot be reached any more stays so.
+            // An unreachable target stays unreachable.
             None => match &self.target {
                 Target::Back(instance, graph) => Target::Back(instance.clone(), graph.clone()),
                 _ => Target::Null,
@@ -253,7 +256,7 @@ impl<T: Valuetype> Clone for Link<T> {
 }
 
 impl<T: Valuetype> PartialEq for Link<T> {
-    /// Whether both lead to the same value, or are null.
+    /// Reports whether both refer to the same value, or are null.
     fn eq(&self, other: &Self) -> bool {
         match (self.target.resolve(), other.target.resolve()) {
             (Some((one, _)), Some((other, _))) => same(&one, &other),
@@ -266,7 +269,7 @@ impl<T: Valuetype> PartialEq for Link<T> {
 impl<T: Valuetype> Eq for Link<T> {}
 
 impl<T: Valuetype> fmt::Debug for Link<T> {
-    /// Writes only the type, because values may lead back to each other.
+    /// Writes only the type, because values may refer back to each other.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.target.resolve() {
             Some((instance, _)) => write!(f, "-> {}", instance.info().id),
@@ -275,39 +278,39 @@ impl<T: Valuetype> fmt::Debug for Link<T> {
     }
 }
 
-/// A received value and all that came within it, if there are cycles. Links inside the graph do not keep it, those from
-/// outside do.
+/// Received value with all values inside it, if there are cycles. Links inside the graph do not
+/// keep it alive, those from outside do.
 #[derive(Default, Debug)]
 pub(super) struct Graph {
     members: OnceLock<Vec<Arc<dyn Instance>>>,
 }
 
 impl Graph {
-    /// Keeps values for as long as the graph lives; once.
+    /// Keeps values alive as long as the graph; to be called once.
     pub(super) fn keep(&self, values: Vec<Arc<dyn Instance>>) {
         let kept = self.members.set(values).is_ok();
         debug_assert!(kept, "a graph is complete when its outermost value is");
     }
 
-    /// Whether there is anything to keep.
+    /// Reports whether there are cycles.
     pub(super) fn has_cycles(&self) -> bool {
         self.members.get().is_some()
     }
 }
 
-/// A value whose type is known only at run time.
+/// Value whose type is known only at run time.
 pub(crate) trait Instance: Send + Sync {
     fn info(&self) -> &'static ValueInfo;
-    /// Whether the state has been read.
+    /// Reports whether the state has been read.
     fn is_filled(&self) -> bool;
-    /// Reads the state; once.
+    /// Reads the state; to be called once.
     fn fill(&self, d: &mut Decoder<'_>) -> Result<()>;
     fn write<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
     fn part(&self, of: TypeId) -> Option<&dyn Any>;
     fn part_mut(&mut self, of: TypeId) -> Option<&mut dyn Any>;
     /// Returns the view of the value as a trait; `of` is the id of `dyn Trait`.
     fn behaviour(&self, of: TypeId) -> Option<&'static dyn Any>;
-    /// Returns a copy of the value with the same state; `None` as long as there is none.
+    /// Returns a copy of the value with the same state; `None` while the state is missing.
     fn duplicate(&self) -> Option<Arc<dyn Instance>>;
     fn describe(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
@@ -318,7 +321,7 @@ impl fmt::Debug for dyn Instance {
     }
 }
 
-/// Place where the state of a value is, or will be.
+/// Storage for the state of a value, which may not be set yet.
 pub(super) struct Slot<T> {
     state: OnceLock<T>,
 }
@@ -380,12 +383,12 @@ impl<T: ValueState> Instance for Slot<T> {
     }
 }
 
-/// Whether both are one value: the same memory, whatever the type.
+/// Reports whether both are the same value, by address, regardless of the type.
 fn same(one: &Arc<dyn Instance>, other: &Arc<dyn Instance>) -> bool {
     address(&**one) == address(&**other)
 }
 
-/// Returns the address, which tells a value from all others that live.
+/// Returns the address, which identifies a value among all live ones.
 pub(super) fn address(instance: &dyn Instance) -> usize {
     core::ptr::from_ref(instance).cast::<()>() as usize
 }

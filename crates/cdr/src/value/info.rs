@@ -1,4 +1,4 @@
-//! Facts about valuetypes, and the registry that finds them by their repository ids.
+//! Declarations of valuetypes, and the registry that finds them by repository id.
 
 use crate::once::OnceLock;
 use crate::prelude::*;
@@ -17,25 +17,27 @@ use crate::{Decoder, Encoder, Result, Shape, TypeCode};
 pub struct ValueInfo {
     /// Repository id, as `IDL:bank/Receipt:1.0`.
     pub id: &'static str,
-    /// Direct bases, the one with a state first.
+    /// Direct bases, starting with the one that has a state.
     pub bases: &'static [&'static ValueInfo],
-    /// Repository ids of the interfaces it supports, with their bases.
+    /// Repository ids of the supported interfaces and their bases.
     pub supports: &'static [&'static str],
-    /// Address from which a receiver can load code for the type; `None` says nothing.
+    /// Address from which a receiver can load code for the type; `None` if not declared.
     pub codebase: Option<&'static str>,
-    /// Whether a receiver that does not know the type may take the first of `bases` instead.
+    /// Whether a receiver that does not know the type may truncate the value to the first of
+    /// `bases`.
     pub truncatable: bool,
-    /// The state is written by hand: see [`CustomMarshal`](crate::CustomMarshal).
+    /// Whether the application marshals the state: see [`CustomMarshal`](crate::CustomMarshal).
     pub custom: bool,
 }
 
 impl ValueInfo {
-    /// A valuetype without bases that is neither truncatable nor custom.
+    /// Creates the declaration of a valuetype without bases, neither truncatable nor custom.
     pub const fn new(id: &'static str) -> Self {
         Self { id, bases: &[], supports: &[], codebase: None, truncatable: false, custom: false }
     }
 
-    /// Whether values of this type may stand where `id` is declared: itself, its bases, what it supports, `ValueBase`.
+    /// Reports whether values of this type are valid where `id` is declared: itself, its bases,
+    /// supported interfaces, `ValueBase`.
     pub fn is_a(&self, id: &str) -> bool {
         self.id == id
             || id == ValueBase::INFO.id
@@ -43,7 +45,7 @@ impl ValueInfo {
             || self.bases.iter().any(|base| base.is_a(id))
     }
 
-    /// The types whose values this one can be truncated to, itself first.
+    /// Returns the types to which values of this type can be truncated, starting with this type.
     pub(super) fn truncation(&'static self) -> impl Iterator<Item = &'static ValueInfo> {
         core::iter::successors(Some(self), |info| {
             info.bases.first().filter(|_| info.truncatable).copied()
@@ -51,29 +53,30 @@ impl ValueInfo {
     }
 }
 
-/// A type that IDL declares as `valuetype`, abstract or not. Generated code implements it.
+/// Type declared as `valuetype` in IDL, abstract or not. Generated code implements it.
 pub trait Valuetype: 'static {
     /// Declaration in IDL.
     const INFO: &'static ValueInfo;
 
-    /// The types with a state, among those the IDL compiler saw, whose values may stand where this one is declared.
+    /// Returns factories of the types with a state, known to the IDL compiler, whose values are
+    /// valid where this type is declared.
     fn factories() -> &'static [Factory];
 }
 
-/// A valuetype with a state. Generated code implements it for the struct that holds the state.
+/// Valuetype with a state. Generated code implements it for the struct that contains the state.
 pub trait ValueState: Valuetype + Clone + Debug + Send + Sync + Sized {
-    /// Writes the state: that of the base first.
+    /// Writes the state, starting with that of the base.
     fn encode_state<'a>(&'a self, e: &mut Encoder<'a>) -> Result<()>;
 
-    /// Reads what [`encode_state`](Self::encode_state) wrote.
+    /// Reads the state that [`encode_state`](Self::encode_state) wrote.
     fn decode_state(d: &mut Decoder<'_>) -> Result<Self>;
 
-    /// The state of the base of this type, or this state itself.
+    /// Returns the state of a base of this type, or this state itself.
     fn part(&self, of: TypeId) -> Option<&dyn Any> {
         (of == TypeId::of::<Self>()).then_some(self as &dyn Any)
     }
 
-    /// Returns the state of a base, to change it.
+    /// Returns the state of a base for modification.
     fn part_mut(&mut self, of: TypeId) -> Option<&mut dyn Any> {
         (of == TypeId::of::<Self>()).then_some(self as &mut dyn Any)
     }
@@ -86,13 +89,13 @@ pub trait ValueState: Valuetype + Clone + Debug + Send + Sync + Sized {
     }
 }
 
-/// Says that values of this type may stand where `Base` is declared. Generated code implements it for each base, direct
-/// or not, and for [`ValueBase`].
+/// Marker for values of this type being valid where `Base` is declared. Generated code implements
+/// it for each base, direct or not, and for [`ValueBase`].
 pub trait Inherits<Base: Valuetype>: Valuetype {}
 
 impl<T: Valuetype> Inherits<T> for T {}
 
-/// The base of all valuetypes: `ValueBase` in IDL.
+/// Base of all valuetypes: `ValueBase` in IDL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ValueBase {}
 
@@ -104,7 +107,7 @@ impl Valuetype for ValueBase {
     }
 }
 
-/// Makes values of one type when they arrive.
+/// Factory that creates values of one type when they are received.
 #[derive(Clone, Copy)]
 pub struct Factory {
     info: &'static ValueInfo,
@@ -112,12 +115,12 @@ pub struct Factory {
 }
 
 impl Factory {
-    /// The factory of a type.
+    /// Creates the factory of a type.
     pub const fn of<T: ValueState>() -> Self {
         Self { info: T::INFO, make: || Arc::new(Slot::<T>::empty()) }
     }
 
-    /// The type whose values it makes.
+    /// Returns the type of the values that the factory creates.
     pub fn info(&self) -> &'static ValueInfo {
         self.info
     }
@@ -133,11 +136,11 @@ impl Debug for Factory {
     }
 }
 
-/// Factories beyond those that the IDL compiler knows at each place: of types from other IDL files, and of all that may
-/// stand where IDL says `ValueBase`.
+/// Registry of factories in addition to those that the IDL compiler knows for each declaration: for
+/// types from other IDL files, and for all types valid where IDL declares `ValueBase`.
 ///
-/// Looked into only when an arriving repository id is none that the place itself knows. Only grows, so looking takes no
-/// lock; the time is that of one look for each call of [`register`](Self::register) or
+/// Used only if the declaration does not know a received repository id. The registry only grows, so
+/// lookups take no lock; they take one search per call of [`register`](Self::register) or
 /// [`register_types`](Self::register_types).
 #[derive(Debug, Default)]
 pub struct ValueRegistry {
@@ -145,18 +148,18 @@ pub struct ValueRegistry {
     ask: OnceLock<Ask>,
 }
 
-/// Function that knows types by their repository ids.
+/// Function that returns types by their repository ids.
 type Whom = dyn Fn(&str) -> Option<TypeCode> + Send + Sync;
 
 /// Source of types that are not registered.
 struct Ask {
     whom: Box<Whom>,
-    /// Answers that said nothing.
+    /// Number of answers of `None`.
     in_vain: AtomicU32,
 }
 
-/// Number of answers of `None` after which the source is not asked any more: a peer may make ids
-/// up.
+/// Number of answers of `None` after which the source is not called any more, since a peer may
+/// invent ids.
 const PATIENCE: u32 = 1000;
 
 impl Debug for Ask {
@@ -165,7 +168,7 @@ impl Debug for Ask {
     }
 }
 
-/// Types that one call registered.
+/// Types registered by one call.
 #[derive(Debug, Default)]
 struct Batch {
     factories: Table<&'static str, Factory>,
@@ -174,7 +177,7 @@ struct Batch {
 }
 
 impl ValueRegistry {
-    /// Adds factories; one for the same repository id is replaced.
+    /// Adds factories, replacing those for the same repository ids.
     pub fn register(&self, factories: &[Factory]) {
         let factories = factories.iter();
         self.add(Batch {
@@ -183,8 +186,9 @@ impl ValueRegistry {
         });
     }
 
-    /// Adds the types of values, for those who read them as [`Dynamic`](crate::Dynamic); one with the same repository id is
-    /// replaced. Types that are no valuetypes or boxes, and such without a repository id, are left out.
+    /// Adds types of values, for programs that read them as [`Dynamic`](crate::Dynamic), replacing
+    /// those with the same repository ids. Ignores types that are no valuetypes or boxes, or have
+    /// no repository id.
     ///
     /// ```
     /// use oxorb_cdr::{TypeCode, ValueModifier, ValueRegistry, Visibility};
@@ -206,12 +210,12 @@ impl ValueRegistry {
         self.add(Batch { types: named.collect(), ..Batch::default() });
     }
 
-    /// Sets the function to ask for the types of values that are not registered and that nothing at
-    /// their place names, for programs that read them as [`Dynamic`](crate::Dynamic); an Interface
-    /// Repository, say. Types that it returns are registered.
+    /// Sets the function that returns types of values neither registered nor known from their
+    /// declaration, for programs that read them as [`Dynamic`](crate::Dynamic); for example from an
+    /// Interface Repository. The types that it returns are registered.
     ///
-    /// The first one given stays. It is asked while a message is read; no more after 1000 answers of `None`, as a peer may
-    /// make ids up.
+    /// Only the first function set is used. It is called while a message is read, and no more after
+    /// 1000 answers of `None`, as a peer may invent ids.
     ///
     /// ```
     /// use oxorb_cdr::{TypeCode, ValueModifier, ValueRegistry, Visibility};
@@ -224,11 +228,11 @@ impl ValueRegistry {
     /// assert!(registry.type_code("IDL:P:1.0").is_none(), "nobody sent one");
     /// ```
     pub fn ask_for_types(&self, whom: impl Fn(&str) -> Option<TypeCode> + Send + Sync + 'static) {
-        // The first stays.
+        // The first one set is kept.
         let _ = self.ask.set(Ask { whom: Box::new(whom), in_vain: AtomicU32::new(0) });
     }
 
-    /// Asks the source for a type.
+    /// Requests a type from the source.
     pub(super) fn asked(&self, id: &str) -> Option<&TypeCode> {
         let ask = self.ask.get()?;
         if ask.in_vain.load(Relaxed) >= PATIENCE {
@@ -250,13 +254,14 @@ impl ValueRegistry {
         }
     }
 
-    /// The type with a repository id, of those given to [`register_types`](Self::register_types).
+    /// Returns the type with a repository id that was passed to
+    /// [`register_types`](Self::register_types).
     pub fn type_code(&self, id: &str) -> Option<&TypeCode> {
         let batches = successors(self.first.get(), |batch| batch.later.get());
         batches.filter_map(|batch| batch.types.get(id)).last()
     }
 
-    /// The factory for a repository id.
+    /// Returns the factory for a repository id.
     pub fn factory(&self, id: &str) -> Option<Factory> {
         let batches = successors(self.first.get(), |batch| batch.later.get());
         batches.filter_map(|batch| batch.factories.get(id).copied()).last()

@@ -1,8 +1,9 @@
 //! Valuetypes: graphs of shared values, with cycles, inheritance, truncation and null (CORBA 3.3 part 2, 9.3.4).
 //!
-//! A [`Value`] is a value in hand; a [`Link`] is a place where IDL lets one stand: null, owning, or closing a cycle.
-//! Generated code implements [`Valuetype`] for each valuetype of an IDL file and [`ValueState`] for those with a state.
-//! Why the mapping is as it is: `docs/design/valuetypes.md`.
+//! A [`Value`] is a handle of a value; a [`Link`] is a field of a valuetype in IDL: null, owning,
+//! or closing a cycle. Generated code implements [`Valuetype`] for each valuetype of an IDL file
+//! and [`ValueState`] for those with a state. Rationale of the mapping:
+//! `docs/design/valuetypes.md`.
 
 mod behaviour;
 mod boxed;
@@ -28,21 +29,21 @@ pub(crate) use read::Incoming;
 pub(crate) use untyped::{Found, Head, Known, Untyped};
 pub(crate) use write::Outgoing;
 
-/// The octets of a value's header (CORBA 3.3 part 2, 9.3.4.1).
+/// Tags in a value's header (CORBA 3.3 part 2, 9.3.4.1).
 mod tag {
     pub(super) const NULL: u32 = 0;
     pub(super) const INDIRECTION: u32 = u32::MAX;
-    /// The least value tag; what is less and not null is the size of a chunk.
+    /// Smallest value tag; smaller nonzero numbers are chunk sizes.
     pub(super) const VALUE: u32 = 0x7FFF_FF00;
-    /// The greatest value tag; what is greater is an end tag or an indirection.
+    /// Largest value tag; larger numbers are end tags or indirections.
     pub(super) const LAST: u32 = 0x7FFF_FFFF;
 
     pub(super) const CODEBASE: u32 = 1;
     pub(super) const ONE_ID: u32 = 2;
     pub(super) const ID_LIST: u32 = 6;
-    /// Mask of the two bits about repository ids.
+    /// Mask of the two bits for repository ids.
     pub(super) const TYPE_INFO: u32 = 6;
     pub(super) const CHUNKED: u32 = 8;
-    /// All bits that mean something.
+    /// Mask of all defined bits.
     pub(super) const KNOWN: u32 = VALUE | CODEBASE | TYPE_INFO | CHUNKED;
 }

@@ -13,37 +13,38 @@ use crate::pieces::Pieces;
 use crate::primitive::aligned;
 use crate::{Decode, Decoder, ErrorKind, Result};
 
-/// The most repository ids a value may come with: no chain of truncatable types is that long.
+/// Maximum number of repository ids of a value: no chain of truncatable types is that long.
 pub(super) const MAX_IDS: usize = 64;
 
-/// Values that were read since the message or encapsulation began.
+/// Values read since the start of the message or encapsulation.
 #[derive(Clone, Default)]
 pub(crate) struct Incoming<'de> {
     /// Values by the position of their tags.
     values: Positions<Read>,
     /// Values read by their type codes, by the position of their tags.
     pub(super) untyped: Positions<Untyped>,
-    /// Values gone past, inside what was truncated or in an any, and how deep in chunks they lie.
+    /// Skipped values, within truncated values or in an any, with the chunk level of their tags.
     skipped: Positions<u32>,
     /// Repository ids and codebases.
     texts: Positions<Cow<'de, str>>,
     /// Lists of repository ids.
     lists: Positions<Vec<Cow<'de, str>>>,
     pub(super) chunking: Chunking<'de>,
-    /// The pieces that the message came in, if it did.
+    /// Pieces of the message, if it was received in fragments.
     pub(crate) pieces: Option<Pieces<'de>>,
     /// Number of open values.
     pub(super) depth: u16,
-    /// Start of the any that is being gone past, and whether anything in it leads to before that.
+    /// Start of the any that is being skipped, and whether anything in it refers to before that.
     pub(super) any_start: usize,
     pub(super) leads_out: bool,
-    /// Number of octets that were read again or made, because anys need what is outside them.
+    /// Number of octets that were re-read or re-encoded, because anys need data outside them.
     pub(super) repeated: usize,
     /// Octets of repository ids looked up so far: ids of one value may be shared by all others.
     looked_up: usize,
-    /// Graph of the values that are read now, within the outermost one.
+    /// Graph of the values being read, within the outermost one.
     graph: Arc<Graph>,
-    /// Values first read since the outermost one began, and whether a link among them closes a cycle.
+    /// Values first read since the start of the outermost one, and whether a link among them closes
+    /// a cycle.
     new: Vec<Arc<dyn Instance>>,
     cyclic: bool,
 }
@@ -57,16 +58,16 @@ impl fmt::Debug for Incoming<'_> {
     }
 }
 
-/// A value read as one of a Rust type.
+/// Value read as one of a Rust type.
 #[derive(Clone, Debug)]
 struct Read {
     instance: Arc<dyn Instance>,
     graph: Arc<Graph>,
-    /// Level of chunks in which its tag lies.
+    /// Chunk level of its tag.
     level: u32,
 }
 
-/// Things by where in the message they start.
+/// Items by their start positions in the message.
 #[derive(Clone, Debug)]
 pub(super) struct Positions<T>(Vec<(usize, T)>);
 
@@ -86,7 +87,7 @@ impl<T> Positions<T> {
         self.0.len()
     }
 
-    /// Nearly always at the end.
+    /// Inserts an item, nearly always at the end.
     pub(super) fn insert(&mut self, position: usize, thing: T) {
         match self.0.binary_search_by_key(&position, |(at, _)| *at) {
             Ok(index) => self.0[index].1 = thing,
@@ -95,42 +96,42 @@ impl<T> Positions<T> {
     }
 }
 
-/// Start of a value or of what may stand in its place.
+/// Start of a value, or its substitute.
 pub(crate) enum Start {
     Null,
-    /// The value whose tag is at this position.
+    /// Indirection to the value whose tag is at this position.
     Indirection {
         to: usize,
         offset: i32,
     },
-    /// A tag, and where it is.
+    /// Tag, and its position.
     Value {
         tag: u32,
         at: usize,
     },
 }
 
-/// The repository ids of a value.
+/// Repository ids of a value.
 pub(crate) enum TypeInfo<'de> {
     Declared,
     Ids(Vec<Cow<'de, str>>),
 }
 
-/// A place where IDL lets a value stand: what type it is declared with.
+/// Declared type of a value.
 #[derive(Clone, Copy)]
 struct Place {
     formal: &'static ValueInfo,
     factories: &'static [Factory],
 }
 
-/// Octets that are taken to be needed for what is known of a value while its message is read.
+/// Estimated memory for the data about a value kept while its message is read, in octets.
 const KNOWN_OF_VALUE: usize = 128;
 
-/// Most octets of repository ids looked up, besides those for each octet of the message: several values
-/// may share a list of ids, which costs them but a few octets.
+/// Maximum number of octets of repository ids looked up, in addition to those for each octet of the
+/// message: several values may share a list of ids at the cost of only a few octets.
 const LOOKED_UP: usize = 64 << 10;
 const LOOKED_UP_PER_OCTET: usize = 64;
-/// Charge for looking up an id, besides its octets.
+/// Charge for looking up an id, in addition to its octets.
 const LOOKED_UP_PER_ID: usize = 64;
 
 impl<'de, T: Valuetype> Decode<'de> for Link<T> {
@@ -154,7 +155,7 @@ impl<'de, T: Valuetype> Decode<'de> for Value<T> {
 }
 
 impl<'de> Decoder<'de> {
-    /// Reads what stands where a value is declared.
+    /// Reads a value of a declared type, or null, or an indirection.
     fn value(&mut self, place: Place) -> Result<Target> {
         match self.value_start()? {
             Start::Null => Ok(Target::Null),
@@ -179,10 +180,10 @@ impl<'de> Decoder<'de> {
         Ok(start)
     }
 
-    /// Reads an offset, and returns where it leads.
+    /// Reads an offset, and returns the position that it refers to.
     ///
-    /// Tags and lengths are aligned to four, so an offset to the padding before one can mean nothing else: a Java ORB counts
-    /// from where it stood before it aligned.
+    /// Tags and lengths are aligned to four, so an offset to padding is unambiguous: a Java ORB
+    /// counts from its position before alignment.
     fn indirection(&mut self) -> Result<(usize, i32)> {
         let offset = self.long()?;
         let from = self.position() - 4;
@@ -204,7 +205,7 @@ impl<'de> Decoder<'de> {
         self.error_back(4, ErrorKind::BadIndirection(offset))
     }
 
-    /// A value that was read before, or is being read around this place.
+    /// Returns a value that was read before, or is being read around this position.
     fn value_again(&mut self, place: Place, to: usize, offset: i32) -> Result<Target> {
         let values = self.incoming();
         let Some(found) = values.values.find(to).cloned() else {
@@ -223,7 +224,7 @@ impl<'de> Decoder<'de> {
         Ok(Target::Back(Arc::downgrade(&instance), graph))
     }
 
-    /// A value that was skipped, as part of one that was truncated, and is wanted after all.
+    /// Reads a value that was skipped as part of a truncated one, and is now referenced.
     #[cold]
     fn skipped_value(&mut self, place: Place, to: usize, offset: i32) -> Result<Target> {
         let Some(&level) = self.incoming().skipped.find(to) else {
@@ -238,7 +239,7 @@ impl<'de> Decoder<'de> {
         Ok(value)
     }
 
-    /// Reads a value from behind its tag.
+    /// Reads a value after its tag.
     fn new_value(&mut self, place: Place, tag: u32, at: usize) -> Result<Target> {
         let limit = self.limits().max_value_depth;
         if self.incoming().depth >= limit {
@@ -276,7 +277,8 @@ impl<'de> Decoder<'de> {
         Ok(self.owned(instance, graph))
     }
 
-    /// A link to a value of a graph, from where reading is now: inside that graph, or outside.
+    /// Returns a link to a value of a graph, from the current position: inside that graph, or
+    /// outside.
     fn owned(&mut self, instance: Arc<dyn Instance>, graph: Arc<Graph>) -> Target {
         let values = self.incoming();
         let inside = values.depth > 0 && Arc::ptr_eq(&graph, &values.graph);
@@ -288,7 +290,7 @@ impl<'de> Decoder<'de> {
         Target::Owned(instance, within)
     }
 
-    /// Codebase and repository ids.
+    /// Reads codebase and repository ids.
     pub(crate) fn value_header(&mut self, tag: u32, at: usize) -> Result<TypeInfo<'de>> {
         if tag & !tag::KNOWN != 0 {
             return Err(ErrorKind::BadValueTag(tag).at(at));
@@ -309,7 +311,7 @@ impl<'de> Decoder<'de> {
         Ok(TypeInfo::Ids(ids))
     }
 
-    /// Counts the work of finding types by their ids.
+    /// Charges the work of finding types by their ids.
     fn look_up(&mut self, ids: &[Cow<'de, str>]) -> Result<()> {
         let most = LOOKED_UP + LOOKED_UP_PER_OCTET * self.whole().len();
         let values = self.incoming();
@@ -339,7 +341,7 @@ impl<'de> Decoder<'de> {
         Ok(ids)
     }
 
-    /// A repository id or codebase, or where it was read already.
+    /// Reads a repository id or codebase, or an indirection to an earlier one.
     fn shared_text(&mut self) -> Result<Cow<'de, str>> {
         let length = self.ulong()?;
         if length == tag::INDIRECTION {
@@ -354,7 +356,7 @@ impl<'de> Decoder<'de> {
         Ok(text)
     }
 
-    /// Returns the factory that makes the value, and whether some of its state will be left over.
+    /// Returns the factory for the value, and whether the value is truncated to its type.
     fn factory_for(
         &self,
         place: Place,
@@ -380,7 +382,7 @@ impl<'de> Decoder<'de> {
         near.or_else(|| self.registry()?.factory(id))
     }
 
-    /// Reads the header of a value that is skipped; says whether it is chunked.
+    /// Reads the header of a value that is skipped; returns whether the value is chunked.
     pub(super) fn skip_header(&mut self, tag: u32, level: u32) -> Result<bool> {
         let at = self.position() - 4;
         self.value_header(tag, at)?;
@@ -390,13 +392,13 @@ impl<'de> Decoder<'de> {
 }
 
 impl<'de> Decoder<'de> {
-    /// Remembers a value that no Rust value was made of, in case something leads to it.
+    /// Records a value that was skipped, in case of a later indirection to it.
     pub(super) fn gone_past(&mut self, at: usize, level: u32) {
         self.incoming().skipped.insert(at, level);
     }
 
-    /// Returns the level of chunks in which the tag of an earlier value lies; `None` if there is
-    /// none at this position.
+    /// Returns the chunk level of the tag of an earlier value; `None` if there is none at this
+    /// position.
     pub(super) fn level_of(&mut self, at: usize) -> Option<u32> {
         let values = self.incoming();
         let read = values.values.find(at).map(|read| read.level);
@@ -405,7 +407,8 @@ impl<'de> Decoder<'de> {
 }
 
 impl Incoming<'_> {
-    /// Ends an outermost value: if links in it close cycles, what they lead to lives as long as the graph.
+    /// Completes an outermost value: if links in it close cycles, their targets live as long as the
+    /// graph.
     fn settle(&mut self) {
         if self.cyclic {
             self.cyclic = false;

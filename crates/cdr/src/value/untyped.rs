@@ -1,4 +1,5 @@
-//! Values whose types are known only as type codes: what reading and writing them needs of headers, sharing and chunks.
+//! Values whose types are known only as type codes: reading and writing of headers, sharing and
+//! chunks.
 
 use crate::prelude::*;
 use alloc::borrow::Cow;
@@ -11,20 +12,20 @@ use super::read::{Start, TypeInfo};
 use super::{ValueBase, Valuetype};
 use crate::{Decoder, ErrorKind, Result, Shape, TcKind, TypeCode, TypeRef, ValueModifier};
 
-/// Identity of a [`DynamicValue`](crate::DynamicValue), whatever its state.
+/// Identity of a [`DynamicValue`](crate::DynamicValue), regardless of its state.
 ///
-/// A clone is the same key. Cloning costs one atomic increment, and making one an allocation.
+/// A clone is the same key. Cloning costs one atomic increment, creating a key one allocation.
 #[derive(Clone)]
 pub struct ValueKey(Arc<u32>);
 
 impl ValueKey {
-    /// A key that is like no other.
+    /// Creates a key that differs from all others.
     pub fn new() -> Self {
         Self::numbered(0)
     }
 
-    /// Returns a key like [`new`](Self::new), with the number of the value in its message, for
-    /// readers of `Debug`.
+    /// Creates a key as [`new`](Self::new), with the number of the value in its message, for
+    /// `Debug` output.
     pub(super) fn numbered(number: u32) -> Self {
         Self(Arc::new(number))
     }
@@ -45,7 +46,7 @@ impl PartialEq for ValueKey {
 impl Eq for ValueKey {}
 
 impl Ord for ValueKey {
-    /// Compares addresses, which is any order.
+    /// Compares addresses, in arbitrary order.
     fn cmp(&self, other: &Self) -> Ordering {
         Arc::as_ptr(&self.0).cmp(&Arc::as_ptr(&other.0))
     }
@@ -69,32 +70,32 @@ impl fmt::Debug for ValueKey {
     }
 }
 
-/// A value that was read by its type code.
+/// Value read by its type code.
 #[derive(Clone, Debug)]
 pub(crate) struct Untyped {
     pub(crate) key: ValueKey,
     pub(crate) ty: TypeCode,
 }
 
-/// Value, or what was found in its place.
+/// Value, or its substitute.
 pub(crate) enum Found<'de> {
     Null,
-    /// A value read before.
+    /// Value read before.
     Again(Untyped),
-    /// A value that others went past: read it, and [come back](Decoder::come_back).
+    /// Value that was skipped before: read it, and [come back](Decoder::come_back).
     Elsewhere(Detour<'de>),
-    /// A value that starts here.
+    /// Value that starts here.
     Value(Head<'de>),
 }
 
-/// Start and return of a detour.
+/// Start and return position of a detour.
 pub(crate) struct Detour<'de> {
     back: super::chunks::Back<'de>,
     started: usize,
     pub(crate) head: Head<'de>,
 }
 
-/// The header of a value.
+/// Header of a value.
 pub(crate) struct Head<'de> {
     /// Position of its tag.
     pub(crate) at: usize,
@@ -102,30 +103,31 @@ pub(crate) struct Head<'de> {
     ids: TypeInfo<'de>,
 }
 
-/// Whether the rest of a value's header means a type that is known here.
+/// Result of matching a value's header against known types.
 pub(crate) enum Known {
-    /// The type, and the one sent if that had to be cut to it.
+    /// Known type, and the id of the sent type if the value is truncated.
     As(TypeCode, Option<Arc<str>>),
-    /// Neither the type nor any that it can be cut to.
+    /// Neither the type nor any type that the value can be truncated to is known.
     Not,
 }
 
-/// State of an outer any, kept while another one is gone past.
+/// State of an outer any, saved while another one is skipped.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds {
     any_start: usize,
     leads_out: bool,
 }
 
-/// Types of a graph among which a repository id is looked for: looking costs time for each value.
+/// Maximum number of types in a graph that are searched for a repository id: each value pays for
+/// the search.
 const SEARCHED: usize = 256;
 
-/// Number of octets that may be read again, or be made, for anys that need what is outside them:
-/// besides twice the message.
+/// Number of octets that may be re-read or re-encoded for anys that need data outside them, in
+/// addition to twice the message.
 const REPEATED: usize = 64 << 10;
 
 impl<'de> Decoder<'de> {
-    /// Reads what stands where a value may stand, up to the state.
+    /// Reads a value, up to its state, or null, or an indirection.
     pub(crate) fn untyped(&mut self) -> Result<Found<'de>> {
         match self.value_start()? {
             Start::Null => Ok(Found::Null),
@@ -149,14 +151,14 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Returns to behind the indirection.
+    /// Returns to the position after the indirection.
     pub(crate) fn come_back(&mut self, detour: Detour<'de>) {
         let octets = self.cursor().saturating_sub(detour.started);
         self.incoming().repeated += octets;
         self.return_from(detour.back);
     }
 
-    /// Counts octets that were made of others once more.
+    /// Counts octets that were re-encoded.
     pub(crate) fn check_repeated(&mut self, octets: usize) -> Result<()> {
         let most = REPEATED + 2 * self.whole().len();
         let values = self.incoming();
@@ -167,7 +169,8 @@ impl<'de> Decoder<'de> {
         }
     }
 
-    /// Goes past the null, indirection or header that stands here, which is all checked; the head if there is one.
+    /// Skips a null, an indirection or a header, after checking it; returns the head if there is
+    /// one.
     pub(crate) fn untyped_header(&mut self) -> Result<Option<Head<'de>>> {
         match self.value_start()? {
             Start::Null => Ok(None),
@@ -189,7 +192,7 @@ impl<'de> Decoder<'de> {
         Ok(Head { at, chunked: tag & super::tag::CHUNKED != 0, ids })
     }
 
-    /// The type of a value that stands where `formal` is declared.
+    /// Returns the type of a value where `formal` is declared.
     pub(crate) fn known_type(&self, head: &Head<'_>, formal: TypeRef<'_>) -> Result<Known> {
         let TypeInfo::Ids(ids) = &head.ids else {
             return Ok(match formal.shape() {
@@ -232,7 +235,8 @@ impl<'de> Decoder<'de> {
         found.filter(|ty| has_state(ty.as_ref()))
     }
 
-    /// Starts on the state of a value; gives its key, and what [`leave_untyped`](Self::leave_untyped) needs.
+    /// Enters the state of a value; returns its key, and the state for
+    /// [`leave_untyped`](Self::leave_untyped).
     pub(crate) fn enter_untyped(
         &mut self,
         head: &Head<'_>,
@@ -246,7 +250,7 @@ impl<'de> Decoder<'de> {
         Ok((key, self.enter_value(head.chunked)))
     }
 
-    /// Enters a value like [`enter_untyped`](Self::enter_untyped), but makes nothing of it.
+    /// Enters a value as [`enter_untyped`](Self::enter_untyped), without creating a key.
     pub(crate) fn enter_unread(&mut self, head: &Head<'_>) -> Result<bool> {
         self.enter_gone_past(head)?;
         Ok(self.enter_value(head.chunked))
@@ -262,15 +266,15 @@ impl<'de> Decoder<'de> {
         Ok(())
     }
 
-    /// Ends the state of a value. `rest` says that something of it may be left.
+    /// Leaves the state of a value. `rest`: whether some of it may remain.
     pub(crate) fn leave_untyped(&mut self, outer: bool, rest: bool) -> Result<()> {
         self.leave_value(outer, rest)?;
         self.incoming().depth -= 1;
         Ok(())
     }
 
-    /// Remembers from here on whether anything leads to before this place, which is the start of an
-    /// any.
+    /// Starts to record whether anything refers to before the current position, which is the start
+    /// of an any.
     pub(crate) fn start_any(&mut self) -> Bounds {
         let start = self.position();
         let values = self.incoming();
@@ -279,7 +283,7 @@ impl<'de> Decoder<'de> {
         bounds
     }
 
-    /// Whether anything led to before the any that ends here.
+    /// Reports whether anything referred to before the any that ends here.
     pub(crate) fn end_any(&mut self, before: Bounds) -> bool {
         let values = self.incoming();
         let leads_out = values.leads_out;
@@ -287,7 +291,7 @@ impl<'de> Decoder<'de> {
         leads_out
     }
 
-    /// Lets `read` make values of its own of all it meets, as if none were read before.
+    /// Lets `read` create new values of all it reads, as if none had been read before.
     pub(crate) fn afresh<T>(&mut self, read: impl FnOnce(&mut Self) -> T) -> T {
         let untyped = core::mem::take(&mut self.incoming().untyped);
         let result = read(self);
@@ -295,7 +299,7 @@ impl<'de> Decoder<'de> {
         result
     }
 
-    /// All octets of the message or encapsulation, beyond the present chunk too.
+    /// Returns all octets of the message or encapsulation, including those after the current chunk.
     pub(crate) fn whole(&mut self) -> &'de [u8] {
         match self.is_chunked() {
             true => self.incoming().chunking.whole(),
@@ -305,8 +309,8 @@ impl<'de> Decoder<'de> {
 }
 
 impl TypeRef<'_> {
-    /// Whether values of this type may stand where `formal` is declared, as far as type codes tell: they do not name
-    /// abstract bases and supported interfaces.
+    /// Reports whether values of this type are valid where `formal` is declared, as far as type
+    /// codes show: they do not contain abstract bases and supported interfaces.
     pub(crate) fn is_value_of(self, formal: TypeRef<'_>) -> bool {
         let is_anything = match formal.shape() {
             Shape::Value { modifier, .. } => {
@@ -319,7 +323,8 @@ impl TypeRef<'_> {
             || self.with_bases().any(|ty| ty.id() == formal.id() && ty.kind() == formal.kind())
     }
 
-    /// The type and its bases with a state, itself first. There are at most as many as there may be repository ids.
+    /// Returns the type and its bases with a state, starting with the type itself; at most as many
+    /// as repository ids are allowed.
     pub(crate) fn with_bases(self) -> impl Iterator<Item = Self> {
         let base = |ty: &Self| match ty.shape() {
             Shape::Value { base, .. } => base.map(Self::resolved),
@@ -328,7 +333,8 @@ impl TypeRef<'_> {
         core::iter::successors(Some(self), base).take(super::read::MAX_IDS)
     }
 
-    /// The repository ids of the types whose values one of this type can be truncated to, its own first.
+    /// Returns the types to which values of this type can be truncated, starting with the type
+    /// itself.
     pub(crate) fn truncation(self) -> impl Iterator<Item = Self> {
         let mut more = true;
         self.with_bases().take_while(move |ty| {
@@ -342,15 +348,16 @@ impl TypeRef<'_> {
         matches!(self.shape(), Shape::Value { modifier: ValueModifier::Truncatable, .. })
     }
 
-    /// Whether it is `ValueBase`, of which there are no values but those of other types.
+    /// Reports whether the type is `ValueBase`, which has only values of other types.
     pub(crate) fn is_value_base(self) -> bool {
         self.id() == Some(ValueBase::INFO.id)
     }
 }
 
 impl<'a> crate::Encoder<'a> {
-    /// Writes the header of a value, unless it was written before: then says where, and that is all. Otherwise its state
-    /// follows, and [`end_untyped`](Self::end_untyped) with whether it is chunked.
+    /// Writes the header of a value, or, if the value was written before, an indirection, and
+    /// returns `None`. Otherwise the state must follow, and [`end_untyped`](Self::end_untyped) with
+    /// the returned flag (whether the value is chunked).
     pub(crate) fn start_untyped(&mut self, key: &ValueKey, ty: &TypeCode) -> Result<Option<bool>> {
         if self.untyped_again(key)?.is_some() {
             return Ok(None);
@@ -382,7 +389,8 @@ impl<'a> crate::Encoder<'a> {
         Ok(Some(chunked))
     }
 
-    /// Writes where a value was written, and gives its type; `None` and nothing if it was not.
+    /// Writes an indirection to a value that was already written, and returns its type; otherwise
+    /// writes nothing and returns `None`.
     pub(crate) fn untyped_again(&mut self, key: &ValueKey) -> Result<Option<TypeCode>> {
         let Some((at, ty)) = self.outgoing().keys.get(key).cloned() else {
             return Ok(None);
@@ -399,7 +407,7 @@ impl<'a> crate::Encoder<'a> {
         Ok(())
     }
 
-    /// Whether the state that is being written comes in chunks.
+    /// Reports whether the state being written is chunked.
     pub(crate) fn is_chunked(&self) -> bool {
         self.values.as_ref().is_some_and(|values| values.level > 0)
     }

@@ -9,29 +9,30 @@ use super::handle::{Instance, Target, address};
 use super::{Link, Value, ValueInfo, ValueKey, Valuetype, tag};
 use crate::{Encode, Encoder, ErrorKind, Limits, Result, TypeCode};
 
-/// Values that were written since the message or encapsulation began.
+/// Values written since the start of the message or encapsulation.
 #[derive(Debug, Default)]
 pub(crate) struct Outgoing {
     /// Position of each value's tag, by the address of the value.
     values: Table<usize, usize>,
     /// Position of each repository id and codebase.
     texts: Table<Cow<'static, str>, usize>,
-    /// Position of each value that is known by its type code.
+    /// Position of each value known by its type code.
     pub(super) keys: Table<ValueKey, (usize, TypeCode)>,
-    /// Values that nobody else may keep alive until the end: else their address could mean another.
+    /// Values kept alive until the end, since otherwise their addresses could be reused.
     kept: Vec<Arc<dyn Instance>>,
     /// Number of open values, chunked or not.
     pub(super) depth: u16,
     /// Number of open chunked values.
     pub(super) level: i32,
-    /// The chunk being written. Inside a chunked value there always is one.
+    /// Current chunk. Inside a chunked value there always is one.
     chunk: Option<Chunk>,
 }
 
-/// A chunk whose size is not yet known.
+/// Chunk whose size is not yet known.
 #[derive(Clone, Copy, Debug)]
 struct Chunk {
-    /// Position before the padding of its size: where to go back to if it stays empty.
+    /// Position before the padding of its size, to which the encoder returns if the chunk stays
+    /// empty.
     before: usize,
     /// Position of its first octet.
     start: usize,
@@ -39,11 +40,11 @@ struct Chunk {
     size_at: usize,
 }
 
-/// The greatest size of a chunk: one more would be a value tag.
+/// Maximum size of a chunk: a larger number would be a value tag.
 const MAX_CHUNK: usize = tag::VALUE as usize - 1;
 
 impl Outgoing {
-    /// Forgets what was written from this position on, which is no place inside a value.
+    /// Removes all records from this position on, which must not be inside a value.
     #[cold]
     pub(crate) fn forget_from(&mut self, position: usize) {
         self.values.retain(|_, at| *at < position);
@@ -81,7 +82,7 @@ impl<T: Valuetype> Encode for Value<T> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Writes a value, or where it was written already.
+    /// Writes a value, or an indirection to its earlier occurrence.
     fn instance(&mut self, instance: &'a dyn Instance) -> Result<()> {
         let values = self.values.get_or_insert_default();
         if let Some(&at) = values.values.get(&address(instance)) {
@@ -113,7 +114,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes a value that lives only as long as someone else wants.
+    /// Writes a value that may be dropped before the end of the message.
     #[cold]
     fn short_lived(&mut self, instance: Arc<dyn Instance>) -> Result<()> {
         let written = self.lent(|e| e.instance(&*instance));
@@ -121,7 +122,7 @@ impl<'a> Encoder<'a> {
         written
     }
 
-    /// Tag, codebase and repository ids. Says whether the state is to be chunked.
+    /// Writes tag, codebase and repository ids. Returns whether the state is to be chunked.
     fn value_header(&mut self, instance: &dyn Instance) -> Result<bool> {
         let info = instance.info();
         let chunked = info.truncatable || info.custom || self.outgoing().level > 0;
@@ -148,7 +149,7 @@ impl<'a> Encoder<'a> {
         info.truncation().try_for_each(|info| self.shared_text(Cow::Borrowed(info.id)))
     }
 
-    /// Writes a repository id or codebase, or where it was written already.
+    /// Writes a repository id or codebase, or an indirection to its earlier occurrence.
     pub(super) fn shared_text(&mut self, text: Cow<'static, str>) -> Result<()> {
         if let Some(&at) = self.outgoing().texts.get(&text) {
             return self.indirection(at);
@@ -170,7 +171,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Ends the chunk and the chunked value; the value around it, if chunked, goes on in a chunk of its own.
+    /// Ends the chunk and the chunked value; an enclosing chunked value continues in a new chunk.
     pub(super) fn end_value(&mut self) -> Result<()> {
         self.end_chunk()?;
         let values = self.outgoing();

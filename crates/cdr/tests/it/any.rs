@@ -1,4 +1,4 @@
-//! Values that bring their types along.
+//! Values sent with their types.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::types::{Choices, EVERYTHING, choices, order, reader, written};
 
-/// An exception as generated code has it: it encodes its members alone.
+/// Exception as generated code represents it: it encodes only its members.
 #[derive(Clone, PartialEq, Debug)]
 struct Overdrawn {
     missing: i64,
@@ -50,7 +50,7 @@ proptest! {
         let shown = format!("{any:?}");
         prop_assert!(shown.starts_with("Any<"));
 
-        // Through two hands, each of which may have another order and alignment.
+        // Through two intermediaries, each of which may use another order and alignment.
         let mut sent = any.clone();
         for (order, lead) in std::iter::zip(orders, leads) {
             let message = written(order, lead, |e| e.encode_any(&sent));
@@ -87,7 +87,7 @@ trait EncodeAny {
 }
 
 impl EncodeAny for Encoder<'_> {
-    /// A copy, as what is encoded must live as long as the encoder otherwise.
+    /// Writes a copy, since an encoded value must live as long as the encoder otherwise.
     fn encode_any(&mut self, any: &Any) {
         let wrapped = Dynamic::Any(any.clone());
         wrapped.encode(&TypeCode::ANY, self).expect("a value of its type");
@@ -141,7 +141,7 @@ fn values_are_got_as_what_they_are() {
             assert_eq!(received.downcast_ref::<T>(), None);
             assert_eq!(received.get(), Ok(Some(value.clone())));
             assert_eq!(received, any);
-            // A value that was put in as a tree.
+            // A value inserted as a tree.
             let tree = Any::with_type(T::type_code(), any.dynamic().expect("a value"));
             let tree = tree.expect("a value of its type");
             assert_eq!(tree.get(), Ok(Some(value.clone())));
@@ -204,7 +204,7 @@ fn any_exception() -> Dynamic {
 
 #[test]
 fn what_is_passed_on_unread_keeps_its_octets() {
-    // A boolean of 7 is found only by who reads it; and octets in the padding stay.
+    // A boolean of 7 is detected only by a reader of the value; and octets in the padding are kept.
     let octets = [0xEE, 0, 0, 0, 0, 0, 0, 8, 7];
     let limits = Limits { strict: true, ..Limits::default() };
     let decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::new(2));
@@ -243,7 +243,7 @@ fn text_is_converted_when_passed_on_in_another_code_set() {
         "ISO 8859-1, the code set in use, lacks U+4E2D (character 1 of the text)"
     );
     assert_eq!(chinese.dynamic(), Ok("中".into()));
-    // One that only ISO 8859-1 can carry as one octet.
+    // A character that is a single octet only in ISO 8859-1.
     assert_eq!(Any::new('é').dynamic(), Ok('é'.into()));
 }
 

@@ -1,9 +1,9 @@
-//! Values as octets outside of messages (`IOP::Codec`): those of JacORB 3.9, both byte orders, and what is none.
-//! omniORB 4.2.5 has no codec.
+//! Values as octets outside messages (`IOP::Codec`): those of JacORB 3.9, both byte orders, and
+//! invalid ones. omniORB 4.2.5 has no codec.
 
 use oxorb_cdr::{Any, ByteOrder, Codec, Limits, TypeCode, Wstring};
 
-/// Each value, what JacORB's `encode` makes of it, and its `encode_value`.
+/// Returns values, each with the results of JacORB's `encode` and `encode_value`.
 fn jacorb() -> Vec<(Any, &'static str, &'static str)> {
     let blue = || Any::new(String::from("blue"));
     vec![

@@ -100,7 +100,7 @@ proptest! {
         prop_assert_eq!((read.unscaled(), read.scale()), (n.unscaled(), scale));
         prop_assert_eq!(decoder.remaining(), 0);
 
-        // Without the zeros in front, as JacORB sends it.
+        // Without leading zeros, as JacORB sends it.
         let zeros = message[1..message.len() - 1].iter().take_while(|&&octet| octet == 0).count();
         let mut decoder = reader(&message, ByteOrder::Big, 1 + zeros);
         prop_assert_eq!(decoder.decimal(digits, scale), Ok(n));
@@ -139,7 +139,7 @@ fn wrong_octets_are_refused() {
     assert_eq!(read(&[0x1A], 1, 0), Err(ErrorKind::BadFixed));
     assert_eq!(read(&[0xA1, 0x1C], 3, 0), Err(ErrorKind::BadFixed));
     assert_eq!(read(&[0x11, 0x11, 0x1C], 3, 0), Err(ErrorKind::BadFixed));
-    // One digit more than the type has, where the type has room for a zero.
+    // One digit more than the type has, if the type leaves space for a zero.
     assert_eq!(read(&[0x12, 0x3C], 2, 0), Err(ErrorKind::BadFixed));
     assert!(matches!(read(&[0x11], 3, 0), Err(ErrorKind::Truncated { .. })));
     assert_eq!(read(&[0x1C], 32, 0), Err(ErrorKind::BadTypeCode));

@@ -1,4 +1,4 @@
-//! Values of any type, written and read by way of their type codes.
+//! Values of any type, written and read by their type codes.
 
 use oxorb_cdr::{
     Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Dynamic, DynamicError, Encode, Encoder,
@@ -29,7 +29,8 @@ proptest! {
         prop_assert_eq!(decoder.position(), end);
         prop_assert!(end - lead >= ty.as_ref().min_size());
 
-        // What is cut short is neither read nor skipped; but without its repository id, what comes from omniORB may be.
+        // Truncated values can be neither read nor skipped, except exceptions without their
+        // repository id, as omniORB sends them.
         prop_assume!(ty.kind() != TcKind::Except);
         for cut in (lead..end).step_by(1 + (end - lead) / 100) {
             let mut decoder = reader(&message[..cut], order, lead);
@@ -262,7 +263,7 @@ fn a_value_of_nothing_costs_nothing() {
 
 #[test]
 fn members_of_nothing_are_counted_over_all_elements() {
-    // A few octets of a type with many members that take none, and as many elements as octets.
+    // A few octets of a type with many members without octets, and as many elements as octets.
     let members: Vec<_> = (0..1000).map(|_| ("n", TypeCode::NULL)).collect();
     let members = members.into_iter().chain([("s", TypeCode::STRING)]);
     let ty = TypeCode::sequence(TypeCode::structure("IDL:M:1.0", "M", members));

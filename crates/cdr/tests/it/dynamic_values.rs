@@ -1,4 +1,4 @@
-//! Valuetypes without Rust types: read, written and gone past by their type codes.
+//! Valuetypes without Rust types: read, written and skipped by their type codes.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use oxorb_cdr::{
 
 use crate::support::graph::{Base, Leaf, Mid, Node, Pair};
 
-/// As `vectors/values/values.idl` has them.
+/// Returns the types of `vectors/values/values.idl`.
 fn types(name: &str) -> TypeCode {
     let public = Visibility::Public;
     let value = |name: &str, modifier, base: Option<&str>, members: &[(&str, TypeCode)]| {
@@ -90,7 +90,8 @@ fn long(value: &Dynamic, path: &str) -> i32 {
     i32::try_from(value.at(path).unwrap_or_else(|| panic!("no {path} in {value:?}"))).unwrap()
 }
 
-/// What JacORB wrote, read, gone past, and written to the same octets where JacORB writes as this side does.
+/// Reads and skips values from JacORB, and writes them to the same octets where JacORB writes as
+/// this side does.
 fn from_jacorb(name: &str, ty: &str, same: bool) -> Dynamic {
     let (octets_read, ty) = (vector(name), types(ty));
     let registry = registry(&["Derived", "Mid", "Leaf"]);
@@ -138,11 +139,11 @@ fn types_that_nothing_names_are_asked_for() {
         let value = Dynamic::decode(&types("Bases"), &mut d).unwrap();
         assert!(value.at("[0].weight").is_some(), "not cut: {value:?}");
     }
-    // What was found is known.
+    // A type once found stays known.
     let leaf = |id: &&String| id.as_str() == "IDL:values/Leaf:1.0";
     assert_eq!(asked.lock().unwrap().iter().filter(leaf).count(), 1);
 
-    // Who never knows anything is not asked forever.
+    // A source that never knows a type is not called forever.
     let registry = ValueRegistry::default();
     let asked = Arc::new(AtomicU32::new(0));
     let count = Arc::clone(&asked);
@@ -307,7 +308,7 @@ fn custom_values_pass_in_an_any_but_are_not_read() {
     assert_eq!(octets(|e| write_any(&any, e)), secret);
     let error = any.dynamic().unwrap_err();
     assert!(matches!(error.reason, Reason::Cdr(e) if e.kind == ErrorKind::ValueUnsupported));
-    // As JacORB writes it: nobody can know where it ends.
+    // As JacORB writes it: its end cannot be determined.
     let unchunked = vector("custom");
     let error = skip(&types("Secret"), &mut decoder(&unchunked)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::ValueUnsupported);
@@ -337,14 +338,14 @@ fn an_any_keeps_what_it_shares_with_the_message() {
             e.long(to as i32 - e.position() as i32);
         };
         back(e, 0);
-        // Another node, of which only the id is shared.
+        // Another node, which shares only the id.
         e.ulong(0x7FFF_FF02);
         back(e, 4);
         e.long(2);
         back(e, 0);
         e.octet(9);
     });
-    // Whether the value before it was read as one of a Rust type, or by its type code.
+    // Whether the preceding value was read as one of a Rust type, or by its type code.
     for typed in [true, false] {
         let mut d = decoder(&message);
         match typed {
@@ -362,7 +363,7 @@ fn an_any_keeps_what_it_shares_with_the_message() {
     }
 }
 
-/// An any within the chunks of a value, with a value and with numbers that go over the end of a chunk.
+/// An any within the chunks of a value, containing a value and numbers across the end of a chunk.
 #[test]
 fn an_any_within_chunks() {
     let members =
@@ -411,7 +412,7 @@ fn read_again(octets: &[u8], ty: &TypeCode) -> Dynamic {
     Dynamic::decode(ty, &mut decoder(octets)).unwrap()
 }
 
-/// A list of so many nodes.
+/// Returns a list of `length` nodes.
 fn list(length: usize) -> Vec<u8> {
     octets(|e| {
         let mut id = 0;
@@ -452,7 +453,7 @@ fn depth_is_bounded() {
     );
 }
 
-/// Each value has two anys with the value before it: read naively, that is 2^n values.
+/// Each value contains two anys with the previous value: read naively, these are 2^n values.
 #[test]
 fn what_anys_repeat_is_bounded() {
     let members =
@@ -489,7 +490,7 @@ fn what_anys_repeat_is_bounded() {
     assert!(matches!(error.kind, ErrorKind::TooMuchShared | ErrorKind::TooDeep { .. }), "{error}");
 }
 
-/// The any within a value that holds the value itself has no end.
+/// An any that contains the value around it would be infinite.
 #[test]
 fn an_any_that_leads_to_the_value_it_is_in_is_refused() {
     let members = [("a", TypeCode::ANY, Visibility::Public)];
@@ -520,7 +521,8 @@ fn values_in_anys_of_both_kinds() {
     let sent = octets(|e| write_any(&any, e));
     assert_eq!(Any::decode(&mut decoder(&sent)).unwrap(), any);
 }
-/// The entry points of the fuzz targets `any` and `value`, on their seeds and every change of one octet of each.
+/// Runs the entry points of the fuzz targets `any` and `value` on their seeds, and on every change
+/// of one octet of each.
 #[test]
 fn fuzz_entry_points_take_their_seeds() {
     for (folder, run) in [

@@ -1,4 +1,5 @@
-//! Octets written by hand: what the specification says every value looks like, in both byte orders.
+//! Octets written by hand: the encoding of every value according to the specification, in both byte
+//! orders.
 
 use std::fmt::Debug;
 
@@ -9,7 +10,8 @@ use oxorb_cdr::{
 
 const LATIN: Dialect = Dialect::new(2);
 
-/// The value is these octets after one other octet, which makes alignment visible; and these octets are the value.
+/// Checks that the value encodes to these octets after one other octet, which reveals alignment,
+/// and that they decode to it.
 #[track_caller]
 fn golden<T>(value: T, big: &[u8], little: &[u8])
 where
@@ -18,7 +20,7 @@ where
     for (order, octets) in [(ByteOrder::Big, big), (ByteOrder::Little, little)] {
         let message = [&[0xAA], octets].concat();
 
-        // What was in the buffer before must not show in the padding.
+        // Previous contents of the buffer must not appear in the padding.
         let mut encoder = Encoder::new(vec![0xEE; 64], order, LATIN);
         encoder.octet(0xAA);
         value.encode(&mut encoder).expect("a value of its type");
@@ -143,7 +145,7 @@ oxorb_cdr::fixed!(Hop);
 #[test]
 fn structs_of_fixed_layout() {
     let hop = |kind| Hop { kind, distance: 0x01020304, lane: 5 };
-    // Alone, it starts right after the octet before it, at offset 1.
+    // Alone, it starts right after the preceding octet, at offset 1.
     golden(hop(9), &[9, 0, 0, 1, 2, 3, 4, 0, 5], &[9, 0, 0, 4, 3, 2, 1, 5, 0]);
     // In a sequence the first starts at offset 8, the others at 18, 26, ...: they are shorter than the first.
     golden(

@@ -1,4 +1,5 @@
-//! What JacORB 3.9 writes, in big-endian order: types, an exception in an any, and a `fixed` without leading zeros.
+//! Octets that JacORB 3.9 writes, in big-endian order: types, an exception in an any, and a `fixed`
+//! without leading zeros.
 
 use oxorb_cdr::{Any, ByteOrder, Decimal, Decode, FixedPoint, TypeCode};
 

@@ -1,4 +1,4 @@
-//! `long double` as the standard has it, as `f64`, and as C++ on x86 sends it.
+//! `long double` in the standard format, as `f64`, and in the format of C++ on x86.
 
 use oxorb_cdr::LongDouble;
 use proptest::prelude::*;
@@ -20,13 +20,13 @@ proptest! {
 
     #[test]
     fn every_x87_number_survives(mantissa: u64, exponent in prop_oneof![Just(0u128), Just(1), 0u128..0x7FFF], negative: bool) {
-        // A normal number has its leading one, a subnormal has not.
+        // A normal number stores its leading one, a subnormal does not.
         let mantissa = if exponent == 0 { mantissa >> 1 } else { mantissa | 1 << 63 };
         let raw = u128::from(negative) << 79 | exponent << 64 | u128::from(mantissa);
         prop_assert_eq!(LongDouble::from_x87(raw).to_x87(), raw);
     }
 
-    /// Between two neighbouring `f64`, the nearer one is taken.
+    /// Rounding between two adjacent `f64` yields the nearer one.
     #[test]
     fn rounding_goes_to_the_nearest(bits in 0u64..0x7FE0_0000_0000_0000, part in 1u128..(1 << 60)) {
         let (low, high) = (f64::from_bits(bits), f64::from_bits(bits + 1));
@@ -51,7 +51,7 @@ fn special_values() {
     assert_eq!(LongDouble::from(f64::INFINITY).to_bits(), 0x7FFF << 112);
     assert_eq!(LongDouble::from(f64::from_bits(1)).to_bits(), (16383 - 1074) << 112, "2^-1074");
     assert!(LongDouble::from(f64::NAN).to_f64().is_nan());
-    // A NaN whose payload lies only where f64 has no bits is still one.
+    // A NaN whose payload is only in bits that f64 lacks stays a NaN.
     assert!(LongDouble::from_bits(0x7FFF << 112 | 1).to_f64().is_nan());
     assert!(
         LongDouble::from_x87(LongDouble::from_bits(0x7FFF << 112 | 1).to_x87()).to_f64().is_nan()

@@ -1,4 +1,4 @@
-//! Tests of the codec, a module for each subject. One program, so that most of what they cost is not linking.
+//! Tests of the codec, a module for each subject. A single program, to limit the time for linking.
 
 mod any;
 mod codec;
@@ -14,7 +14,7 @@ mod model;
 mod omniorb;
 mod padding;
 mod reading;
-// Shows messages as the standard library's slices.
+// Uses the standard library's slices for messages.
 #[cfg(feature = "std")]
 mod round_trip;
 mod support;

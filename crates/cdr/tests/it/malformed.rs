@@ -1,4 +1,4 @@
-//! Octets that are not what they should be: an error that says what and where, and never a panic.
+//! Invalid octets: an error with kind and position, and never a panic.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ proptest! {
     }
 }
 
-/// Reading with a type but without an expectation.
+/// Decoding of any type, without an expected value.
 trait Read {
     fn read(&self, d: &mut Decoder<'_>) -> Result<()>;
 }
@@ -158,7 +158,7 @@ fn the_first_bad_element_of_a_sequence_is_named() {
     assert_eq!(strict(&octets).sequence::<Flagged>(None), Err(BadBoolean(6).at(16)));
     octets[16] = 1;
     assert_eq!(big(&octets).sequence::<Flagged>(None).map(|items| items.len()), Ok(4));
-    // The count is plausible for the smallest elements there could be, yet the last one is not whole.
+    // The count is plausible for elements of minimum size, but the last element is truncated.
     octets.pop();
     assert_eq!(
         big(&octets).sequence::<Flagged>(None),
@@ -166,7 +166,7 @@ fn the_first_bad_element_of_a_sequence_is_named() {
     );
 }
 
-/// Other ORBs send whatever lies where a boolean was never set, and read it as true.
+/// A decoder accepts arbitrary octets as true, since other ORBs send them for uninitialised booleans.
 #[test]
 fn any_octet_but_0_is_true_unless_the_decoder_is_strict() {
     assert_eq!(big(&[0xA0]).boolean(), Ok(true));
@@ -245,7 +245,7 @@ fn elements_of_no_octets_are_limited_by_number() {
 
 #[test]
 fn nesting_is_limited() {
-    // Encapsulations in encapsulations, each of them all that is left.
+    // Nested encapsulations, each of which is all that is left.
     let mut octets = Vec::new();
     for left in (0..100u32).rev() {
         octets.extend((left * 8 + 4).to_be_bytes());
@@ -259,7 +259,7 @@ fn nesting_is_limited() {
     }
     assert!(matches!(decoder.encapsulation(), Err(Error { kind: TooDeep { limit: 64 }, .. })));
 
-    // A tree of one branch after another: name "", no marks, one branch.
+    // A tree with a single branch per node: name "", no marks, one branch.
     let branch = [0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
     let octets = branch.repeat(1000);
     let error = support::Tree::decode(&mut big(&octets)).expect_err("too deep");

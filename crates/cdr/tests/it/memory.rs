@@ -1,4 +1,4 @@
-//! What is allocated: nothing on the steady path, and nothing for lengths that cannot be true.
+//! Allocations: none on the steady path, and none for implausible lengths.
 
 use oxorb_cdr::{
     Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, ErrorKind, Limits,
@@ -96,7 +96,7 @@ fn implausible_lengths_allocate_nothing() {
     refused::<Vec<[u16; 7]>>();
 }
 
-/// Much memory of which a value may say so in one octet on the wire.
+/// Type that takes much memory for one octet on the wire.
 #[derive(Debug)]
 struct Sparse(#[expect(dead_code, reason = "only its size matters")] [u64; 1 << 10]);
 
@@ -116,14 +116,14 @@ fn memory_is_reserved_in_proportion_to_what_arrived() {
     assert!(made.octets <= 8 * octets.len() as u64, "{made:?}");
 }
 
-/// S5: what values take is bounded, however few octets stand for them.
+/// S5: the memory for values is bounded, however few octets encode them.
 #[test]
 fn values_take_no_more_memory_than_the_limit() {
     const LIMIT: u32 = 4 << 20;
     let limits = Limits { max_memory: LIMIT, ..Limits::default() };
     let counted =
         |n: u32, element: &[u8]| [&n.to_be_bytes()[..], &element.repeat(n as usize)].concat();
-    // What is freed counts here, too: vectors double as they grow.
+    // Freed memory counts here, too: vectors double as they grow.
     let check = |octets: &[u8], read: &dyn Fn(&mut Decoder<'_>) -> Option<ErrorKind>| {
         let mut d = Decoder::new(octets, ByteOrder::Big, UTF_16).with_limits(limits);
         let (error, made) = allocations(|| read(&mut d));

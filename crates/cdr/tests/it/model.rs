@@ -1,12 +1,12 @@
-//! The encoder writes what a plain model of it writes, whatever is written in what order into a buffer of whatever size
-//! (A7.1). Under Miri (`.ci/full miri`) also for the soundness of the room below it.
+//! The encoder writes the same octets as its model, for any sequence of writes into a buffer of any
+//! size (A7.1). Under Miri (`.ci/full miri`) also for the soundness of the room below it.
 
 use oxorb_cdr::fuzz::encode_as_modelled;
 #[cfg(not(miri))]
 use proptest::{collection::vec, prelude::*};
 
-/// Scripts that reach every step and grow the buffer from every size, without what proptest needs: Miri takes 100 times as
-/// long for everything.
+/// Scripts that contain every step and grow the buffer from every size, without proptest, since
+/// Miri takes 100 times as long for everything.
 #[test]
 fn every_step_is_taken_from_many_sizes() {
     let (scripts, length) = if cfg!(miri) { (24, 60) } else { (3000, 300) };

@@ -1,5 +1,5 @@
-//! What omniORB 4.2.5 writes: type codes in little-endian order, anys in big-endian order with little-endian parts, and
-//! whatever was in its memory for padding.
+//! Octets that omniORB 4.2.5 writes: type codes in little-endian order, anys in big-endian order
+//! with little-endian parts, and uninitialised memory as padding.
 
 use oxorb_cdr::{
     Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, Encode, Encoder, Label, TypeCode,
@@ -96,7 +96,7 @@ fn octets(hex: &str) -> Vec<u8> {
     text.map(|pair| u8::from_str_radix(pair, 16).expect("hexadecimal")).collect()
 }
 
-/// omniORB's octets are our type.
+/// Checks that omniORB's octets denote our type.
 #[track_caller]
 fn means(hex: &str, ty: &TypeCode) -> Vec<u8> {
     let theirs = octets(hex);
@@ -107,8 +107,8 @@ fn means(hex: &str, ty: &TypeCode) -> Vec<u8> {
     theirs
 }
 
-/// omniORB's octets are our type, and ours are its octets but for what it leaves in the padding and in the label of a
-/// default.
+/// Checks that omniORB's octets denote our type, and that our octets equal them except for padding
+/// and the label of a default.
 #[track_caller]
 fn same(hex: &str, ty: &TypeCode) {
     let theirs = means(hex, ty);
@@ -190,7 +190,8 @@ fn type_codes() {
     same(MONEY, &TypeCode::alias("IDL:Money:1.0", "Money", money));
     same(BAD, &bad());
     same(FACE, &face());
-    // It writes a type that occurs again as a reference to the first time; we write it in full, like TAO.
+    // omniORB writes a repeated type as an indirection to its first occurrence; OxORB writes it in
+    // full, like TAO.
     means(ALL, &all());
     let switch = |id: &str, name: &str, by: TypeCode, members: &[(Label, &str, TypeCode)]| {
         TypeCode::union(id, name, by, members.iter().cloned())
@@ -201,7 +202,7 @@ fn type_codes() {
     same(C, &switch("IDL:C:1.0", "C", TypeCode::CHAR, &d));
     let d = [(Label::from(-5i64), "d", TypeCode::FLOAT)];
     same(L, &switch("IDL:L:1.0", "L", TypeCode::LONGLONG, &d));
-    // Declared as private p and public s: omniidl's tables have the two visibilities the wrong way round.
+    // Declared as private p and public s: omniidl's tables have the two visibilities swapped.
     let members =
         [("p", TypeCode::LONG, Visibility::Public), ("s", TypeCode::STRING, Visibility::Private)];
     same(V, &TypeCode::value("IDL:V:1.0", "V", ValueModifier::None, None, members));
@@ -217,7 +218,7 @@ fn read(hex: &str, ty: &TypeCode) -> (Any, Dynamic) {
     assert_eq!(decoder.remaining(), 0);
     assert_eq!(any.type_code(), ty);
     let value = any.dynamic().expect("a value of its type");
-    // The same after a way through an encoder of the other order.
+    // The same after passing through an encoder of the other order.
     let mut encoder = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::GIOP_1_2);
     any.encode(&mut encoder).expect("nothing special");
     let again = encoder.finish().to_vec();

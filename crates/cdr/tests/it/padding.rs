@@ -1,10 +1,10 @@
-//! Padding is zero, whatever was in the buffer before and however its place was reached: it goes to the peer.
+//! Padding is zero regardless of previous contents of the buffer, since it is sent to the peer.
 
 use oxorb_cdr::{ByteOrder, Dialect, Encode, Encoder, Fixed, FixedReader, FixedWriter, Layout};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// One thing to write.
+/// Item to be written.
 #[derive(Clone, Debug)]
 enum Item {
     Octet,
@@ -18,9 +18,9 @@ enum Item {
     Align(usize),
     Mixed(usize),
     Encapsulation(Vec<Item>),
-    /// An encapsulation that fails in the end, and leaves nothing.
+    /// Encapsulation that fails at its end, and leaves nothing.
     Failing(Vec<Item>),
-    /// Written, and taken back.
+    /// Items written and then truncated.
     Regretted(Vec<Item>),
 }
 
@@ -72,7 +72,7 @@ fn items() -> impl Strategy<Value = Vec<Item>> {
     vec(item, 0..12)
 }
 
-/// `mirror` gets the same octets with the padding written out, from a position that counts like the encoder's.
+/// Appends the same octets to `mirror` with explicit padding, from the encoder's alignment origin.
 fn write<'a>(items: &[Item], e: &mut Encoder<'a>, mirror: &mut Vec<u8>, origin: usize) {
     let order = e.order();
     let number = |mirror: &mut Vec<u8>, size: usize| {

@@ -1,6 +1,6 @@
-//! The decoder reads what a plain model of it reads, octet by octet, whatever the octets are and wherever they end: the same
-//! values, the same errors at the same places, and it goes on from the same place (A2.1, A7.1). Under Miri also for the
-//! soundness of what is below it.
+//! The decoder reads the same as its model, octet by octet, for any octets and any truncation: the
+//! same values, the same errors at the same positions, and it continues at the same position (A2.1,
+//! A7.1). Under Miri also for the soundness of the code below it.
 
 use std::fmt::Debug;
 
@@ -9,7 +9,7 @@ use oxorb_cdr::{
     FixedWriter, Found, Layout, Limits, OutsideCodeSet, Result,
 };
 
-/// Octets, a number with padding before it, one that not every octet is good for, an enumeration.
+/// An octet, a number with padding before it, a type with invalid octets, an enumeration.
 #[derive(Clone, Debug, PartialEq)]
 struct Mixed {
     tag: u8,
@@ -64,7 +64,7 @@ impl Fixed for Mixed {
 
 oxorb_cdr::fixed!(Mixed);
 
-/// What is read octet by octet.
+/// Model that reads octet by octet.
 #[derive(Clone)]
 struct Model<'m> {
     octets: &'m [u8],
@@ -75,7 +75,7 @@ struct Model<'m> {
 }
 
 impl Model<'_> {
-    /// The octets of an aligned item, or where it is missed.
+    /// Returns the octets of an aligned item, or an error at its position.
     fn take(&mut self, align: usize, size: usize) -> Result<Vec<u8>> {
         let mut start = self.at;
         while !start.is_multiple_of(align) {
@@ -93,7 +93,7 @@ impl Model<'_> {
         ErrorKind::Truncated { needed, left }.at(self.at)
     }
 
-    /// A number of so many octets.
+    /// Returns a number of `size` octets.
     fn number(&mut self, size: usize) -> Result<u64> {
         let octets = self.take(size, size)?;
         Ok(self.value(&octets))
@@ -117,7 +117,7 @@ impl Model<'_> {
         }
     }
 
-    /// A count of elements that take at least so many octets.
+    /// Returns a count of elements that take at least `least` octets each.
     fn count(&mut self, least: usize) -> Result<usize> {
         let length = self.number(4)? as usize;
         let left = self.octets.len() - self.at;
@@ -174,7 +174,7 @@ impl Model<'_> {
         (0..count).map(|_| self.string()).collect()
     }
 
-    /// One that is cut off is missed as a whole.
+    /// Reads a value; a truncated one is an error as a whole.
     fn mixed(&mut self) -> Result<Mixed> {
         let plenty = Model { octets: &[0; 24], at: self.at % 8, ..*self };
         let mut end = plenty.clone();
@@ -199,7 +199,7 @@ impl Model<'_> {
         })
     }
 
-    /// After the first, all are missed as a whole.
+    /// Reads values; after the first one, truncated ones are an error as a whole.
     fn all_mixed(&mut self) -> Result<Vec<Mixed>> {
         let count = self.count(13)?;
         if count == 0 {
@@ -217,7 +217,7 @@ impl Model<'_> {
     }
 }
 
-/// Reads items as told and compares each with the model, up to the first error.
+/// Reads the given items and compares each with the model, up to the first error.
 fn read_as_modelled(steps: &[u8], octets: &[u8], start: usize, [big, latin, strict]: [bool; 3]) {
     let (order, chars) = (
         if big { ByteOrder::Big } else { ByteOrder::Little },
@@ -260,14 +260,14 @@ fn read_as_modelled(steps: &[u8], octets: &[u8], start: usize, [big, latin, stri
     }
 }
 
-/// Whether both went on.
+/// Reports whether both succeeded.
 #[track_caller]
 fn same<T: Debug + PartialEq>(read: Result<T>, expected: Result<T>) -> bool {
     assert_eq!(read, expected);
     read.is_ok()
 }
 
-/// A generator small enough for Miri.
+/// Random number generator small enough for Miri.
 struct Random(u64);
 
 impl Random {
@@ -278,7 +278,8 @@ impl Random {
         (self.0 >> 32) as usize % n
     }
 
-    /// Mostly zeros and small numbers, which make lengths that fit and members that are good; runs of text; anything.
+    /// Returns mostly zeros and small numbers, which yield plausible lengths and valid members;
+    /// also runs of text, and any octets.
     fn octets(&mut self) -> Vec<u8> {
         let mut octets = Vec::new();
         for _ in 0..self.below(60) {
@@ -305,7 +306,7 @@ fn any_octets_are_read_as_modelled() {
     }
 }
 
-/// Good messages, whole and cut off everywhere, from every offset.
+/// Valid messages, whole and truncated at every position, from every offset.
 #[test]
 fn sequences_and_strings_are_read_as_modelled_wherever_they_end() {
     let counts = if cfg!(miri) { vec![2, 9] } else { (0..40).chain([130, 200]).collect() };

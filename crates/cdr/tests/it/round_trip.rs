@@ -1,4 +1,5 @@
-//! Whatever is written is read back, in every byte order, GIOP version and code set, at every alignment.
+//! Values read back equal values written, in every byte order, GIOP version and code set, at every
+//! alignment.
 
 use std::io::IoSlice;
 
@@ -29,7 +30,8 @@ proptest! {
         let message = encoder.finish().to_vec();
         prop_assert_eq!(message.len(), length);
         prop_assert_eq!(setting.check(&values, &message), Ok(()));
-        // The same octets at every place in memory: what can be borrowed differs, what is read does not.
+        // The same octets at every address: what can be borrowed differs, the decoded values do
+        // not.
         for shift in 1..8 {
             let shifted = [vec![0; shift], message.clone()].concat();
             prop_assert_eq!(setting.check(&values, &shifted[shift..]), Ok(()));
@@ -135,7 +137,7 @@ fn an_encapsulation_may_follow_what_was_gathered() {
     );
 }
 
-/// Numbers are copied when their order must change, whatever the threshold.
+/// Numbers in foreign order are copied regardless of the threshold.
 #[test]
 fn what_must_be_swapped_is_not_gathered() {
     let foreign =

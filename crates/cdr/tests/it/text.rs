@@ -15,7 +15,7 @@ const UCS_2: Dialect = Dialect { wchars: WcharSet::Ucs2, ..LATIN };
 const GIOP_1_1: Dialect = Dialect { giop_minor: 1, ..UTF_16 };
 const GIOP_1_0: Dialect = Dialect { giop_minor: 0, ..UTF_16 };
 
-/// Stands for all errors about code sets where another test says which.
+/// Stands for all errors about code sets where another test checks the details.
 const OUTSIDE: ErrorKind = NotInCodeSet(OutsideCodeSet {
     code_set: CodeSet::Char(CharSet::Iso8859_1),
     found: Found::Octets(0),
@@ -105,7 +105,7 @@ fn strings_are_converted_or_refused_but_never_damaged() {
     assert_eq!(read(UTF_8, &[0, 0, 0, 2, 0xE9, 0], string), Err(OUTSIDE));
 }
 
-/// Short and long strings are looked at in different ways, and each octet of a word must count.
+/// Short and long strings are checked in different ways, and each octet of a word must be checked.
 #[test]
 fn every_octet_counts_at_every_place() {
     for length in [1, 3, 7, 8, 9, 15, 16, 17, 25] {
@@ -291,7 +291,7 @@ fn giop_1_2_reads_what_any_peer_writes() {
     );
 }
 
-/// A text that begins with U+FEFF would lose it to the reader if no mark came before.
+/// A text that starts with U+FEFF would lose it at the reader without a preceding mark.
 #[test]
 fn a_character_that_looks_like_a_mark_survives() {
     assert_eq!(write(UTF_16, |e| e.wchar('\u{FEFF}')), Ok(vec![4, 0xFE, 0xFF, 0xFE, 0xFF]));
@@ -347,7 +347,8 @@ fn ucs_2_has_nothing_beyond_the_basic_plane() {
     assert_eq!(read(UCS_2, &[0, 0, 0, 4, 0xD8, 0x3D, 0xDE, 0x00], Decoder::wstring), Err(OUTSIDE));
 }
 
-/// An error about a character names it, its place and the code set, whatever the type and the direction (P4).
+/// An error about a character names it, its position and the code set, for every type and direction
+/// (P4).
 #[test]
 fn errors_name_the_character_its_place_and_the_code_set() {
     fn encoded(dialect: Dialect, f: impl FnOnce(&mut Encoder<'_>) -> Result<()>) -> String {

@@ -1,5 +1,6 @@
-//! Text in every code set, GIOP version and byte order: as omniORB and JacORB write it, within anys, and from one code set
-//! to another. The vectors are what the peers' own streams wrote.
+//! Text in every code set, GIOP version and byte order: as omniORB and JacORB write it, within
+//! anys, and converted from one code set to another. The vectors were written by the peers' own
+//! streams.
 
 use oxorb_cdr::{
     Any, ByteOrder, CharSet, CodeSet, Decode as _, Decoder, Dialect, Dynamic, Encode as _, Encoder,
@@ -19,7 +20,7 @@ enum Kind {
 
 use Kind::{Char, String as Str, Wchar, Wstring};
 
-/// A line of a file of vectors.
+/// Line of a file of vectors.
 #[derive(Debug)]
 struct Vector {
     dialect: Dialect,
@@ -71,7 +72,7 @@ fn vector(line: &str) -> Vector {
     }
 }
 
-/// What the rules say of a text: whether it can be carried.
+/// Returns whether a text can be encoded according to the rules.
 fn judged(kind: Kind, text: &str, dialect: Dialect) -> Result<(), ErrorKind> {
     let latin = text.chars().all(|c| u32::from(c) < 0x100);
     let fits = match (kind, dialect.chars) {
@@ -145,8 +146,8 @@ fn omniorb_and_we_say_the_same() {
                 assert_eq!(judged, Ok(()), "{v:?}");
                 let text = read(v.kind, octets, v.dialect, v.order);
                 assert_eq!(text.as_ref(), Ok(&v.text), "{v:?}");
-                // It marks its byte order, its own; we need no mark, as ours is the one that needs none, but where text
-                // begins as a mark does.
+                // It marks its own byte order; OxORB's order needs no mark, except where text
+                // starts like a mark.
                 let free = v.kind == Wstring && !v.text.is_empty() || v.text == "\u{feff}";
                 if !free {
                     assert_eq!(ours.as_ref(), Ok(octets), "{v:?}");
@@ -171,7 +172,7 @@ fn jacorb_and_we_say_the_same_but_where_it_loses_text() {
         let text = read(v.kind, octets, v.dialect, v.order);
         let marked = v.text.starts_with('\u{feff}') && v.dialect.giop_minor == 2;
         match judged {
-            // It does not mark text that begins as a mark does.
+            // It does not mark text that starts like a mark.
             Ok(()) if marked && matches!(v.kind, Wchar | Wstring) => {
                 let read_as = match v.kind {
                     Wstring => &v.text['\u{feff}'.len_utf8()..],
@@ -186,8 +187,9 @@ fn jacorb_and_we_say_the_same_but_where_it_loses_text() {
                 assert_eq!(text.as_ref(), Ok(&v.text), "{v:?}");
                 assert_eq!(ours.as_ref(), Ok(octets), "{v:?}");
             }
-            // Wide characters in GIOP 1.0, surrogates in UCS-2, a Latin-1 octet as a char where UTF-8 was agreed; of strings
-            // beyond ISO 8859-1 it sends the low octets, which are other text.
+            // Wide characters in GIOP 1.0, surrogates in UCS-2, a Latin-1 octet as a char where
+            // UTF-8 was negotiated; of strings beyond ISO 8859-1 it sends the low octets, which are
+            // other text.
             Err(kind) => match text {
                 Err(error) => assert!(
                     error == kind || v.kind == Str && error == ErrorKind::BadString,
@@ -228,20 +230,20 @@ fn samples() -> impl Iterator<Item = (Kind, TypeCode, &'static str, Dynamic)> {
     })
 }
 
-/// Each type in a struct, an any and an any within an any, and from each dialect and byte order passed on in each other
-/// one: the same text, or an error; never other text.
+/// Each type in a struct, an any and a nested any, passed on from each dialect and byte order to
+/// each other one, yields the same text or an error, but never another text.
 #[test]
 fn text_in_anys_is_converted_or_refused() {
     let orders = [ByteOrder::Big, ByteOrder::Little];
     let mut passed = 0;
     for (kind, ty, text, value) in samples() {
-        // One octet before it, so that alignment counts.
+        // One octet before it, so that alignment matters.
         let members = [("o", TypeCode::OCTET), ("t", ty.clone())];
         let pair = TypeCode::structure("IDL:Pair:1.0", "Pair", members);
         let mut both = Dynamic::default_for(&pair).unwrap();
         *both.at_mut("t").unwrap() = value;
         let Ok(inner) = Any::with_type(pair, both) else {
-            // No code set for char has it.
+            // No code set for char contains it.
             assert_eq!(kind, Char);
             continue;
         };
@@ -279,7 +281,7 @@ fn text_in_anys_is_converted_or_refused() {
     assert!(passed > 1000, "{passed}");
 }
 
-/// Encapsulations have rules of their own, whatever was agreed on for the message around them.
+/// Encapsulations have separate rules, whatever was negotiated for the enclosing message.
 #[test]
 fn encapsulations_have_their_own_code_sets() {
     for (kind, _, text, _) in samples() {
@@ -287,7 +289,7 @@ fn encapsulations_have_their_own_code_sets() {
         let expected = judged(kind, text, Dialect::GIOP_1_2);
         assert_eq!(octets.as_ref().err(), expected.as_ref().err(), "{kind:?} {text:?}");
         let Ok(octets) = octets else { continue };
-        // The first octet is the byte order; padding, as alignment counts from it.
+        // The first octet is the byte order; followed by padding, as alignment counts from it.
         let mut whole = Encoder::new(Vec::new(), ByteOrder::Little, Dialect::GIOP_1_2);
         whole.octet(1);
         let only = text.chars().next().unwrap_or('\0');

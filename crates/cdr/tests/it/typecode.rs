@@ -1,4 +1,4 @@
-//! Types as octets: written by hand, by omniORB, at random, and by somebody who means harm.
+//! Types as octets: written by hand, by omniORB, at random, and maliciously.
 
 use std::fmt::Write as _;
 
@@ -201,11 +201,11 @@ fn recursive_types_are_compared_without_end() {
     assert!(one.equivalent(&tree("IDL:T:1.0", "U", "t")));
     assert!(!one.equivalent(&tree("IDL:U:1.0", "T", "s")));
 
-    // Rolled out once, it is the same type.
+    // Unrolled once, it is the same type.
     let rolled = TypeCode::structure("IDL:T:1.0", "T", [("s", TypeCode::sequence(one.clone()))]);
     assert!(one.equal(&rolled) && rolled.equal(&one));
 
-    // Without ids, structure decides.
+    // Without ids, the structure decides.
     let nameless = |bound| {
         let octets = written(ByteOrder::Big, 0, |e| {
             nameless_tree(e, bound).expect("no text in it");
@@ -217,7 +217,7 @@ fn recursive_types_are_compared_without_end() {
     assert!(nameless(0).equivalent(&one));
 }
 
-/// `struct { sequence<that struct, bound> m; }` without any names.
+/// Writes `struct { sequence<that struct, bound> m; }` without any names.
 fn nameless_tree(e: &mut Encoder<'_>, bound: u32) -> Result<()> {
     let start = struct_start(e);
     e.encapsulation(|e| {
@@ -305,7 +305,8 @@ fn types_are_shared_not_copied() {
 
 #[test]
 fn small_types_that_stand_for_very_large_ones() {
-    // Each member is a struct of two of the member before; the first is a struct of what `leaf` says.
+    // Each member is a struct of two of the previous member; the first is a struct of the kind
+    // `leaf`.
     let bomb = |leaf: TcKind| {
         decode(|e| {
             e.ulong(TcKind::Struct as u32);
@@ -384,7 +385,7 @@ fn references_to_nothing_are_refused() {
         }));
         assert_eq!(refused, ErrorKind::BadIndirection(offset));
     }
-    // What was before the type code is none of its business.
+    // Octets before the type code must not be used.
     let octets = written(ByteOrder::Big, 0, |e| {
         e.ulong(TcKind::Long as u32);
         e.ulong(INDIRECTION);
@@ -442,7 +443,7 @@ fn types_that_contain_themselves_are_refused() {
     assert_eq!(endless.as_ref().content(), Some(endless.as_ref()));
     let octets = [0, 0, 0, 1, 0, 0, 0, 0];
     assert_eq!(skip(&endless, &mut reader(&octets, ByteOrder::Big, 0)), Ok(()));
-    // The same made here is no type either.
+    // The same type constructed here is not complete either.
     let bad = TypeCode::structure("IDL:B:1.0", "B", [("b", TypeCode::recursive("IDL:B:1.0"))]);
     assert!(!bad.is_complete() && bad.equal(&bad.clone()) && !bad.to_string().is_empty());
     assert_eq!(bad.resolved(), bad);
@@ -461,7 +462,7 @@ fn what_is_no_type_is_refused() {
     };
     assert_eq!(kind(decode(number(37))), ErrorKind::BadTypeKind(37));
     assert_eq!(kind(decode(number(u32::MAX - 1))), ErrorKind::BadTypeKind(u32::MAX - 1));
-    // A million members in nothing.
+    // A million members without octets.
     let refused = kind(decode(|e| {
         e.ulong(TcKind::Struct as u32);
         e.encapsulation(|e| {
@@ -471,7 +472,7 @@ fn what_is_no_type_is_refused() {
         })
     }));
     assert!(matches!(refused, ErrorKind::LengthImplausible { .. }));
-    // A discriminant that is a string; a default member that there is not.
+    // An invalid discriminator type; an invalid index of the default member.
     for (discriminator, default) in [(TcKind::Double, -1), (TcKind::Octet, 1), (TcKind::Any, 0)] {
         let refused = kind(decode(|e| {
             e.ulong(TcKind::Union as u32);
@@ -490,7 +491,7 @@ fn what_is_no_type_is_refused() {
         }));
         assert_eq!(refused, ErrorKind::BadTypeCode);
     }
-    // An unheard-of modifier.
+    // An unknown modifier.
     let refused = kind(decode(|e| {
         e.ulong(TcKind::Value as u32);
         e.encapsulation(|e| {
@@ -580,7 +581,8 @@ fn names_of_peers_are_taken_as_they_come() {
     assert!(list.starts_with("tk_null tk_void ") && list.ends_with("tk_event "));
 }
 
-/// JacORB knows a way back to a struct only, and refuses one to a typedef that contains the struct.
+/// JacORB accepts an indirection only to a struct, and rejects one to a typedef that contains the
+/// struct.
 #[test]
 fn a_typedef_within_itself_leads_back_to_what_it_stands_for() {
     let again = TypeCode::sequence(TypeCode::recursive("IDL:Tree:1.0"));

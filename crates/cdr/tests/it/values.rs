@@ -1,6 +1,6 @@
 //! Valuetypes: graphs as JacORB writes them, graphs as OxORB writes them (JacORB read those), both byte orders.
 //!
-//! `vectors/values/README.md` says how the octets were made.
+//! `vectors/values/README.md` documents the origin of the octets.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ const CASES: &[(&str, Write, Read)] = &[
     ("unknown", write_unknown, read_unknown),
 ];
 
-/// Encoders keep what they are lent until the end.
+/// Writes a value, leaked, since encoders borrow values until the end.
 fn lend<T: Encode + 'static>(e: &mut Encoder<'static>, value: T) -> Result<()> {
     Box::leak(Box::new(value)).encode(e)
 }
@@ -49,7 +49,7 @@ fn leaf(extra: Link<Node>) -> Link<Base> {
     .into()
 }
 
-/// The value of a link as the type it is expected to have.
+/// Returns the target of a link as the expected type.
 fn as_leaf(link: &Link<Base>) -> Value<Leaf> {
     link.get().unwrap().downcast().expect("a leaf")
 }
@@ -265,7 +265,7 @@ fn what_java_orbs_write() {
     }
 }
 
-/// `Base` as a program knows it that was built before the types that inherit from it.
+/// `Base` as known to a program built before the types that inherit from it.
 #[derive(Clone, Debug)]
 struct OldBase {
     id: i32,
@@ -300,7 +300,7 @@ fn what_jacorb_writes_is_truncated_to_what_is_known() {
     let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
     assert_eq!(ids, [7, 7]);
 
-    // The second element is the first one again; the node that comes last is in what was skipped.
+    // The second element is the first one again; the last node is in the skipped part.
     let octets = fs::read(vectors().join("jacorb/cycle-in-chunks.bin")).unwrap();
     let mut decoder = self::decoder(&octets, ByteOrder::Big);
     let all = decoder.sequence::<Link<OldBase>>(None).unwrap();

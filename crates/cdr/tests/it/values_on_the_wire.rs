@@ -1,4 +1,4 @@
-//! Values octet by octet: what peers may write, what they must not, and what this side writes.
+//! Values octet by octet: what peers may write, what they must not write, and what OxORB writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -15,7 +15,7 @@ const BASE: &str = "IDL:values/Base:1.0";
 const MID: &str = "IDL:values/Mid:1.0";
 const UNKNOWN: &str = "IDL:values/Unknown:1.0";
 
-/// Writes octets by hand, big-endian.
+/// Writer of handmade octets, big-endian.
 struct Raw(Encoder<'static>);
 
 impl Raw {
@@ -48,7 +48,7 @@ impl Raw {
         self
     }
 
-    /// Where a long would be written next.
+    /// Returns the position at which a long would be written next.
     fn here(&mut self) -> usize {
         self.0.align(4);
         self.0.position()
@@ -67,7 +67,7 @@ impl Raw {
         self
     }
 
-    /// The end of a chunked value.
+    /// Writes the end of a chunked value.
     fn end(mut self, level: i32) -> Self {
         self.0.long(-level);
         self
@@ -110,7 +110,7 @@ fn written(value: &impl Encode) -> Vec<u8> {
     encoder.finish().to_vec()
 }
 
-/// A chunked `Mid` of which `state` writes all state.
+/// Returns a chunked `Mid` whose state `state` writes.
 fn mid(state: impl FnOnce(Raw) -> Raw) -> Vec<u8> {
     let head = Raw::new().ulong(0x7FFF_FF0A).text(MID);
     state(head).done()
@@ -269,7 +269,7 @@ fn codebases_and_id_lists_are_shared() {
 
 #[test]
 fn indirections_to_the_padding_before_what_they_mean() {
-    // A Java ORB counts from where it stood before it aligned (P5).
+    // A Java ORB counts from its position before alignment (P5).
     for early in 0..=3 {
         let mut raw = Raw::new().ulong(3).ulong(0x7FFF_FF03).text("code");
         let id = raw.here();
@@ -285,7 +285,7 @@ fn indirections_to_the_padding_before_what_they_mean() {
         let ids: Vec<_> = all.iter().map(|link| link.get().unwrap().id).collect();
         assert_eq!(ids, [1, 2, 1], "{early}");
     }
-    // One octet more, and it is the text before.
+    // One octet further is the preceding text.
     let raw = Raw::new().ulong(2).ulong(0x7FFF_FF03).text("code").text(BASE);
     let octets = raw.ulong(1).ulong(0x7FFF_FF02).indirection(20 - 4).ulong(2).done();
     let error = Vec::<Link<Base>>::decode(&mut decoder(&octets)).unwrap_err();
@@ -295,7 +295,8 @@ fn indirections_to_the_padding_before_what_they_mean() {
 #[test]
 fn indirections_that_lead_nowhere() {
     let node = |offset| Raw::new().ulong(0x7FFF_FF02).text(NODE).ulong(1).offset(offset).done();
-    // 36: the offset. -36 is the tag; -32 the repository id, -8 the number, the rest is nothing, ahead, or before the start.
+    // 36 is the offset. -36 is the tag, -32 the repository id, -8 the number; the rest is invalid,
+    // ahead, or before the start.
     assert!(Link::<Node>::decode(&mut decoder(&node(-36))).is_ok());
     for offset in [-32, -8, -4, -1, -35, -37, -40, 0, 4, i32::MIN, i32::MAX] {
         refused::<Link<Node>>(&node(offset), ErrorKind::BadIndirection(offset), 36);
@@ -320,7 +321,8 @@ fn tags_that_are_none() {
 
 #[test]
 fn chunks_that_are_wrong() {
-    // Two octets of a long; no octets; an end before the state's; more state than the type has.
+    // Two octets of a long; no octets; an end before that of the state; more state than the type
+    // has.
     let split = mid(|raw| raw.chunk(|raw| raw.octet(0).octet(0)).end(1));
     refused::<Link<Mid>>(&split, ErrorKind::BadChunk, 32);
     let empty = mid(|raw| raw.ulong(0).ulong(7));
@@ -352,7 +354,7 @@ fn too_many_repository_ids() {
     }
 }
 
-/// A list of so many nodes.
+/// Returns a list of `nodes` nodes.
 fn list(nodes: i32) -> Link<Node> {
     (0..nodes).fold(Link::null(), |next, id| Value::new(Node { id, next }).into())
 }
@@ -456,7 +458,7 @@ fn a_link_back_to_nothing_is_null() {
     assert!(read::<Value<Node>>(&written(&second)).next.is_null());
 }
 
-/// `valuetype Counted { public Counted next; };`, and how many states live.
+/// `valuetype Counted { public Counted next; };`, with the number of live states.
 #[derive(Clone, Debug)]
 struct Counted {
     next: Link<Counted>,
@@ -532,7 +534,7 @@ fn rings_are_freed_and_kept_as_a_whole() {
     drop(copy);
     assert_eq!(ALIVE.load(Relaxed), 0);
 
-    // The ring of an earlier value, held by a later one alone.
+    // The cycle of an earlier value, referenced only by a later one.
     let raw = Raw::new().ulong(0x7FFF_FF02).text(NODE).indirection(0);
     let both = raw.ulong(0x7FFF_FF02).text(NODE).indirection(0).done();
     let mut decoder = decoder(&both);
@@ -545,7 +547,7 @@ fn rings_are_freed_and_kept_as_a_whole() {
     drop((first, later));
     assert_eq!(ALIVE.load(Relaxed), 0);
 
-    // An error in the middle of a ring leaves nothing behind.
+    // An error within a cycle leaks nothing.
     for cut in 0..octets.len() {
         assert!(Vec::<Link<Counted>>::decode(&mut self::decoder(&octets[..cut])).is_err());
         assert_eq!(ALIVE.load(Relaxed), 0);
@@ -634,7 +636,7 @@ fn a_chunk_does_not_end_within_a_block() {
     });
     let error = Value::<Route>::decode(&mut decoder(&marks)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadChunk);
-    // Members of fixed layout are one block here, too, though a writer might separate them.
+    // Members of fixed layout form one block here, too, though a writer might separate them.
     let step = route(|raw| raw.chunk(|raw| raw.ulong(1).octet(1)).chunk(|raw| raw.double(0.5)));
     let error = Value::<Route>::decode(&mut decoder(&step)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::BadChunk);

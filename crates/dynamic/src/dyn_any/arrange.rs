@@ -1,9 +1,9 @@
-//! Normal form of values: members in order and with their names, octets together, nil as a
+//! Normal form of values: members in order and with their names, octets as one string, nil as a
 //! reference.
 
 use oxorb_cdr::{Dynamic, Field, MemberRef, Shape, TcKind, TypeRef};
 
-/// Brings a value of the type into the form that components are counted in.
+/// Converts a value of the type into the form in which components are counted.
 pub(super) fn arrange(ty: TypeRef<'_>, value: &mut Dynamic) {
     let ty = ty.resolved();
     match (ty.shape(), &mut *value) {
@@ -56,7 +56,7 @@ pub(super) fn arrange(ty: TypeRef<'_>, value: &mut Dynamic) {
     }
 }
 
-/// Puts members into the order of the type, with all their names.
+/// Sorts members into the order of the type, with all their names.
 fn order<'t>(members: impl Iterator<Item = MemberRef<'t>>, fields: &mut [Field]) {
     let named = fields.iter().any(|field| !field.name.is_empty());
     for (at, member) in members.enumerate() {
@@ -73,7 +73,7 @@ fn order<'t>(members: impl Iterator<Item = MemberRef<'t>>, fields: &mut [Field])
     }
 }
 
-/// Whether values of a type have more than one form.
+/// Reports whether values of a type have more than one form.
 fn has_forms(ty: TypeRef<'_>) -> bool {
     let simple = matches!(
         ty.resolved().shape(),

@@ -1,4 +1,4 @@
-//! Values without components, in and out.
+//! Insertion and extraction of values without components.
 
 use std::borrow::Cow;
 
@@ -7,23 +7,24 @@ use oxorb_cdr::{Any, Dynamic, DynamicError, Shape, TcKind, TypeCode};
 use super::{DynAny, DynAnyError, Result};
 
 impl DynAny<'_> {
-    /// Puts a value in the place of the current component, or of the whole value where the type has no components
-    /// (`insert_long` and so on): `true`, `5u8`, `'c'`, `-5i16`, `1.0f64`, `"text"`, [`Wchar`](oxorb_cdr::Wchar),
-    /// [`Wstring`](oxorb_cdr::Wstring), an [`Any`], a [`TypeCode`], a [`RawReference`](oxorb_cdr::RawReference), any
-    /// other [`Dynamic`].
+    /// Replaces the current component, or the whole value if the type has no components
+    /// (`insert_long` and so on): `true`, `5u8`, `'c'`, `-5i16`, `1.0f64`, `"text"`,
+    /// [`Wchar`](oxorb_cdr::Wchar), [`Wstring`](oxorb_cdr::Wstring), an [`Any`], a [`TypeCode`], a
+    /// [`RawReference`](oxorb_cdr::RawReference), any other [`Dynamic`].
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if the type is another one, [`DynAnyError::InvalidValue`] if no component is the
-    /// current one, a bounded string is too long, or no code set has the character.
+    /// [`DynAnyError::TypeMismatch`] if the type differs, [`DynAnyError::InvalidValue`] if there is
+    /// no current component, a bounded string is too long, or no code set contains the character.
     pub fn insert(&mut self, value: impl Into<Dynamic>) -> Result<()> {
         self.target()?.set(value.into())
     }
 
-    /// The value of the current component, or the whole value where the type has no components (`get_long` and so on).
+    /// Returns the value of the current component, or the whole value if the type has no components
+    /// (`get_long` and so on).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if the type is another one, [`DynAnyError::InvalidValue`] if no component is the
-    /// current one.
+    /// [`DynAnyError::TypeMismatch`] if the type differs, [`DynAnyError::InvalidValue`] if there is
+    /// no current component.
     pub fn get<T>(&self) -> Result<T>
     where
         T: for<'d> TryFrom<&'d Dynamic, Error = DynamicError>,
@@ -32,11 +33,13 @@ impl DynAny<'_> {
         Ok(T::try_from(&value)?)
     }
 
-    /// Puts numbers, booleans or characters in the place of a sequence or array of them (`insert_long_seq` and so on):
-    /// of this one if it is such, else of the current component.
+    /// Replaces the elements of a sequence or array of numbers, booleans or characters
+    /// (`insert_long_seq` and so on): of this value if it is such a sequence or array, else of the
+    /// current component.
     ///
     /// # Errors
-    /// As [`insert`](Self::insert); a length that the type does not allow is [`DynAnyError::InvalidValue`].
+    /// Those of [`insert`](Self::insert); [`DynAnyError::InvalidValue`] for a length that the type
+    /// does not allow.
     pub fn insert_seq<T: Into<Dynamic> + Clone>(&mut self, values: &[T]) -> Result<()> {
         let mut target = match self.is_of_basics() {
             true => self.reborrow(),
@@ -54,11 +57,12 @@ impl DynAny<'_> {
         Ok(())
     }
 
-    /// The numbers, booleans or characters of a sequence or array (`get_long_seq` and so on): of this one if it is such,
-    /// else of the current component.
+    /// Returns the elements of a sequence or array of numbers, booleans or characters
+    /// (`get_long_seq` and so on): of this value if it is such a sequence or array, else of the
+    /// current component.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// Those of [`get`](Self::get).
     pub fn get_seq<T>(&self) -> Result<Vec<T>>
     where
         T: for<'d> TryFrom<&'d Dynamic, Error = DynamicError>,
@@ -80,23 +84,23 @@ impl DynAny<'_> {
         Ok(values?)
     }
 
-    /// Puts the value of another, as an any, where an any is expected (`insert_dyn_any`).
+    /// Inserts the value of another `DynAny` as an any (`insert_dyn_any`).
     ///
     /// # Errors
-    /// As [`insert`](Self::insert).
+    /// Those of [`insert`](Self::insert).
     pub fn insert_dyn_any(&mut self, value: &DynAny<'_>) -> Result<()> {
         self.insert(value.to_any()?)
     }
 
-    /// Returns the content of an any (`get_dyn_any`), as a value of its own.
+    /// Returns the content of an any (`get_dyn_any`) as a separate value.
     ///
     /// # Errors
-    /// As [`get`](Self::get), and as [`from_any`](DynAny::from_any).
+    /// Those of [`get`](Self::get) and of [`from_any`](DynAny::from_any).
     pub fn get_dyn_any(&self) -> Result<DynAny<'static>> {
         DynAny::from_any(&self.get::<Any>()?)
     }
 
-    /// A sequence or array of what `insert_..._seq` knows.
+    /// Reports whether this is a sequence or array supported by `insert_..._seq`.
     fn is_of_basics(&self) -> bool {
         let content = match self.ty.as_ref().resolved().shape() {
             Shape::Sequence { element, .. } | Shape::Array { element, .. } => element,
@@ -105,7 +109,7 @@ impl DynAny<'_> {
         !matches!(content.resolved().shape(), Shape::Sequence { .. } | Shape::Array { .. })
     }
 
-    /// The current component, or this one if its type has none.
+    /// Returns the current component, or this value if its type has no components.
     fn target(&mut self) -> Result<DynAny<'_>> {
         if !self.can_have_components() {
             return Ok(self.reborrow());

@@ -2,13 +2,13 @@
 
 use oxorb_cdr::{Dynamic, Field, ValueKey};
 
-/// Whether two values of equivalent types are the same. Names do not count, as compact types have none; numbers that
-/// are none (NaN) are the same.
+/// Reports whether two values of equivalent types are equal. Names are ignored, as compact types
+/// have none; NaNs are equal.
 pub(super) fn same(left: &Dynamic, right: &Dynamic) -> bool {
     Same::default().values(left, right)
 }
 
-/// The valuetypes so far of one side, each with that of the other.
+/// Pairs of corresponding valuetypes found so far.
 #[derive(Default)]
 struct Same(Vec<(ValueKey, ValueKey)>);
 

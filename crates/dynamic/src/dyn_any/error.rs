@@ -2,19 +2,19 @@ use std::fmt;
 
 use oxorb_cdr::{DynamicError, Reason, TypeRef};
 
-/// Errors of the operations of a [`DynAny`](super::DynAny).
+/// Error of an operation of a [`DynAny`](super::DynAny).
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DynAnyError {
-    /// `DynAny::TypeMismatch`: a value, an operation or a name is not of the type there is.
+    /// `DynAny::TypeMismatch`: a value, an operation or a name does not match the type.
     #[error("TypeMismatch: {0}")]
     TypeMismatch(String),
-    /// `DynAny::InvalidValue`: there is no current component, or the type does not allow this value of it.
+    /// `DynAny::InvalidValue`: there is no current component, or its type does not allow the value.
     #[error("InvalidValue: {0}")]
     InvalidValue(String),
-    /// `DynAnyFactory::MustTruncate`: a valuetype within is only known as one that its type inherits from.
+    /// `DynAnyFactory::MustTruncate`: a contained valuetype is known only as one of its base types.
     #[error("MustTruncate: {0}")]
     MustTruncate(String),
-    /// `DynAnyFactory::InconsistentTypeCode`: nothing can be a value of this type.
+    /// `DynAnyFactory::InconsistentTypeCode`: the type has no values.
     #[error("InconsistentTypeCode: {0}")]
     InconsistentTypeCode(String),
 }
@@ -40,7 +40,7 @@ impl From<DynamicError> for DynAnyError {
     fn from(error: DynamicError) -> Self {
         let what = error.to_string();
         match error.reason {
-            // Of the right type, but not within its bounds, or not to be sent.
+            // Of the right type, but outside its bounds, or not marshallable.
             Reason::Cdr(_) | Reason::WrongLength { .. } | Reason::TooLarge => {
                 Self::InvalidValue(what)
             }

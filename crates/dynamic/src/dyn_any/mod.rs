@@ -1,4 +1,4 @@
-//! Values that are built and walked part by part: `DynamicAny::DynAny` (CORBA 3.3 part 1, 9).
+//! Values built and walked component by component: `DynamicAny::DynAny` (CORBA 3.3 part 1, 9).
 //!
 //! | CORBA | here |
 //! |---|---|
@@ -17,7 +17,7 @@
 //! | narrowing to `DynStruct` and so on | [`DynAny::as_struct`] and so on |
 //! | `TypeMismatch`, `InvalidValue`, `InconsistentTypeCode` | [`DynAnyError`] |
 //!
-//! `docs/dynany.md` has the operations of the kinds, too.
+//! `docs/dynany.md` also lists the operations of each kind.
 //!
 //! ```
 //! use oxorb_dynamic::{DynAny, TypeCode};
@@ -64,12 +64,12 @@ pub use value::{DynValue, DynValueBox};
 
 type Result<T, E = DynAnyError> = std::result::Result<T, E>;
 
-/// A value of any type, and a place in it.
+/// Value of any type, with a current component.
 ///
-/// It owns its value, or borrows it from the one that it is a component of: what is put into a component is there in the
-/// whole, without copying. Components are made when they are asked for, each standing at its first component; so a
-/// sequence of a million numbers costs no more than its numbers. Changing a value checks what is put in, which costs as
-/// much as encoding that.
+/// Owns its value, or borrows it from the value that it is a component of: a change of a component
+/// changes the whole without copying. Components are created on request, each positioned at its
+/// first component; a sequence of a million numbers therefore costs no more than its numbers.
+/// Changing a value checks the new one, which costs as much as encoding it.
 #[derive(Debug)]
 pub struct DynAny<'v> {
     ty: TypeCode,
@@ -79,11 +79,11 @@ pub struct DynAny<'v> {
 }
 
 impl DynAny<'static> {
-    /// Returns a `DynAny` with the value of an any (`create_dyn_any`).
+    /// Creates a `DynAny` with the value of an any (`create_dyn_any`).
     ///
     /// # Errors
-    /// [`DynAnyError::InconsistentTypeCode`] for types without values that can be sent; [`DynAnyError::InvalidValue`]
-    /// if octets received are none of the type after all.
+    /// [`DynAnyError::InconsistentTypeCode`] for types without marshallable values;
+    /// [`DynAnyError::InvalidValue`] if received octets turn out not to be of the type.
     pub fn from_any(any: &Any) -> Result<Self> {
         check_type(any.type_code())?;
         let mut value = any.dynamic()?;
@@ -91,11 +91,11 @@ impl DynAny<'static> {
         Ok(Self::own(any.type_code().clone(), value))
     }
 
-    /// Returns a `DynAny` like [`from_any`](Self::from_any), but with all that was sent of it
-    /// (`create_dyn_any_without_truncation`).
+    /// Creates a `DynAny` as [`from_any`](Self::from_any), but only from a value that was not
+    /// truncated (`create_dyn_any_without_truncation`).
     ///
     /// # Errors
-    /// As [`from_any`](Self::from_any), and [`DynAnyError::MustTruncate`].
+    /// Those of [`from_any`](Self::from_any), and [`DynAnyError::MustTruncate`].
     pub fn from_any_without_truncation(any: &Any) -> Result<Self> {
         let whole = Self::from_any(any)?;
         match value::truncated(&whole.value()) {
@@ -104,13 +104,13 @@ impl DynAny<'static> {
         }
     }
 
-    /// Returns a `DynAny` with the default value of a type (`create_dyn_any_from_type_code`):
+    /// Creates a `DynAny` with the default value of a type (`create_dyn_any_from_type_code`):
     /// zeros, empty strings and sequences, nil and null, the first enumerator, the first member of
     /// a union.
     ///
     /// # Errors
-    /// [`DynAnyError::InconsistentTypeCode`] for types without values that can be sent, and for structs and arrays of
-    /// more than a million parts.
+    /// [`DynAnyError::InconsistentTypeCode`] for types without marshallable values, and for structs
+    /// and arrays of more than a million parts.
     pub fn from_type_code(ty: &TypeCode) -> Result<Self> {
         check_type(ty)?;
         let value = Dynamic::default_for(ty)
@@ -118,11 +118,11 @@ impl DynAny<'static> {
         Ok(Self::own(ty.clone(), value))
     }
 
-    /// Returns a `DynAny` with a value of a type.
+    /// Creates a `DynAny` with a value of a type.
     ///
     /// # Errors
-    /// As [`from_type_code`](Self::from_type_code), and [`DynAnyError::TypeMismatch`] or [`DynAnyError::InvalidValue`]
-    /// if it is none of the type.
+    /// Those of [`from_type_code`](Self::from_type_code), and [`DynAnyError::TypeMismatch`] or
+    /// [`DynAnyError::InvalidValue`] if the value is not of the type.
     pub fn new(ty: TypeCode, value: impl Into<Dynamic>) -> Result<Self> {
         check_type(&ty)?;
         let mut value = value.into();
@@ -136,7 +136,7 @@ impl DynAny<'static> {
     }
 }
 
-/// Refuses types of which there are no values, as the factory does.
+/// Rejects types without values, as the factory does.
 fn check_type(ty: &TypeCode) -> Result<()> {
     let kind = ty.as_ref().resolved().kind();
     let refused = [TcKind::Native, TcKind::LocalInterface, TcKind::Principal].contains(&kind);
@@ -153,22 +153,24 @@ impl<'v> DynAny<'v> {
         made
     }
 
-    /// The type, as it was given: aliases count.
+    /// Returns the type as given, with aliases.
     pub fn type_code(&self) -> &TypeCode {
         &self.ty
     }
 
-    /// The value as a tree; cloned only where it is not one already.
+    /// Returns the value as a tree; cloned only if it is not one already.
     pub fn value(&self) -> Cow<'_, Dynamic> {
         self.place.value()
     }
 
-    /// Takes the value of another, of an equivalent type (`assign`); then stands at the first component.
+    /// Copies the value of another `DynAny` of an equivalent type (`assign`); the first component
+    /// becomes current.
     pub fn assign(&mut self, other: &DynAny<'_>) -> Result<()> {
         self.assign_value(&other.ty, other.value().into_owned())
     }
 
-    /// Takes the value of an any, of an equivalent type (`from_any`); then stands at the first component.
+    /// Copies the value of an any of an equivalent type (`from_any`); the first component becomes
+    /// current.
     pub fn assign_any(&mut self, any: &Any) -> Result<()> {
         self.assign_value(any.type_code(), any.dynamic()?)
     }
@@ -185,43 +187,45 @@ impl<'v> DynAny<'v> {
         Ok(())
     }
 
-    /// The value with its type (`to_any`). Copies it.
+    /// Returns a copy of the value with its type (`to_any`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if a valuetype within stands for another one that does not stand before it. Else
-    /// none, but for anys within that were received with other octets than they should have.
+    /// [`DynAnyError::TypeMismatch`] if an indirection to a valuetype is not preceded by its
+    /// target. Otherwise none, except for contained anys received with invalid octets.
     pub fn to_any(&self) -> Result<Any> {
         Ok(Any::with_type(self.ty.clone(), self.value().into_owned())?)
     }
 
-    /// Whether the types are equivalent and the values the same (`equal`). Where they stand does not count.
+    /// Reports whether the types are equivalent and the values equal (`equal`). Current positions
+    /// are ignored.
     pub fn equal(&self, other: &DynAny<'_>) -> bool {
         self.ty.equivalent(&other.ty) && equal::same(&self.value(), &other.value())
     }
 
-    /// A copy of its own (`copy`), standing at the first component.
+    /// Returns an independent copy (`copy`), positioned at the first component.
     pub fn copy(&self) -> DynAny<'static> {
         DynAny::own(self.ty.clone(), self.value().into_owned())
     }
 
-    /// Makes the component with this number the current one, if there is one, else none (`seek`); says whether there is.
+    /// Makes the component at this index current, if it exists, else none (`seek`); returns whether
+    /// it exists.
     pub fn seek(&mut self, index: usize) -> bool {
         self.position = Some(index).filter(|index| *index < self.component_count());
         self.position.is_some()
     }
 
-    /// Leaves no component the current one (`seek(-1)`).
+    /// Makes no component current (`seek(-1)`).
     pub fn leave(&mut self) {
         self.position = None;
     }
 
-    /// Makes the first component the current one (`rewind`); says whether there is one.
+    /// Makes the first component current (`rewind`); returns whether there is one.
     pub fn rewind(&mut self) -> bool {
         self.seek(0)
     }
 
-    /// Makes the component after the current one the current one (`next`); says whether there is one. From none it goes
-    /// to the first.
+    /// Makes the component after the current one current (`next`); returns whether there is one.
+    /// Without a current component, moves to the first.
     #[expect(
         clippy::should_implement_trait,
         reason = "the standard's name; components borrow, so it cannot be an iterator"
@@ -230,7 +234,7 @@ impl<'v> DynAny<'v> {
         self.seek(self.position().map_or(0, |at| at + 1))
     }
 
-    /// The number of the current component.
+    /// Returns the index of the current component.
     pub fn position(&self) -> Option<usize> {
         // A union may have lost its member through its discriminant.
         self.position.filter(|at| *at < self.component_count())
@@ -245,7 +249,7 @@ impl<'v> DynAny<'v> {
         }
     }
 
-    /// The current component (`current_component`); `None` where `None` is the position.
+    /// Returns the current component (`current_component`); `None` if there is none.
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if the type has no components.
@@ -256,7 +260,8 @@ impl<'v> DynAny<'v> {
         Ok(self.position().and_then(|at| self.component(at)))
     }
 
-    /// A component by its number, wherever this one stands; `None` if there are not so many.
+    /// Returns a component by its index, regardless of the current position; `None` if the index is
+    /// too large.
     pub fn component(&mut self, index: usize) -> Option<DynAny<'_>> {
         let ty = self.component_type(index)?;
         let is_discriminator = index == 0 && self.is_union();
@@ -272,13 +277,13 @@ impl<'v> DynAny<'v> {
         Some(DynAny::at(ty, place))
     }
 
-    /// Whether there can be components: of an exception without members, for one, there cannot.
+    /// Reports whether there can be components: not for an exception without members, for example.
     fn can_have_components(&self) -> bool {
         let ty = self.ty.as_ref().resolved();
         match ty.shape() {
             Shape::Struct | Shape::Except => ty.members().len() > 0,
             Shape::Union { .. } | Shape::Sequence { .. } | Shape::Array { .. } => true,
-            // Null has none.
+            // Null has no components.
             _ => matches!(*self.value(), Dynamic::Value(_)),
         }
     }
@@ -287,7 +292,7 @@ impl<'v> DynAny<'v> {
         self.ty.as_ref().resolved().kind() == TcKind::Union
     }
 
-    /// The type of a component, if there is one of this number.
+    /// Returns the type of a component, if the index is valid.
     fn component_type(&self, index: usize) -> Option<TypeCode> {
         if index >= self.component_count() {
             return None;
@@ -311,10 +316,11 @@ impl<'v> DynAny<'v> {
         Some(of.to_type_code())
     }
 
-    /// Puts in a value of the type.
+    /// Replaces the value by one of the type.
     fn set(&mut self, mut value: Dynamic) -> Result<()> {
         match value.check(&self.ty) {
-            // Only the whole tells whether there is such a value before this place; `to_any` looks.
+            // Only the whole shows whether there is such a value before this position; `to_any`
+            // checks.
             Err(error)
                 if error.reason == Reason::NoSuchValue && !matches!(self.place, Place::Own(_)) => {}
             checked => checked?,
@@ -328,7 +334,8 @@ impl<'v> DynAny<'v> {
     }
 }
 
-/// Equivalent types may name members otherwise: takes the names away, so that they get those of this type.
+/// Clears the member names, which may differ between equivalent types, so that they are replaced by
+/// those of this type.
 fn rename(ty: oxorb_cdr::TypeRef<'_>, value: &mut Dynamic) {
     let nameless = || std::sync::Arc::from("");
     let ty = ty.resolved();

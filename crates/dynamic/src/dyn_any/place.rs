@@ -2,15 +2,15 @@ use std::borrow::Cow;
 
 use oxorb_cdr::{Dynamic, DynamicError, TypeCode};
 
-/// Place of the value of a `DynAny`.
+/// Storage of the value of a `DynAny`.
 #[derive(Debug)]
 pub(super) enum Place<'v> {
     Own(Dynamic),
-    /// A part of another `DynAny`.
+    /// Part of another `DynAny`.
     Part(&'v mut Dynamic),
-    /// An octet of those that are kept together.
+    /// Octet of an octet sequence or array.
     Octet(&'v mut u8),
-    /// The discriminant that selects the member of this union.
+    /// Discriminant of this union.
     Discriminator {
         ty: TypeCode,
         union: &'v mut Dynamic,
@@ -30,7 +30,7 @@ impl Place<'_> {
         }
     }
 
-    /// The value, if it can have components.
+    /// Returns the value, if it can have components.
     pub(super) fn value_mut(&mut self) -> Option<&mut Dynamic> {
         match self {
             Self::Own(value) => Some(value),
@@ -39,7 +39,7 @@ impl Place<'_> {
         }
     }
 
-    /// Puts in a value that is of the type of this place.
+    /// Replaces the value by one of the same type.
     pub(super) fn set(&mut self, value: Dynamic) -> Result<(), DynamicError> {
         match self {
             Self::Own(place) => *place = value,

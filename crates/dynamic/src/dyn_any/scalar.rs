@@ -1,4 +1,4 @@
-//! Types without components that have operations of their own.
+//! Types without components but with specific operations.
 
 use std::ops::{Deref, DerefMut};
 
@@ -6,11 +6,11 @@ use oxorb_cdr::{Decimal, Dynamic, Shape, TcKind};
 
 use super::{DynAny, DynAnyError, Result};
 
-/// An enumeration (`DynEnum`).
+/// Enumeration (`DynEnum`).
 #[derive(Debug)]
 pub struct DynEnum<'d, 'v>(&'d mut DynAny<'v>);
 
-/// A fixed-point number (`DynFixed`).
+/// Fixed-point number (`DynFixed`).
 #[derive(Debug)]
 pub struct DynFixed<'d, 'v>(&'d mut DynAny<'v>);
 
@@ -18,7 +18,7 @@ impl<'v> DynAny<'v> {
     /// Returns the value as an enumeration (narrowing to `DynEnum`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is none.
+    /// [`DynAnyError::TypeMismatch`] for a value of another kind.
     pub fn as_enum(&mut self) -> Result<DynEnum<'_, 'v>> {
         match self.kind() {
             TcKind::Enum => Ok(DynEnum(self)),
@@ -29,7 +29,7 @@ impl<'v> DynAny<'v> {
     /// Returns the value as a fixed-point number (narrowing to `DynFixed`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is none.
+    /// [`DynAnyError::TypeMismatch`] for a value of another kind.
     pub fn as_fixed(&mut self) -> Result<DynFixed<'_, 'v>> {
         match self.kind() {
             TcKind::Fixed => Ok(DynFixed(self)),
@@ -39,7 +39,7 @@ impl<'v> DynAny<'v> {
 }
 
 impl DynEnum<'_, '_> {
-    /// The enumerator's name (`get_as_string`); empty if the type code has no names.
+    /// Returns the enumerator's name (`get_as_string`); empty if the type code has no names.
     pub fn as_string(&self) -> String {
         match &*self.0.value() {
             Dynamic::Enum { name, .. } => name.to_string(),
@@ -50,7 +50,7 @@ impl DynEnum<'_, '_> {
     /// Sets the enumerator by its name (`set_as_string`).
     ///
     /// # Errors
-    /// [`DynAnyError::InvalidValue`] if there is none of this name.
+    /// [`DynAnyError::InvalidValue`] if there is no enumerator with this name.
     pub fn set_as_string(&mut self, name: &str) -> Result<()> {
         let ty = self.0.ty.resolved();
         let mut names = ty.as_ref().enumerators().iter();
@@ -61,7 +61,7 @@ impl DynEnum<'_, '_> {
         self.set_as_ulong(at as u32)
     }
 
-    /// The enumerator's number, counted from zero (`get_as_ulong`).
+    /// Returns the enumerator's zero-based index (`get_as_ulong`).
     pub fn as_ulong(&self) -> u32 {
         match &*self.0.value() {
             Dynamic::Enum { ordinal, .. } => *ordinal,
@@ -69,10 +69,10 @@ impl DynEnum<'_, '_> {
         }
     }
 
-    /// Sets the enumerator by its number (`set_as_ulong`).
+    /// Sets the enumerator by its index (`set_as_ulong`).
     ///
     /// # Errors
-    /// [`DynAnyError::InvalidValue`] if there are not so many.
+    /// [`DynAnyError::InvalidValue`] if the index is too large.
     pub fn set_as_ulong(&mut self, ordinal: u32) -> Result<()> {
         let ty = self.0.ty.resolved();
         let names = ty.as_ref().enumerators();
@@ -86,7 +86,7 @@ impl DynEnum<'_, '_> {
 }
 
 impl DynFixed<'_, '_> {
-    /// The number (`get_value`); its text is that of IDL, without the `d` at the end.
+    /// Returns the number (`get_value`), whose text is that of IDL, without the final `d`.
     pub fn value(&self) -> Decimal {
         match &*self.0.value() {
             Dynamic::Fixed(number) => *number,
@@ -94,12 +94,12 @@ impl DynFixed<'_, '_> {
         }
     }
 
-    /// Sets the number from text (`set_value`). Digits after the point that the type has no place for are dropped, and
-    /// the answer is false; it is true if nothing was lost.
+    /// Sets the number from text (`set_value`). Drops digits beyond the type's scale, and returns
+    /// `false` if it dropped any, otherwise `true`.
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if the text is no number, [`DynAnyError::InvalidValue`] if it has too many digits
-    /// before the point.
+    /// [`DynAnyError::TypeMismatch`] if the text is no number, [`DynAnyError::InvalidValue`] if its
+    /// integer part has too many digits.
     pub fn set_value(&mut self, text: &str) -> Result<bool> {
         let no_number =
             |_| DynAnyError::TypeMismatch(format!("expected a fixed-point number, found {text:?}"));
@@ -109,10 +109,10 @@ impl DynFixed<'_, '_> {
         self.set_decimal(number)
     }
 
-    /// Sets the value like [`set_value`](Self::set_value), of a number.
+    /// Sets the number as [`set_value`](Self::set_value), from a decimal.
     ///
     /// # Errors
-    /// [`DynAnyError::InvalidValue`] if it has too many digits before the point.
+    /// [`DynAnyError::InvalidValue`] if its integer part has too many digits.
     pub fn set_decimal(&mut self, number: Decimal) -> Result<bool> {
         let ty = self.0.ty.resolved();
         let (digits, scale) = match ty.shape() {

@@ -4,11 +4,11 @@ use oxorb_cdr::{Any, Dynamic, Shape, TcKind, TypeCode};
 
 use super::{DynAny, DynAnyError, Place, Result};
 
-/// A sequence (`DynSequence`).
+/// Sequence (`DynSequence`).
 #[derive(Debug)]
 pub struct DynSequence<'d, 'v>(&'d mut DynAny<'v>);
 
-/// An array (`DynArray`): one dimension of it.
+/// Array (`DynArray`), in one dimension.
 #[derive(Debug)]
 pub struct DynArray<'d, 'v>(&'d mut DynAny<'v>);
 
@@ -16,7 +16,7 @@ impl<'v> DynAny<'v> {
     /// Returns the value as a sequence (narrowing to `DynSequence`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is none.
+    /// [`DynAnyError::TypeMismatch`] for a value of another kind.
     pub fn as_sequence(&mut self) -> Result<DynSequence<'_, 'v>> {
         match self.kind() {
             TcKind::Sequence => Ok(DynSequence(self)),
@@ -27,7 +27,7 @@ impl<'v> DynAny<'v> {
     /// Returns the value as an array (narrowing to `DynArray`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is none.
+    /// [`DynAnyError::TypeMismatch`] for a value of another kind.
     pub fn as_array(&mut self) -> Result<DynArray<'_, 'v>> {
         match self.kind() {
             TcKind::Array => Ok(DynArray(self)),
@@ -87,34 +87,35 @@ impl<'v> DynAny<'v> {
 macro_rules! elements {
     ($name:ident) => {
         impl $name<'_, '_> {
-            /// All elements (`get_elements`). Copies them.
+            /// Returns copies of all elements (`get_elements`).
             ///
             /// # Errors
-            /// As [`DynAny::to_any`].
+            /// Those of [`DynAny::to_any`].
             pub fn elements(&mut self) -> Result<Vec<Any>> {
                 self.0.elements_as_any()
             }
 
-            /// Sets all elements (`set_elements`); then the first is the current one.
+            /// Sets all elements (`set_elements`); the first one becomes current.
             ///
             /// # Errors
-            /// [`DynAnyError::TypeMismatch`] if one of them is of another type, [`DynAnyError::InvalidValue`] if the
-            /// type does not allow so many. Then nothing is changed.
+            /// [`DynAnyError::TypeMismatch`] if the type of an element differs,
+            /// [`DynAnyError::InvalidValue`] if the type does not allow this number. The value is
+            /// then unchanged.
             pub fn set_elements(&mut self, elements: &[Any]) -> Result<()> {
                 let given = elements.iter();
                 self.0.set_all(given.map(|any| Ok((any.type_code(), any.dynamic()?))))
             }
 
-            /// All elements, to be changed in place (`get_elements_as_dyn_any`).
+            /// Returns all elements for modification in place (`get_elements_as_dyn_any`).
             pub fn elements_as_dyn_any(&mut self) -> Vec<DynAny<'_>> {
                 self.0.elements()
             }
 
-            /// Sets the elements like [`set_elements`](Self::set_elements)
+            /// Sets the elements as [`set_elements`](Self::set_elements)
             /// (`set_elements_as_dyn_any`).
             ///
             /// # Errors
-            /// As [`set_elements`](Self::set_elements).
+            /// Those of [`set_elements`](Self::set_elements).
             pub fn set_elements_as_dyn_any(&mut self, elements: &[DynAny<'_>]) -> Result<()> {
                 let given = elements.iter();
                 self.0.set_all(given.map(|one| Ok((&one.ty, one.value().into_owned()))))
@@ -146,9 +147,10 @@ impl DynSequence<'_, '_> {
         self.0.component_count()
     }
 
-    /// Makes it so long (`set_length`): adds default values at the end, or drops elements there.
+    /// Sets the length (`set_length`): appends default values, or drops elements at the end.
     ///
-    /// The current component stays, unless it is dropped; if there was none, the first new one becomes it.
+    /// The current component stays current, unless it is dropped; if there was none, the first new
+    /// one becomes current.
     ///
     /// # Errors
     /// [`DynAnyError::InvalidValue`] beyond the bound.

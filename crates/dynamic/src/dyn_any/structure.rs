@@ -5,7 +5,7 @@ use oxorb_cdr::{Any, Field, TcKind};
 use super::place::Place;
 use super::{DynAny, DynAnyError, Result};
 
-/// A struct or exception (`DynStruct`).
+/// Struct or exception (`DynStruct`).
 #[derive(Debug)]
 pub struct DynStruct<'d, 'v>(&'d mut DynAny<'v>);
 
@@ -13,7 +13,7 @@ impl<'v> DynAny<'v> {
     /// Returns the value as a struct or exception (narrowing to `DynStruct`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is none.
+    /// [`DynAnyError::TypeMismatch`] for a value of another kind.
     pub fn as_struct(&mut self) -> Result<DynStruct<'_, 'v>> {
         match self.kind() {
             TcKind::Struct | TcKind::Except => Ok(DynStruct(self)),
@@ -23,48 +23,52 @@ impl<'v> DynAny<'v> {
 }
 
 impl DynStruct<'_, '_> {
-    /// The name of the current member (`current_member_name`).
+    /// Returns the name of the current member (`current_member_name`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if there are no members, [`DynAnyError::InvalidValue`] if none is the current one.
+    /// [`DynAnyError::TypeMismatch`] if there are no members, [`DynAnyError::InvalidValue`] if none
+    /// is current.
     pub fn current_member_name(&self) -> Result<String> {
         self.0.current_name()
     }
 
-    /// The kind of the current member's type (`current_member_kind`); an alias is `tk_alias`.
+    /// Returns the kind of the current member's type (`current_member_kind`); an alias is
+    /// `tk_alias`.
     ///
     /// # Errors
-    /// As [`current_member_name`](Self::current_member_name).
+    /// Those of [`current_member_name`](Self::current_member_name).
     pub fn current_member_kind(&self) -> Result<TcKind> {
         self.0.current_kind()
     }
 
-    /// Names and values of all members (`get_members`). Copies them.
+    /// Returns names and copies of the values of all members (`get_members`).
     ///
     /// # Errors
-    /// As [`DynAny::to_any`].
+    /// Those of [`DynAny::to_any`].
     pub fn members(&mut self) -> Result<Vec<(String, Any)>> {
         self.0.parts_as_any()
     }
 
-    /// Sets all members, in order (`set_members`); then the first is the current one. An empty name fits every member.
+    /// Sets all members, in order (`set_members`); the first one becomes current. An empty name
+    /// matches every member.
     ///
     /// # Errors
-    /// [`DynAnyError::InvalidValue`] if there are more or less of them, [`DynAnyError::TypeMismatch`] if one of them has
-    /// another name or type. Then nothing is changed.
+    /// [`DynAnyError::InvalidValue`] if the number of members differs,
+    /// [`DynAnyError::TypeMismatch`] if a name or type differs. The value is then unchanged.
     pub fn set_members<N: AsRef<str>>(&mut self, members: &[(N, Any)]) -> Result<()> {
         self.0.set_parts_as_any(members)
     }
 
-    /// Names and values of all members, to be changed in place (`get_members_as_dyn_any`).
+    /// Returns names and values of all members for modification in place
+    /// (`get_members_as_dyn_any`).
     pub fn members_as_dyn_any(&mut self) -> Vec<(String, DynAny<'_>)> {
         self.0.parts()
     }
 
-    /// Sets the members like [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
+    /// Sets the members as [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
     ///
     /// # Errors
-    /// As [`set_members`](Self::set_members).
+    /// Those of [`set_members`](Self::set_members).
     pub fn set_members_as_dyn_any<N: AsRef<str>>(
         &mut self,
         members: &[(N, DynAny<'_>)],

@@ -4,7 +4,8 @@ use oxorb_cdr::{Dynamic, Label, MemberRef, Shape, TcKind, TypeCode};
 
 use super::{DynAny, DynAnyError, Result};
 
-/// A union (`DynUnion`). Its first component is the discriminant, its second the member that this selects, if any.
+/// Union (`DynUnion`). Its first component is the discriminant, its second the selected member, if
+/// any.
 #[derive(Debug)]
 pub struct DynUnion<'d, 'v>(&'d mut DynAny<'v>);
 
@@ -12,7 +13,7 @@ impl<'v> DynAny<'v> {
     /// Returns the value as a union (narrowing to `DynUnion`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is none.
+    /// [`DynAnyError::TypeMismatch`] for a value of another kind.
     pub fn as_union(&mut self) -> Result<DynUnion<'_, 'v>> {
         match self.kind() {
             TcKind::Union => Ok(DynUnion(self)),
@@ -22,25 +23,26 @@ impl<'v> DynAny<'v> {
 }
 
 impl DynUnion<'_, '_> {
-    /// The discriminant (`get_discriminator`). Changing it selects the member, as
+    /// Returns the discriminant (`get_discriminator`). Changing it selects the member, as
     /// [`set_discriminator`](Self::set_discriminator) does.
     pub fn discriminator(&mut self) -> DynAny<'_> {
         self.0.component(0).expect("a union has a discriminant")
     }
 
-    /// Sets the discriminant (`set_discriminator`). A member that it selects, too, stays as it is, another one becomes
-    /// its default value. Then the member is the current component, or the discriminant if it selects none.
+    /// Sets the discriminant (`set_discriminator`). If it selects the same member, the member is
+    /// unchanged, otherwise the new member gets its default value. The member becomes current, or
+    /// the discriminant if it selects none.
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is of another type.
+    /// [`DynAnyError::TypeMismatch`] if the type differs.
     pub fn set_discriminator(&mut self, discriminator: &DynAny<'_>) -> Result<()> {
         self.discriminator().assign(discriminator)?;
         self.0.seek(self.0.component_count() - 1);
         Ok(())
     }
 
-    /// Selects the default member (`set_to_default_member`), with a discriminant that is no label. Then the
-    /// discriminant is the current component.
+    /// Selects the default member (`set_to_default_member`), with a discriminant that is no label.
+    /// The discriminant becomes current.
     ///
     /// # Errors
     /// [`DynAnyError::TypeMismatch`] if the union has no default case.
@@ -52,10 +54,10 @@ impl DynUnion<'_, '_> {
         self.select_unused(&ty)
     }
 
-    /// Leaves no member selected (`set_to_no_active_member`). Then the discriminant is the current component.
+    /// Deselects all members (`set_to_no_active_member`). The discriminant becomes current.
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if each discriminant selects a member.
+    /// [`DynAnyError::TypeMismatch`] if every discriminant selects a member.
     pub fn set_to_no_active_member(&mut self) -> Result<()> {
         let ty = self.0.ty.resolved();
         if has_default(&ty) {
@@ -64,19 +66,19 @@ impl DynUnion<'_, '_> {
         self.select_unused(&ty)
     }
 
-    /// Whether no member is selected (`has_no_active_member`).
+    /// Reports whether no member is selected (`has_no_active_member`).
     pub fn has_no_active_member(&self) -> bool {
         self.0.component_count() == 1
     }
 
-    /// Whether the default member is selected (`is_set_to_default_member`).
+    /// Reports whether the default member is selected (`is_set_to_default_member`).
     pub fn is_set_to_default_member(&self) -> bool {
         let ty = self.0.ty.resolved();
         let selected = self.label().and_then(|label| ty.as_ref().select(label));
         selected.is_some_and(|member| member.label == Some(Label::Default))
     }
 
-    /// The kind of the discriminant's type (`discriminator_kind`); an alias is `tk_alias`.
+    /// Returns the kind of the discriminant's type (`discriminator_kind`); an alias is `tk_alias`.
     pub fn discriminator_kind(&self) -> TcKind {
         match self.0.ty.as_ref().resolved().shape() {
             Shape::Union { discriminator, .. } => discriminator.kind(),
@@ -84,7 +86,7 @@ impl DynUnion<'_, '_> {
         }
     }
 
-    /// The member selected (`member`).
+    /// Returns the selected member (`member`).
     ///
     /// # Errors
     /// [`DynAnyError::InvalidValue`] if there is none.
@@ -92,7 +94,7 @@ impl DynUnion<'_, '_> {
         self.0.component(1).ok_or_else(no_member)
     }
 
-    /// The name of the member selected (`member_name`).
+    /// Returns the name of the selected member (`member_name`).
     ///
     /// # Errors
     /// [`DynAnyError::InvalidValue`] if there is none.
@@ -100,7 +102,7 @@ impl DynUnion<'_, '_> {
         self.selected().map(|member| &**member.name)
     }
 
-    /// The kind of the type of the member selected (`member_kind`); an alias is `tk_alias`.
+    /// Returns the kind of the selected member's type (`member_kind`); an alias is `tk_alias`.
     ///
     /// # Errors
     /// [`DynAnyError::InvalidValue`] if there is none.

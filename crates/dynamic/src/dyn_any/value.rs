@@ -4,14 +4,15 @@ use oxorb_cdr::{Any, Dynamic, DynamicValue, Shape, TcKind, TypeCode};
 
 use super::{DynAny, DynAnyError, Result};
 
-/// A valuetype or event type (`DynValue`, `DynValueCommon`): null, or its state, that of its bases first.
+/// Valuetype or event type (`DynValue`, `DynValueCommon`): null, or its state, that of its bases
+/// first.
 ///
-/// A value may be of a type that inherits from the declared one: what there is counts. One that stands for another place's
-/// value ([`Dynamic::Indirection`]) has no components here.
+/// The value may be of a type that inherits from the declared one; the actual type applies. An
+/// indirection to another value ([`Dynamic::Indirection`]) has no components here.
 #[derive(Debug)]
 pub struct DynValue<'d, 'v>(&'d mut DynAny<'v>);
 
-/// A value box (`DynValueBox`): null, or what is in it, as its only component.
+/// Value box (`DynValueBox`): null, or its content as the only component.
 #[derive(Debug)]
 pub struct DynValueBox<'d, 'v>(&'d mut DynAny<'v>);
 
@@ -19,7 +20,7 @@ impl<'v> DynAny<'v> {
     /// Returns the value as a valuetype or event type (narrowing to `DynValue`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is none.
+    /// [`DynAnyError::TypeMismatch`] for a value of another kind.
     pub fn as_value(&mut self) -> Result<DynValue<'_, 'v>> {
         match self.ty.as_ref().resolved().shape() {
             Shape::Value { .. } => Ok(DynValue(self)),
@@ -30,7 +31,7 @@ impl<'v> DynAny<'v> {
     /// Returns the value as a value box (narrowing to `DynValueBox`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is none.
+    /// [`DynAnyError::TypeMismatch`] for a value of another kind.
     pub fn as_value_box(&mut self) -> Result<DynValueBox<'_, 'v>> {
         match self.kind() {
             TcKind::ValueBox => Ok(DynValueBox(self)),
@@ -68,23 +69,25 @@ impl<'v> DynAny<'v> {
 macro_rules! value_common {
     ($name:ident) => {
         impl $name<'_, '_> {
-            /// Whether it is null (`is_null`).
+            /// Reports whether the value is null (`is_null`).
             pub fn is_null(&self) -> bool {
                 self.0.is_null()
             }
 
-            /// Makes it null (`set_to_null`).
+            /// Sets the value to null (`set_to_null`).
             ///
             /// # Errors
-            /// None, as a place for values takes null.
+            /// None, since every valuetype allows null.
             pub fn set_to_null(&mut self) -> Result<()> {
                 self.0.set_to_null()
             }
 
-            /// Makes it a new default value if it is null (`set_to_value`); then the first component is the current one.
+            /// Replaces null by a default value (`set_to_value`); the first component becomes
+            /// current.
             ///
             /// # Errors
-            /// [`DynAnyError::TypeMismatch`] for abstract valuetypes and `ValueBase`, which have no values of their own.
+            /// [`DynAnyError::TypeMismatch`] for abstract valuetypes and `ValueBase`, which have no
+            /// direct values.
             pub fn set_to_value(&mut self) -> Result<()> {
                 self.0.set_to_value()
             }
@@ -110,53 +113,58 @@ value_common!(DynValue);
 value_common!(DynValueBox);
 
 impl DynValue<'_, '_> {
-    /// The name of the current member (`current_member_name`).
+    /// Returns the name of the current member (`current_member_name`).
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is null, [`DynAnyError::InvalidValue`] if no member is the current one.
+    /// [`DynAnyError::TypeMismatch`] if the value is null, [`DynAnyError::InvalidValue`] if no
+    /// member is current.
     pub fn current_member_name(&self) -> Result<String> {
         self.0.current_name()
     }
 
-    /// The kind of the current member's type (`current_member_kind`); an alias is `tk_alias`.
+    /// Returns the kind of the current member's type (`current_member_kind`); an alias is
+    /// `tk_alias`.
     ///
     /// # Errors
-    /// As [`current_member_name`](Self::current_member_name).
+    /// Those of [`current_member_name`](Self::current_member_name).
     pub fn current_member_kind(&self) -> Result<TcKind> {
         self.0.current_kind()
     }
 
-    /// Names and values of all members (`get_members`). Copies them.
+    /// Returns names and copies of the values of all members (`get_members`).
     ///
     /// # Errors
-    /// [`DynAnyError::InvalidValue`] if it is null; as [`DynAny::to_any`], if a member shares another's value.
+    /// [`DynAnyError::InvalidValue`] if the value is null; those of [`DynAny::to_any`] if a member
+    /// shares another's value.
     pub fn members(&mut self) -> Result<Vec<(String, Any)>> {
         self.0.not_null()?;
         self.0.parts_as_any()
     }
 
-    /// Sets all members, in order (`set_members`), of a new value if it is null; then the first is the current one.
+    /// Sets all members, in order (`set_members`), of a new value if it is null; the first one
+    /// becomes current.
     ///
     /// # Errors
-    /// As [`DynStruct::set_members`](super::DynStruct::set_members).
+    /// Those of [`DynStruct::set_members`](super::DynStruct::set_members).
     pub fn set_members<N: AsRef<str>>(&mut self, members: &[(N, Any)]) -> Result<()> {
         self.0.set_to_value()?;
         self.0.set_parts_as_any(members)
     }
 
-    /// Names and values of all members, to be changed in place (`get_members_as_dyn_any`).
+    /// Returns names and values of all members for modification in place
+    /// (`get_members_as_dyn_any`).
     ///
     /// # Errors
-    /// [`DynAnyError::InvalidValue`] if it is null.
+    /// [`DynAnyError::InvalidValue`] if the value is null.
     pub fn members_as_dyn_any(&mut self) -> Result<Vec<(String, DynAny<'_>)>> {
         self.0.not_null()?;
         Ok(self.0.parts())
     }
 
-    /// Sets the members like [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
+    /// Sets the members as [`set_members`](Self::set_members) (`set_members_as_dyn_any`).
     ///
     /// # Errors
-    /// As [`set_members`](Self::set_members).
+    /// Those of [`set_members`](Self::set_members).
     pub fn set_members_as_dyn_any<N: AsRef<str>>(
         &mut self,
         members: &[(N, DynAny<'_>)],
@@ -170,33 +178,33 @@ impl DynValueBox<'_, '_> {
     /// Returns a copy of the boxed value (`get_boxed_value`).
     ///
     /// # Errors
-    /// [`DynAnyError::InvalidValue`] if it is null.
+    /// [`DynAnyError::InvalidValue`] if the value is null.
     pub fn boxed_value(&mut self) -> Result<Any> {
         self.boxed_value_as_dyn_any()?.to_any()
     }
 
-    /// Returns the boxed value, to be changed in place (`get_boxed_value_as_dyn_any`).
+    /// Returns the boxed value for modification in place (`get_boxed_value_as_dyn_any`).
     ///
     /// # Errors
-    /// [`DynAnyError::InvalidValue`] if it is null.
+    /// [`DynAnyError::InvalidValue`] if the value is null.
     pub fn boxed_value_as_dyn_any(&mut self) -> Result<DynAny<'_>> {
         self.0.not_null()?;
         self.0.component(0).ok_or_else(DynAnyError::no_current)
     }
 
-    /// Puts another value in (`set_boxed_value`), into a new box if it is null.
+    /// Replaces the boxed value (`set_boxed_value`), in a new box if the value is null.
     ///
     /// # Errors
-    /// [`DynAnyError::TypeMismatch`] if it is of another type.
+    /// [`DynAnyError::TypeMismatch`] if the type differs.
     pub fn set_boxed_value(&mut self, boxed: &Any) -> Result<()> {
         self.set_boxed_value_as_dyn_any(&DynAny::from_any(boxed)?)
     }
 
-    /// Sets the boxed value like [`set_boxed_value`](Self::set_boxed_value)
+    /// Sets the boxed value as [`set_boxed_value`](Self::set_boxed_value)
     /// (`set_boxed_value_as_dyn_any`).
     ///
     /// # Errors
-    /// As [`set_boxed_value`](Self::set_boxed_value).
+    /// Those of [`set_boxed_value`](Self::set_boxed_value).
     pub fn set_boxed_value_as_dyn_any(&mut self, boxed: &DynAny<'_>) -> Result<()> {
         let was_null = self.is_null();
         self.set_to_value()?;
@@ -210,7 +218,7 @@ impl DynValueBox<'_, '_> {
     }
 }
 
-/// The type of a member of a value of this type, or of what is in a box.
+/// Returns the type of a member of a value of this type, or of the content of a box.
 pub(super) fn member_type(ty: &TypeCode, index: usize) -> Option<TypeCode> {
     let ty = ty.as_ref().resolved();
     let of = match ty.shape() {
@@ -220,7 +228,7 @@ pub(super) fn member_type(ty: &TypeCode, index: usize) -> Option<TypeCode> {
     Some(of.to_type_code())
 }
 
-/// The id of a value within that was truncated.
+/// Returns the original repository id of a contained value that was truncated.
 pub(super) fn truncated(value: &Dynamic) -> Option<String> {
     if let Dynamic::Value(value) = value
         && let Some(id) = &value.truncated_from

@@ -19,7 +19,7 @@ pub(super) fn encode(octets: &[u8]) -> String {
     text
 }
 
-/// `None` for what is no base64. Padding may be missing.
+/// Decodes base64, with or without padding; `None` if the text is invalid.
 pub(super) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();

@@ -1,4 +1,4 @@
-//! Budget of the text that values and types may become.
+//! Budget of the text that values and types may expand to.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -6,10 +6,10 @@ use std::rc::Rc;
 use oxorb_cdr::Limits;
 use serde::ser::Error;
 
-/// Charge for the marks around a name or a value.
+/// Charge for the punctuation around a name or a value.
 pub(super) const MARK: usize = 4;
 
-/// Rest of the text that one conversion may produce.
+/// Remaining text that one conversion may produce.
 #[derive(Debug)]
 pub(super) struct Text {
     left: Rc<Cell<usize>>,
@@ -29,13 +29,13 @@ impl Text {
         Text { left, limit }
     }
 
-    /// Shares the text with a part of the conversion.
+    /// Shares the budget with a part of the conversion.
     pub(super) fn share(&self) -> Self {
         let (left, limit) = (self.left.clone(), self.limit);
         Text { left, limit }
     }
 
-    /// Takes some octets of it, before they are written.
+    /// Charges octets before they are written.
     pub(super) fn spend<E: Error>(&self, octets: usize) -> Result<(), E> {
         match self.left.get().checked_sub(octets) {
             Some(left) => {

@@ -1,36 +1,37 @@
-//! Members that JSON leaves out.
+//! Members omitted from JSON.
 
 use oxorb_cdr::{Dynamic, Field, MemberRef, Reason, Shape, TypeCode, TypeRef};
 use serde_json::Value;
 
 use super::{JsonError, Reader};
 
-/// Most parts of one message that are filled in: types may contain each other in many ways.
+/// Maximum number of parts filled in for one message: types may contain each other in many ways.
 const MOST: usize = 1 << 20;
 
-/// Most levels of structs that are filled in: each level takes stack.
+/// Maximum nesting depth of structs that are filled in: each level takes stack.
 const MAX_DEPTH: usize = 128;
 
-/// Meaning of a member that JSON leaves out.
+/// Interpretation of a member omitted from JSON.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum LeftOut {
-    /// A value, such as that of the member's `@default`.
+    /// Value to use, such as that of the member's `@default`.
     Default(Value),
-    /// Zero, false, empty, nil, the first enumerator or union member; members of a struct as if each was left out.
+    /// Zero, false, empty, nil, the first enumerator or union member; members of a struct as if
+    /// each were omitted.
     Zero,
-    /// An error, which names the member and ends with this advice; the advice may be empty.
+    /// Error that names the member and ends with this advice, which may be empty.
     Refused(&'static str),
 }
 
 impl Reader<'_> {
-    /// Returns the value of a whole type that was left out: members of a struct as [`Names::left_out`](super::Names::left_out)
-    /// says, anything else zero.
+    /// Returns the value of an omitted value of a type: members of a struct according to
+    /// [`Names::left_out`](super::Names::left_out), anything else zero.
     pub fn zero(&mut self, ty: &TypeCode) -> Result<Dynamic, JsonError> {
         self.fill(ty.as_ref(), MAX_DEPTH)
     }
 
-    /// Returns the value of a member of `whole` that was left out. `missing` begins the text of a refusal.
+    /// Returns the value of an omitted member of `whole`. `missing` starts the text of a refusal.
     pub(super) fn left_out(
         &mut self,
         whole: TypeRef<'_>,

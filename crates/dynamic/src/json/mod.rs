@@ -1,4 +1,4 @@
-//! Values and types as JSON, and back. The whole mapping is in `docs/json.md`.
+//! Values and types as JSON, and back. `docs/json.md` specifies the mapping.
 //!
 //! ```
 //! use oxorb_dynamic::TypeCode;
@@ -33,29 +33,30 @@ pub use read::{Reader, from_json};
 pub use types::{JsonType, type_from_json};
 pub use write::{Json, Shared};
 
-/// Meaning of names in JSON: of types, and of objects.
+/// Interpretation of names in JSON: those of types, and those of objects.
 pub trait Names {
-    /// The type of a scoped name or repository id: for `any` and `TypeCode`.
+    /// Returns the type with a scoped name or repository id, for `any` and `TypeCode`.
     fn find_type(&self, name: &str) -> Option<TypeCode>;
 
-    /// Returns the name that [`find_type`](Self::find_type) takes for exactly this type; it is then written instead of the
-    /// whole type. `None` without any.
+    /// Returns the name for which [`find_type`](Self::find_type) returns exactly this type; it is
+    /// written instead of the whole type. `None` if there is none.
     fn name_of_type(&self, _: &TypeCode) -> Option<String> {
         None
     }
 
-    /// Returns the limits of the text that is written with these names.
+    /// Returns the limits of text written with these names.
     fn limits(&self) -> Limits {
         Limits::default()
     }
 
-    /// Returns what stands for a member that JSON leaves out, of the struct, exception, union or valuetype with this
-    /// repository id.
+    /// Returns the interpretation of an omitted member of the struct, exception, union or valuetype
+    /// with this repository id.
     fn left_out(&self, _id: &str, _member: &str) -> LeftOut {
         LeftOut::Refused("")
     }
 
-    /// The reference that a text other than `IOR:` and `corbaloc:` stands for; else why it stands for none.
+    /// Returns the reference for a text other than `IOR:` and `corbaloc:`, or the reason why there
+    /// is none.
     fn find_object(&self, text: &str) -> Result<Ior, String> {
         match parse_reference(text) {
             Ok(Url::Ior(ior)) => Ok(ior),
@@ -68,7 +69,7 @@ pub trait Names {
     }
 }
 
-/// Knowledge of no names but those of IDL itself.
+/// Names without any beyond those of IDL itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain;
 
@@ -78,12 +79,12 @@ impl Names for Plain {
     }
 }
 
-/// Why JSON is not a value of a type, and which part of it.
+/// Reason why JSON is no value of a type, and the part that is invalid.
 #[derive(Clone, PartialEq, Eq)]
 pub struct JsonError {
-    /// The way to the part, as in `route[3].name`; empty for the whole.
+    /// Path to the part, as in `route[3].name`; empty for the whole.
     pub path: String,
-    /// Description of the mistake.
+    /// Description of the error.
     pub what: String,
 }
 
@@ -92,7 +93,7 @@ impl JsonError {
         JsonError { path: String::new(), what: what.into() }
     }
 
-    /// Returns the error as seen from what the part belongs to: `args[0]` and `.name` or `[3]`.
+    /// Prefixes the path with that of the enclosing value: `args[0]` and `.name` or `[3]`.
     #[must_use]
     pub fn within(mut self, whole: &str) -> Self {
         let dot = match self.path.as_bytes().first() {

@@ -1,12 +1,13 @@
-//! Numbers that JSON does not have.
+//! Numbers that JSON cannot represent.
 
 use oxorb_cdr::LongDouble;
 
-/// The largest integer that every reader of JSON takes for what it is: they may hold numbers as `double`.
+/// Largest integer that every JSON reader represents exactly: readers may store numbers as
+/// `double`.
 pub(super) const EXACT: u64 = (1 << 53) - 1;
 
-/// Returns text that reads back as the same number: in decimal if that is exact as a `double`, else
-/// in the hexadecimal notation of C.
+/// Returns text that reads back as the same number: decimal if the number is exact as a `double`,
+/// else in the hexadecimal notation of C.
 pub(super) fn show_long_double(value: LongDouble) -> String {
     let near = value.to_f64();
     if near.is_nan() {
@@ -31,7 +32,7 @@ pub(super) fn show_long_double(value: LongDouble) -> String {
     format!("{sign}0x{leading}.{fraction}p{exponent:+}")
 }
 
-/// Decimal, with the precision of a `double`, or hexadecimal, exact.
+/// Parses a decimal number, with the precision of a `double`, or a hexadecimal one, exactly.
 pub(super) fn read_long_double(text: &str) -> Option<LongDouble> {
     let (sign, magnitude) = match text.strip_prefix('-') {
         Some(magnitude) => (1 << 127, magnitude),
@@ -58,13 +59,13 @@ pub(super) fn read_long_double(text: &str) -> Option<LongDouble> {
     Some(LongDouble::from_bits(sign | biased << 112 | fraction))
 }
 
-/// A decimal number, or one of those that JSON has no number for.
+/// Parses a decimal number, or a name of a number that JSON cannot represent.
 pub(super) fn read_double(text: &str) -> Option<f64> {
     match text {
         "NaN" => Some(f64::NAN),
         "Infinity" => Some(f64::INFINITY),
         "-Infinity" => Some(f64::NEG_INFINITY),
-        // Rust reads "inf" and "infinity" in any case, too, which is not what is documented.
+        // Rust also parses "inf" and "infinity" in any case, which is not documented.
         text if text.ends_with(|last: char| last.is_ascii_digit() || last == '.') => {
             text.parse().ok().filter(|value: &f64| value.is_finite())
         }

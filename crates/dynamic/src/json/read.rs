@@ -1,4 +1,4 @@
-//! JSON to values.
+//! Conversion of JSON to values.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,17 +12,18 @@ use serde_json::{Map, Number, Value};
 use super::number::{read_double, read_long_double};
 use super::{JsonError, Names, base64, type_from_json};
 
-/// A value of a type. The error names the part that is none.
+/// Converts JSON to a value of a type. The error names the invalid part.
 pub fn from_json(json: &Value, ty: &TypeCode, names: &dyn Names) -> Result<Dynamic, JsonError> {
     Reader::new(names).from_json(json, ty)
 }
 
-/// Reads the values of one message, which may share valuetypes: what has a `"$id"` in one may be referred to in later ones.
+/// Reader of the values of one message, which may share valuetypes: later values may refer to a
+/// `"$id"` of earlier ones.
 pub struct Reader<'n> {
     pub(super) names: &'n dyn Names,
-    /// Keys of the values so far, by their `$id`.
+    /// Keys of the values read so far, by their `$id`.
     pub(super) keys: HashMap<String, ValueKey>,
-    /// Members so far that were left out.
+    /// Number of omitted members so far.
     pub(super) filled: usize,
 }
 
@@ -33,25 +34,25 @@ impl fmt::Debug for Reader<'_> {
 }
 
 impl<'n> Reader<'n> {
-    /// Names as in [`from_json`].
+    /// Creates a reader with names as in [`from_json`].
     pub fn new(names: &'n dyn Names) -> Self {
         Self { names, keys: HashMap::new(), filled: 0 }
     }
 
-    /// The next value of the message.
+    /// Converts the next value of the message.
     pub fn from_json(&mut self, json: &Value, ty: &TypeCode) -> Result<Dynamic, JsonError> {
         if !ty.is_complete() {
             return Err(JsonError::new("the type is not complete"));
         }
         let value = self.read(json, ty.as_ref())?;
-        // Bounds, and characters that no code set has.
+        // Checks bounds, and characters that no code set contains.
         match value.check(ty) {
-            // It stands in an earlier one, or it would not have been read.
+            // It is in an earlier value, or the reader would have rejected the indirection.
             Err(error) if error.reason == Reason::NoSuchValue => Ok(value),
             Err(error) => Err(JsonError {
                 path: error.path,
                 what: match error.reason {
-                    // There are no octets here for it to be at.
+                    // There are no octets here to which a position could refer.
                     Reason::Cdr(error) => error.kind.to_string(),
                     other => other.to_string(),
                 },
@@ -146,7 +147,7 @@ fn read_simple(json: &Value, kind: TcKind, names: &mut Reader<'_>) -> Result<Dyn
             let octets = base64::decode(text(json)?);
             Dynamic::Principal(octets.ok_or_else(|| JsonError::new("this is no base64"))?)
         }
-        // `Object` and `ValueBase` are of no simple kind.
+        // `Object` and `ValueBase` are not simple kinds.
         other => return Err(JsonError::new(format!("a {other} cannot be JSON"))),
     })
 }
@@ -179,7 +180,7 @@ fn read_struct(
     Ok(Dynamic::Struct(fields.collect::<Result<_, JsonError>>()?))
 }
 
-/// `{"discriminator": 1, "member": ...}`, or `{"name": ...}` with the name of a member.
+/// Reads `{"discriminator": 1, "member": ...}`, or `{"name": ...}` with the name of a member.
 fn read_union(
     json: &Value,
     ty: TypeRef<'_>,
@@ -265,7 +266,7 @@ fn enumerator(json: &Value, ty: TypeRef<'_>) -> Result<Dynamic, JsonError> {
     }
 }
 
-/// `{"type": ..., "value": ...}`, or a plain value of a type that follows from it.
+/// Converts `{"type": ..., "value": ...}`, or a plain value whose type follows from it.
 fn any(json: &Value, names: &dyn Names) -> Result<Any, JsonError> {
     let plain = |ty: TypeCode| {
         let value = from_json(json, &ty, names)?;
@@ -292,7 +293,7 @@ fn any(json: &Value, names: &dyn Names) -> Result<Any, JsonError> {
     Any::with_type(ty, value).map_err(|error| JsonError::new(error.to_string()).within("value"))
 }
 
-/// Returns the first of long, long long, unsigned long long and double that holds a number.
+/// Returns the first of long, long long, unsigned long long and double that can represent a number.
 fn type_of_number(number: &Number) -> TypeCode {
     match number.as_i64() {
         Some(value) if i32::try_from(value).is_ok() => TypeCode::LONG,
@@ -319,7 +320,8 @@ pub(super) fn missing(member: &str) -> String {
     format!("member {member} is missing")
 }
 
-/// Whole numbers; those of 64 bits may be strings, because not every writer of JSON has so many digits.
+/// Converts an integer; 64-bit integers may be strings, because not every JSON writer keeps all
+/// digits.
 fn integer(json: &Value, low: i128, high: i128, ty: &str) -> Result<i128, JsonError> {
     let wide = high > u32::MAX.into();
     let value = match json {
@@ -406,7 +408,7 @@ pub(super) fn unlike(expected: &str, json: &Value) -> JsonError {
     JsonError::new(format!("expected {expected}, found {found}"))
 }
 
-/// `a, b, c`, but not without end.
+/// Returns `a, b, c`, of limited length.
 pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
     const MOST: usize = 12;
     let mut list: Vec<&str> = names.iter().take(MOST).map(AsRef::as_ref).collect();

@@ -1,4 +1,4 @@
-//! Types to JSON and back: `"sequence<long>"`, or an object for what has a name.
+//! Conversion of types to JSON and back: `"sequence<long>"`, or an object for a named type.
 
 use std::cell::{Cell, RefCell};
 use std::collections::hash_map::Entry;
@@ -13,8 +13,9 @@ use super::budget::{MARK, Text};
 use super::read::{object, text};
 use super::{JsonError, Names, Plain};
 
-/// A type, for `serde`. Each type that it is made of is described once: where it stands again, there is
-/// `{"kind": "recursive", "id": ...}`. Fails for text of more than [`Limits::max_text`](oxorb_cdr::Limits::max_text) octets.
+/// Serialisable form of a type. Each component type is described once: further occurrences are
+/// `{"kind": "recursive", "id": ...}`. Fails for text of more than
+/// [`Limits::max_text`](oxorb_cdr::Limits::max_text) octets.
 #[derive(Clone, Copy, Debug)]
 pub struct JsonType<'t>(pub &'t TypeCode);
 
@@ -24,7 +25,7 @@ impl Serialize for JsonType<'_> {
     }
 }
 
-/// A type within a longer text.
+/// Type within a longer text.
 pub(super) struct Budgeted<'t>(
     pub(super) &'t TypeCode,
     pub(super) &'t Text,
@@ -47,40 +48,41 @@ impl Serialize for Budgeted<'_> {
     }
 }
 
-/// Most levels of nested types: each takes stack.
+/// Maximum nesting depth of types: each level takes stack.
 const MAX_DEPTH: usize = 128;
 
-/// Most comparisons of types while one is written. Each may take time in proportion to the size of the whole, so without
-/// a limit all of them together could take its square.
+/// Maximum number of type comparisons while a type is written. Each may take time proportional to
+/// the size of the whole, so without a limit the total could be quadratic.
 const MAX_COMPARISONS: usize = 32;
 
-/// Most lookups of names while one is written, each of which compares the type with the one of that name.
+/// Maximum number of name lookups while a type is written, each of which compares the type with the
+/// one of that name.
 const MAX_LOOKUPS: usize = 256;
 
 /// State of a type while it is written.
 struct Whole<'t> {
     text: &'t Text,
     names: &'t dyn Names,
-    /// The repository ids of the types around, as far as they have one.
+    /// Repository ids of the enclosing types, as far as they have one.
     around: RefCell<Vec<&'t str>>,
-    /// Numbers of the named types that were written.
+    /// Numbers of the named types written so far.
     before: RefCell<HashSet<usize>>,
-    /// The first type of each repository id that was written.
+    /// First type written for each repository id.
     by_id: RefCell<HashMap<&'t str, TypeRef<'t>>>,
-    /// Comparisons that are left.
+    /// Number of comparisons left.
     comparisons: Cell<usize>,
-    /// Lookups of names that are left; each is a comparison.
+    /// Number of name lookups left; each is a comparison.
     lookups: Cell<usize>,
 }
 
-/// Takes one of what is left; false without any.
+/// Decrements a counter; returns `false` if it is zero.
 fn take_one(left: &Cell<usize>) -> bool {
     let before = left.get();
     left.set(before.saturating_sub(1));
     before > 0
 }
 
-/// A part of a type.
+/// Part of a type.
 struct Part<'t, 'o> {
     ty: TypeRef<'t>,
     whole: &'o Whole<'t>,
@@ -91,7 +93,7 @@ impl<'t, 'o> Part<'t, 'o> {
         Part { ty, whole: self.whole }
     }
 
-    /// Whether the type is described elsewhere, around this place or before it.
+    /// Reports whether the type is described elsewhere: in an enclosing or an earlier one.
     fn stands_elsewhere(&self, id: &'t str) -> bool {
         if id.is_empty() {
             return false; // nothing to call it by
@@ -103,7 +105,8 @@ impl<'t, 'o> Part<'t, 'o> {
         !first || self.whole.around.borrow().contains(&id) || self.equals_earlier(id)
     }
 
-    /// Reports whether the type equals the first one with its id, which peers may send twice instead of once.
+    /// Reports whether the type equals the first one with its id, since peers may send a type
+    /// repeatedly.
     fn equals_earlier(&self, id: &'t str) -> bool {
         match self.whole.by_id.borrow_mut().entry(id) {
             Entry::Vacant(entry) => {
@@ -152,7 +155,7 @@ impl Serialize for Part<'_, '_> {
             return Err(S::Error::custom(nested));
         }
         let kind = match self.ty.kind() {
-            // IDL has one word for both.
+            // IDL has one keyword for both.
             TcKind::ValueBox => VALUE_BOX,
             kind => kind.idl(),
         };
@@ -242,10 +245,10 @@ impl Serialize for Member<'_, '_, '_> {
     }
 }
 
-/// Nesting of templates and dimensions beyond which a type is no longer said in words.
+/// Maximum nesting depth of templates and dimensions for which a type is written as IDL text.
 const MOST_WORDS: usize = 6;
 
-/// Whether it is all said by words of IDL.
+/// Reports whether the type can be written as IDL text.
 fn is_plain(ty: TypeRef<'_>, depth: usize) -> bool {
     match ty.shape() {
         Shape::Simple(_) | Shape::String { .. } | Shape::Wstring { .. } | Shape::Fixed { .. } => {
@@ -258,7 +261,7 @@ fn is_plain(ty: TypeRef<'_>, depth: usize) -> bool {
     }
 }
 
-/// Whether it is one of the three that every IDL file knows by name.
+/// Reports whether the type is one of the three that every IDL file knows by name.
 fn is_well_known(ty: TypeRef<'_>) -> bool {
     WELL_KNOWN.contains(&ty.to_type_code())
 }
@@ -274,8 +277,9 @@ fn modifier_name(modifier: ValueModifier) -> &'static str {
     }
 }
 
-/// A type: words of IDL (`"unsigned long"`, `"sequence<string<8>, 3>"`, `"long[2][3]"`), the name or repository id of
-/// a type that `names` knows, or an object as [`JsonType`] makes them.
+/// Converts JSON to a type: IDL text (`"unsigned long"`, `"sequence<string<8>, 3>"`,
+/// `"long[2][3]"`), the name or repository id of a type that `names` knows, or an object as
+/// [`JsonType`] writes it.
 pub fn type_from_json(json: &Value, names: &dyn Names) -> Result<TypeCode, JsonError> {
     let ty = read(json, names)?;
     if ty.is_complete() {
@@ -363,7 +367,7 @@ const VALUE_BOX: &str = "valuebox";
 
 type MakeNamed = fn(&str, &str) -> TypeCode;
 
-/// The kinds of which a type code knows no more than the name.
+/// Kinds of which a type code contains only the name.
 const NAMED: [(TcKind, MakeNamed); 6] = [
     (TcKind::Objref, TypeCode::interface),
     (TcKind::AbstractInterface, TypeCode::abstract_interface),
@@ -428,9 +432,9 @@ fn lacks(field: &str) -> JsonError {
     JsonError::new(format!("there is no {field}"))
 }
 
-/// A type in the words of IDL.
+/// Parses a type written as IDL text.
 fn from_words(words: &str, names: &dyn Names) -> Option<TypeCode> {
-    /// Templates within templates take stack.
+    /// Maximum length of the text, since nested templates take stack.
     const LONGEST: usize = 1000;
     let words = words.trim();
     if words.len() > LONGEST {
@@ -465,7 +469,7 @@ fn from_words(words: &str, names: &dyn Names) -> Option<TypeCode> {
     }
 }
 
-/// The dimensions stand outermost first, so the last one read is the innermost.
+/// The outermost dimension comes first, so the last one read is the innermost.
 fn array(element: &str, length: u32, names: &dyn Names) -> Option<TypeCode> {
     let mut dimensions = vec![length];
     let mut element = element.trim();
@@ -488,7 +492,7 @@ fn template_type(template: &str, params: &str, names: &dyn Names) -> Option<Type
             Some(TypeCode::fixed(digits, scale.trim().parse().ok()?))
         }
         "sequence" => {
-            // What follows the last comma is a bound, unless it belongs to the element.
+            // The part after the last comma is a bound, unless it belongs to the element.
             if let Some((element, bound)) = params.rsplit_once(',')
                 && let Ok(bound) = bound.trim().parse()
             {

@@ -1,4 +1,5 @@
-//! Valuetypes as JSON: objects whose names with a dollar say which value it is and of which type.
+//! Valuetypes as JSON: objects whose names with a dollar sign contain the identity and the type of
+//! the value.
 
 use std::collections::HashMap;
 
@@ -9,18 +10,18 @@ use serde_json::{Map, Value};
 use super::read::{Reader, missing, object, unlike};
 use super::{JsonError, Shared};
 
-/// The number by which other places refer to a value.
+/// Number by which other occurrences refer to a value.
 pub(super) const ID: &str = "$id";
-/// Instead of a value: the number of one that stands earlier, or around.
+/// Number of an earlier or enclosing value, in place of a value.
 pub(super) const REF: &str = "$ref";
-/// The type a value really has.
+/// Actual type of a value.
 pub(super) const TYPE: &str = "$type";
-/// The type it was sent as, of which only `$type` is known here.
+/// Type as which the value was sent, if only `$type` is known here.
 pub(super) const TRUNCATED: &str = "$truncated";
 /// Member with the content of a box.
 pub(super) const BOXED: &str = "$value";
 
-/// Numbers for the values that are referred to from elsewhere, in the order in which they stand.
+/// Returns numbers for the values that are referred to from elsewhere, in order of occurrence.
 pub(super) fn number<'v>(
     values: impl IntoIterator<Item = &'v Dynamic>,
 ) -> HashMap<&'v ValueKey, usize> {
@@ -83,7 +84,7 @@ pub(super) fn write<S: Serializer>(
 }
 
 impl Reader<'_> {
-    /// A value that stands where `formal` is declared: a valuetype, a box, or an abstract interface.
+    /// Reads a value where `formal` is declared: a valuetype, a box, or an abstract interface.
     pub(super) fn value(
         &mut self,
         json: &Value,
@@ -99,7 +100,7 @@ impl Reader<'_> {
         if marked(&[REF]) {
             return self.earlier(object(json)?);
         }
-        // Of a box, what is in it may stand there alone.
+        // A box may be represented by its content alone.
         if let Shape::ValueBox(content) = formal.shape()
             && !marked(&[ID, TYPE, BOXED])
         {
@@ -146,7 +147,7 @@ impl Reader<'_> {
         Ok(value.into())
     }
 
-    /// `{"$ref": 1}`
+    /// Reads `{"$ref": 1}`.
     fn earlier(&self, object: &Map<String, Value>) -> Result<Dynamic, JsonError> {
         let number = object.get(REF).unwrap_or(&Value::Null);
         if object.len() > 1 {
@@ -160,7 +161,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The type a value says it has, else the one declared.
+    /// Returns the type that a value declares, else the formal type.
     fn type_of(
         &self,
         members: &Map<String, Value>,
@@ -197,7 +198,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The key of a new value: what it contains may refer to it already.
+    /// Returns the key of a new value, to which the contents of the value may already refer.
     fn key(&mut self, members: &Map<String, Value>) -> Result<ValueKey, JsonError> {
         let key = ValueKey::new();
         if let Some(number) = members.get(ID) {

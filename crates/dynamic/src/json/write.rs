@@ -1,4 +1,4 @@
-//! Values to JSON.
+//! Conversion of values to JSON.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,10 +13,10 @@ use super::number::{EXACT, show_long_double};
 use super::types::Budgeted;
 use super::{Names, Plain, base64, value};
 
-/// A value, for `serde`: members in the order of IDL.
+/// Serialisable form of a value, with members in the order of IDL.
 ///
-/// Of several that may share valuetypes, each is written by [`Shared`]. Fails for text of more than
-/// [`Limits::max_text`] octets, as names may make it much longer than the value was.
+/// For several values that may share valuetypes, use [`Shared`]. Fails for text of more than
+/// [`Limits::max_text`] octets, as names may make it much longer than the value.
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'v>(pub &'v Dynamic);
 
@@ -26,8 +26,8 @@ impl Serialize for Json<'_> {
     }
 }
 
-/// Valuetypes that the values of a message share: each has a `"$id"` where it stands first, and a
-/// `"$ref"` elsewhere.
+/// Valuetypes that the values of a message share: each has a `"$id"` at its first occurrence, and a
+/// `"$ref"` at others.
 ///
 /// ```
 /// use oxorb_dynamic::json::Shared;
@@ -45,9 +45,9 @@ impl Serialize for Json<'_> {
 /// ```
 pub struct Shared<'v> {
     pub(super) numbers: HashMap<&'v ValueKey, usize>,
-    /// Limit of text for all of them together.
+    /// Limit of text for all values together.
     pub(super) text: Text,
-    /// Names to write for types.
+    /// Names to be written for types.
     names: &'v dyn Names,
 }
 
@@ -61,14 +61,14 @@ impl fmt::Debug for Shared<'_> {
 }
 
 impl<'v> Shared<'v> {
-    /// Looks through all values of a message, in the order in which they are written.
+    /// Scans all values of a message, in the order in which they are written.
     pub fn new(values: impl IntoIterator<Item = &'v Dynamic>) -> Self {
         Self { numbers: value::number(values), text: Text::default(), names: &Plain }
     }
 
-    /// Writes the type of an `any` by its name where there is one ([`Names::name_of_type`]), not as the whole type. Values
-    /// that are types are written whole. The text has at most as many octets as the [limits](Names::limits) of the names
-    /// say.
+    /// Sets names by which the types of `any`s are written ([`Names::name_of_type`]), instead of
+    /// whole types. Values that are types are written whole. The [limits](Names::limits) of the
+    /// names limit the octets of the text.
     #[must_use]
     pub fn with_names(mut self, names: &'v dyn Names) -> Self {
         self.text = Text::of(&names.limits());
@@ -76,7 +76,7 @@ impl<'v> Shared<'v> {
         self
     }
 
-    /// Writes no more text than these limits allow, for all values together.
+    /// Sets limits of the text, for all values together.
     #[must_use]
     pub fn with_limits(mut self, limits: &Limits) -> Self {
         self.text = Text::of(limits);
@@ -89,7 +89,7 @@ impl<'v> Shared<'v> {
     }
 }
 
-/// A value of a message.
+/// Value of a message.
 #[derive(Clone, Copy)]
 struct Within<'v>(&'v Dynamic, &'v Shared<'v>);
 
@@ -160,14 +160,14 @@ impl Serialize for Within<'_> {
     }
 }
 
-/// Whether a union is written as its member alone: `{"name": value}`. A member called `discriminator` would be taken for
-/// the discriminator.
+/// Reports whether a union is written as its member alone: `{"name": value}`. A member called
+/// `discriminator` would be mistaken for the discriminator.
 fn is_by_name(selected: &Selected) -> bool {
     let name = selected.member.as_ref().map(|member| &*member.name);
     selected.named && name.is_some_and(|name| name != "discriminator")
 }
 
-/// Octets of text, besides [`MARK`] and what the parts take.
+/// Returns the octets of text of a value, without [`MARK`] and the text of its parts.
 fn text_of(value: &Dynamic) -> usize {
     let names = |fields: &[Field]| fields.iter().map(|field| field.name.len()).sum();
     match value {
@@ -185,7 +185,7 @@ fn text_of(value: &Dynamic) -> usize {
     }
 }
 
-/// The value of an any shares nothing with what is outside it, but for the text that all may become.
+/// Writes an any, whose value shares nothing with values outside it, except the limit of text.
 fn write_any<S: Serializer>(any: &Any, around: &Shared<'_>, to: S) -> Result<S::Ok, S::Error> {
     let value = any.dynamic().map_err(S::Error::custom)?;
     let shared = Shared { text: around.text.share(), names: around.names, ..Shared::new([&value]) };

@@ -1,4 +1,4 @@
-//! Values and types as JSON: every type there and back, and what is wrong is named.
+//! Values and types as JSON: every type in both directions, and descriptive errors.
 
 use oxorb_cdr::{
     Any, ByteOrder, Decimal, Decode, Decoder, Dialect, Encode, Encoder, Label, Limits, LongDouble,
@@ -30,7 +30,8 @@ fn tree() -> TypeCode {
     TypeCode::structure("IDL:Tree:1.0", "Tree", [("branches", branches)])
 }
 
-/// The JSON of a value, which is read again as the same value, and sent as the same octets.
+/// Returns the JSON of a value, after checking that it reads back as the same value with the same
+/// octets.
 #[track_caller]
 fn there_and_back(value: impl Into<Dynamic>, ty: &TypeCode) -> String {
     let value = value.into();
@@ -40,7 +41,7 @@ fn there_and_back(value: impl Into<Dynamic>, ty: &TypeCode) -> String {
     assert_eq!(again.as_ref(), Ok(&value), "{text}");
     let octets = |value: &Dynamic| {
         let mut e = Encoder::new(Vec::new(), ByteOrder::Big, Dialect::GIOP_1_2);
-        // What stands for a value elsewhere is not sent alone.
+        // An indirection cannot be sent alone.
         let sent = value.encode(ty, &mut e).is_ok();
         sent.then(|| e.finish().to_vec())
     };
@@ -230,7 +231,7 @@ fn anys_carry_their_type() {
     there_and_back(read(nested, &TypeCode::ANY), &TypeCode::ANY);
     there_and_back(read(json!(null), &TypeCode::ANY), &TypeCode::ANY);
 
-    // Types of all kinds describe themselves.
+    // Types of all kinds convert to JSON and back.
     let kinds = [
         (json!({ "x": 1, "colour": "red" }), point()),
         (json!({ "flat": 1 }), choice()),
@@ -349,7 +350,8 @@ fn node() -> TypeCode {
     TypeCode::value("IDL:Node:1.0", "Node", ValueModifier::None, None, members)
 }
 
-/// A graph of nodes: each number says where its node leads; anything else is a new node, or null.
+/// Returns a chain of nodes, one per step, whose end refers back to the node that the last step
+/// selects; every fifth number adds an any with another node.
 fn graph(steps: &[u8]) -> Dynamic {
     let mut keys: Vec<ValueKey> = Vec::new();
     let mut nodes = Vec::new();
@@ -371,7 +373,8 @@ fn graph(steps: &[u8]) -> Dynamic {
     })
 }
 
-/// Every label of a union is distinguished: the first of a member follows from its name, others are written (U8).
+/// Every label of a union is preserved: the first of a member follows from its name, others are
+/// written (U8).
 #[test]
 fn a_union_is_written_as_it_is_typed_in() {
     let members = [
@@ -403,7 +406,7 @@ proptest! {
         let value = graph(&steps);
         let list = TypeCode::sequence(node());
         let again = value.clone();
-        // The second is the same value: where it stands first, it is itself.
+        // The second element is the same value, and thus an indirection.
         there_and_back(Dynamic::Sequence(vec![value]), &list);
         there_and_back(again, &node());
     }
@@ -434,7 +437,7 @@ fn values() {
     assert!(wrong(json!({ "a": 1 }), &TypeCode::VALUE_BASE).contains("\"$type\""));
 }
 
-/// What one argument shares with another.
+/// Values shared between two arguments.
 #[test]
 fn values_of_one_message() {
     let mut reader = Reader::new(&Plain);
@@ -448,7 +451,7 @@ fn values_of_one_message() {
     assert_eq!(serde_json::to_value(shared.json(&second)).unwrap(), json!({ "$ref": 1 }));
 }
 
-/// S1: `struct d_n { d_(n-1) a; d_(n-1) b; }` and so on down to a long: 2^n ways, n + 1 types.
+/// S1: `struct d_n { d_(n-1) a; d_(n-1) b; }` and so on down to a long: 2^n paths, n + 1 types.
 fn doubled(n: usize) -> TypeCode {
     (0..n).fold(TypeCode::LONG, |inner, at| {
         let (id, name) = (format!("IDL:d{at}:1.0"), format!("d{at}"));
@@ -477,13 +480,13 @@ fn a_type_that_repeats_is_described_once() {
         r#"{"kind":"struct","id":"IDL:d1:1.0","name":"d1","members":[{"name":"a","type":{"kind":"struct","id":"IDL:d0:1.0","name":"d0","members":[{"name":"a","type":"long"},{"name":"b","type":"long"}]}},{"name":"b","type":{"kind":"recursive","id":"IDL:d0:1.0"}}]}"#
     );
 
-    // A peer may send each of the two anew, which makes nodes of their own.
+    // A peer may send each of the two separately, which makes distinct nodes.
     let twice = doubled(1);
     let again = type_from_json(&serde_json::to_value(JsonType(&twice)).unwrap(), &Plain).unwrap();
     let both = TypeCode::structure("IDL:d1:1.0", "d1", [("a", twice), ("b", again)]);
     assert_eq!(serde_json::to_string(&JsonType(&both)).unwrap(), text);
 
-    // The same through an any that holds nothing of it, as a peer would send it.
+    // The same through an any with an empty sequence, as a peer would send it.
     let any = Any::with_type(TypeCode::sequence(doubled(40)), Dynamic::Sequence(Vec::new()));
     let octets = octets_of(&any.unwrap());
     let mut decoder = Decoder::new(&octets, ByteOrder::Big, Dialect::GIOP_1_2);
@@ -504,7 +507,7 @@ fn text_is_bounded_by_the_limits() {
     let error = serde_json::to_writer(std::io::sink(), &shared.json(&unnamed)).unwrap_err();
     assert!(error.to_string().contains("max_text"), "{error}");
 
-    // A short message may be long as text: names stand there for each element.
+    // A short message may become a long text: names are repeated for each element.
     let name = "n".repeat(10_000);
     let ty = TypeCode::structure("IDL:S:1.0", "S", [(&*name, TypeCode::OCTET)]);
     let ty = TypeCode::sequence(ty);
@@ -529,7 +532,7 @@ fn a_chain_of_types_is_no_deeper_than_the_stack() {
     assert!(error.to_string().contains("nested more than 128 deep"), "{error}");
 }
 
-/// Knows one type, and what stands for members that are left out.
+/// Names that know one type, and an interpretation of omitted members.
 struct Known(TypeCode, LeftOut);
 
 impl Names for Known {
@@ -563,7 +566,7 @@ fn members_left_out_are_as_the_names_say() {
     let refused = from_json(&json!({}), &point(), &strict).unwrap_err();
     assert_eq!(refused.to_string(), "member x is missing; say --zero");
 
-    // Structs in structs, members of unions, and whole values.
+    // Nested structs, members of unions, and whole values.
     let line = [("from", point()), ("to", point())];
     let line = TypeCode::structure("IDL:Line:1.0", "Line", line);
     let point = json!({ "x": 0, "colour": "green" });

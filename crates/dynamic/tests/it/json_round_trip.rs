@@ -1,4 +1,4 @@
-//! What is printed is accepted as input: random types and values as JSON, and back (U8).
+//! Printed text is accepted as input: random types and values as JSON, and back (U8).
 
 use oxorb_cdr::{
     Any, ByteOrder, CharSet, Dialect, Dynamic, DynamicValue, Encoder, Label, LongDouble,
@@ -7,10 +7,11 @@ use oxorb_cdr::{
 use oxorb_dynamic::json::{Json, Plain, from_json};
 use proptest::prelude::{ProptestConfig, any, proptest};
 
-/// Decisions of the test case, one octet each; 0 when there are no more, so that everything ends.
+/// Choices of the test case, one octet each; 0 when there are no more, so that generation ends.
 struct Steps<'s> {
     left: std::slice::Iter<'s, u8>,
-    /// ISO 8859-1 holds, whose characters are octets; else UTF-8 does, and only ASCII is. No code set has both.
+    /// Whether the code set is ISO 8859-1, in which octets are characters; else it is UTF-8, in
+    /// which only ASCII is. No code set allows both.
     latin: bool,
 }
 
@@ -23,7 +24,7 @@ impl Steps<'_> {
         std::array::from_fn(|_| self.below(256) as u8)
     }
 
-    /// Text with all that JSON, terminals and code sets treat in ways of their own.
+    /// Returns text with all characters that JSON, terminals and code sets treat specially.
     fn text(&mut self) -> String {
         let chars = match self.latin {
             true => "aé\"\\\n\u{1b}\u{7f}/$ÿ",
@@ -46,7 +47,7 @@ impl Steps<'_> {
     }
 }
 
-/// A type of at most this depth. `number`: makes repository ids differ.
+/// Returns a type of at most this depth. `number`: makes repository ids distinct.
 fn type_of(steps: &mut Steps<'_>, depth: usize, number: &mut usize) -> TypeCode {
     *number += 1;
     let (id, name) = (format!("IDL:T{number}:1.0"), format!("T{number}"));
@@ -107,7 +108,7 @@ fn type_of(steps: &mut Steps<'_>, depth: usize, number: &mut usize) -> TypeCode 
     }
 }
 
-/// A value of this type.
+/// Returns a value of this type.
 fn value_of(ty: &TypeCode, steps: &mut Steps<'_>, depth: usize) -> Dynamic {
     let ty = &ty.resolved();
     let mut value = Dynamic::default_for(ty).unwrap();
@@ -170,7 +171,7 @@ fn value_of(ty: &TypeCode, steps: &mut Steps<'_>, depth: usize) -> Dynamic {
             return state.into();
         }
         Shape::Named(_) => {
-            // A nil reference may have a type id: it is nil all the same, and comes back as plain nil.
+            // A nil reference may have a type id, but reads back as plain nil.
             let nil = steps.below(2) == 0;
             let profile =
                 RawProfile { tag: steps.below(4) as u32 + 7, data: steps.octets::<5>().to_vec() };
@@ -248,7 +249,7 @@ proptest! {
     }
 }
 
-/// What would be sent, with the type ids of nil references left out.
+/// Returns the encoded value, without the type ids of nil references.
 fn octets(value: &Dynamic, ty: &TypeCode, latin: bool) -> Vec<u8> {
     let chars = if latin { CharSet::Iso8859_1 } else { CharSet::Utf8 };
     let dialect = Dialect { chars, ..Dialect::GIOP_1_2 };

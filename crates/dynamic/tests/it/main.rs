@@ -1,4 +1,4 @@
-//! Values whose types are known at run time only, a module for each subject.
+//! Values of types known only at run time, a module for each subject.
 
 mod dyn_any;
 #[cfg(feature = "json")]

@@ -1,4 +1,4 @@
-//! Requests against servants without stubs: every way to send one, what comes out of order, what goes wrong.
+//! Requests to servants without stubs: all ways to send one, calls out of order, and failures.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use oxorb_dynamic::{
     send_multiple_oneway, servant,
 };
 
-/// Serves what its signatures say: each operation has its own answer.
+/// Servant with a set of signatures, and a specific reply for each operation.
 struct Desk {
     operations: Vec<Signature>,
     heard: mpsc::SyncSender<String>,
@@ -105,7 +105,7 @@ impl DynamicServant for Desk {
     }
 }
 
-/// A desk, and the way there over TCP.
+/// Desk with a reference to it over TCP.
 struct Office {
     server: Orb,
     client: Orb,
@@ -206,7 +206,7 @@ fn declared_exceptions_have_members_and_others_keep_their_id() {
     assert_eq!(raised.id(), "IDL:Refused:1.0");
     assert_eq!(raised.members, because("no"));
 
-    // The servant raises what its own signature does not declare.
+    // The servant raises an exception that its signature does not declare.
     let unlisted = minor::unknown::UNLISTED_USER_EXCEPTION;
     let unknown = SystemException::unknown(unlisted, CompletionStatus::Yes);
     assert_eq!(refuse(2), Exception::System(unknown));
@@ -244,12 +244,12 @@ fn what_is_not_of_its_type_is_named() {
     let too_many = invoke(&office.desk, &add, &three, &Context::new());
     assert_eq!(too_many.unwrap_err().to_string(), "arguments: there are 3 elements, not 2");
 
-    // Results that are not what the servant's own signature says never leave it.
+    // Results that do not match the servant's signature are never sent.
     let mut wrong = office.request("wrong");
     let error = wrong.set_return_type(TypeCode::LONG).invoke().unwrap_err();
     assert_eq!(error.to_system().completed, CompletionStatus::Yes);
     assert!(matches!(error, Exception::System(_)), "{error}");
-    // And what the client takes for something else is an error there.
+    // Results that do not match the client's signature are an error at the client.
     let mut misread = office.add(1, 1);
     let error = misread.set_return_type(TypeCode::STRING).invoke().unwrap_err();
     assert!(error.to_string().starts_with("return value: "), "{error}");
@@ -304,7 +304,7 @@ fn deferred_requests_are_answered_later() {
     assert!(request.poll_response().unwrap(), "it stays answered");
     assert_eq!(request.get_response().unwrap(), Results::returning(30u32));
 
-    // Without polling, and an exception.
+    // Without polling, and with an exception.
     let mut refuse = office.request("refuse");
     refuse.add_in("how", TypeCode::LONG, 1i32).add_exception(refused());
     refuse.send_deferred().unwrap();

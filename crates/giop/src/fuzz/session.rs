@@ -1,4 +1,4 @@
-//! Two ends of a connection, driven by any events in any order.
+//! Two ends of a connection, driven by arbitrary events in arbitrary order.
 
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -13,10 +13,10 @@ use crate::{
     Request, RequestHeader, Response, TargetAddress, Wire,
 };
 
-/// Makes a client and a server of `wire` do what `data` says: write messages of any kind, whole or
-/// in fragments, move any number of octets, look, take, split off, hand on to another inbox,
-/// cancel, send nonsense. While no nonsense was sent, each message must arrive once, in order, as
-/// it was written.
+/// Drives a client and a server of `wire` by the events in `data`: they write messages of any kind,
+/// whole or in fragments, move any number of octets, peek, take, split off, hand over to another
+/// inbox, cancel, and send invalid octets. While no invalid octets were sent, each message must
+/// arrive once, in order, as it was written.
 pub fn session(wire: Wire, data: &[u8]) {
     let mut session = Session::new(wire);
     for event in data.chunks_exact(2) {
@@ -28,30 +28,30 @@ pub fn session(wire: Wire, data: &[u8]) {
     session.settle();
 }
 
-/// Direction of the connection.
+/// State of one direction of the connection.
 struct Way {
     inbox: Inbox,
     reading: Option<Reading>,
     limits: Limits,
-    /// Octets written and not yet arrived.
+    /// Octets written and not yet delivered.
     under_way: VecDeque<u8>,
     /// Messages written and not yet announced.
     expected: VecDeque<Written>,
-    /// Octets written, arrived, and announced.
+    /// Numbers of octets written, delivered, and announced.
     written: usize,
     arrived: usize,
     announced: usize,
-    /// Whether a message is announced and still in the inbox.
+    /// Whether an announced message is still in the inbox.
     holds: bool,
-    /// Whether nothing but messages was written so far.
+    /// Whether only valid messages have been written so far.
     sound: bool,
 }
 
 struct Written {
     octets: Vec<u8>,
-    /// End of the message among all octets written.
+    /// End offset of the message among all octets written.
     end: usize,
-    /// The request it cancels.
+    /// Id of the request that it cancels.
     cancels: Option<u32>,
 }
 
@@ -60,14 +60,14 @@ struct Session {
     up: Way,
     down: Way,
     next_id: u32,
-    /// Requests the server has read and not answered.
+    /// Ids of requests that the server has read and not answered.
     unanswered: VecDeque<u32>,
     /// Aliases defined.
     defined: [bool; ALIASES],
 }
 
 const ALIASES: usize = 4;
-/// Most octets under way: a peer that is not read stops writing.
+/// Maximum number of undelivered octets: a peer stops writing when it is not read.
 const WINDOW: usize = 64 << 10;
 
 impl Session {
@@ -82,7 +82,7 @@ impl Session {
         }
     }
 
-    /// Does one thing; `false` when the connection is at its end.
+    /// Executes one event; `false` at the end of the connection.
     fn step(&mut self, event: u8, detail: u8) -> bool {
         let size = usize::from(detail);
         match event % 16 {
@@ -204,7 +204,7 @@ impl Session {
         })
     }
 
-    /// Delivers everything that was written.
+    /// Delivers all written octets.
     fn settle(&mut self) {
         for way in [&mut self.up, &mut self.down] {
             way.transfer(usize::MAX);
@@ -233,7 +233,7 @@ impl Way {
         }
     }
 
-    /// Writes a message, in pieces of so many octets if there is a number; `false` when there is no room.
+    /// Writes a message, in pieces of `pieces` octets if given; `false` if the window is full.
     fn write(&mut self, e: &Encoded<'_>, pieces: Option<usize>, cancels: Option<u32>) -> bool {
         let whole = e.to_vec();
         if self.under_way.len() + 2 * whole.len() > WINDOW {
@@ -275,7 +275,7 @@ impl Way {
         self.written += 1;
     }
 
-    /// Delivers some octets. The receiver looks at messages while more arrive than it should hold.
+    /// Delivers some octets. The receiver processes messages when more arrive than it should hold.
     fn transfer(&mut self, octets: usize) {
         let mut octets = octets.min(self.under_way.len());
         while octets > 0 {
@@ -288,7 +288,8 @@ impl Way {
         }
     }
 
-    /// Announces the next message, if it is there, and does something with it; `false` when the connection is at its end.
+    /// Announces the next message, if it is complete, and processes it; `false` at the end of the
+    /// connection.
     fn receive(&mut self, detail: u8, mut see: impl FnMut(&Frame<'_>)) -> bool {
         self.holds = false;
         match self.inbox.poll() {
@@ -349,7 +350,7 @@ impl Way {
         assert_eq!(format!("{:?}", other.frame().message()), said);
     }
 
-    /// Looks ahead, and for cancellations.
+    /// Peeks at the next message, or checks for cancellations.
     fn look(&mut self, detail: u8) {
         if detail & 1 == 0 {
             self.holds = false;
@@ -368,7 +369,7 @@ impl Way {
         }
     }
 
-    /// Continues with another inbox, as where another thread takes a connection over between two
+    /// Continues with another inbox, as when another thread takes a connection over between two
     /// messages.
     fn hand_on(&mut self) {
         if !self.holds && !self.inbox.mid_message() {

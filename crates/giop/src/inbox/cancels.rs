@@ -1,4 +1,4 @@
-//! The CancelRequests that have arrived behind the announced message.
+//! CancelRequests that have arrived after the announced message.
 
 #[cfg(not(feature = "std"))]
 use alloc::collections::BTreeMap as Map;
@@ -9,23 +9,24 @@ use std::collections::HashMap as Map;
 use super::{header_at, other::Other};
 use crate::{CancelRequest, Frame, MessageType};
 
-/// Ids of the requests that messages not announced yet cancel.
+/// Ids of the requests that messages not yet announced cancel.
 ///
-/// Each message is looked at once, however often it is asked: with `n` messages in the buffer, serving all of them takes
-/// `n` looks. What was found is kept by request id, so that the answer does not depend on how much was found either.
+/// Each message is examined once, regardless of the number of queries: with `n` messages in the
+/// buffer, serving all of them takes `n` examinations. The results are stored by request id, so the
+/// cost of a query does not depend on their number either.
 #[derive(Default)]
 pub(super) struct Cancels {
-    /// Messages before this position of the buffer were looked at. At most the buffer's length.
+    /// Position in the buffer up to which messages were examined; at most the buffer's length.
     seen: Cell<usize>,
-    /// Octets that have left the buffer at its front since `found` was empty.
+    /// Number of octets removed from the front of the buffer since `found` was empty.
     gone: u64,
-    /// End of the last CancelRequest for each id, counted with `gone`.
+    /// End of the last CancelRequest for each id, as an offset that includes `gone`.
     found: RefCell<Map<u32, u64>>,
 }
 
 impl Cancels {
-    /// Whether a message of `buffer` from position `from` on, where one begins, cancels the request `id`. Looks at whole
-    /// messages only.
+    /// Reports whether a message of `buffer`, starting at position `from`, cancels request `id`.
+    /// Examines whole messages only.
     #[cold]
     pub(super) fn names(&self, buffer: &[u8], from: usize, id: u32, other: Option<&Other>) -> bool {
         self.look(buffer, from, other);
@@ -56,7 +57,7 @@ impl Cancels {
         self.seen.set(at);
     }
 
-    /// Forgets a CancelRequest that is announced: it ends at this position of the buffer.
+    /// Removes a CancelRequest that is announced and ends at this position of the buffer.
     pub(super) fn announced(&mut self, id: u32, end: usize) {
         let found = self.found.get_mut();
         if found.get(&id) == Some(&(self.gone + end as u64)) {
@@ -64,14 +65,14 @@ impl Cancels {
         }
     }
 
-    /// The first `octets` of the buffer leave it.
+    /// Adjusts positions after the first `octets` of the buffer were removed.
     #[inline]
     pub(super) fn shift(&mut self, octets: usize) {
         self.seen.set(self.seen.get().saturating_sub(octets));
         self.gone += octets as u64;
     }
 
-    /// The buffer is empty now.
+    /// Resets the state for an empty buffer.
     #[inline]
     pub(super) fn clear(&mut self) {
         if self.seen.replace(0) != 0 {
@@ -88,19 +89,19 @@ impl Cancels {
         found.shrink_to(KEPT);
     }
 
-    /// Octets of memory held.
+    /// Returns the memory held, in octets.
     pub(super) fn memory(&self) -> usize {
         let found = self.found.borrow();
         #[cfg(feature = "std")]
         let places = found.capacity();
-        // The nodes of the tree are half full at least.
+        // The nodes of the tree are at least half full.
         #[cfg(not(feature = "std"))]
         let places = found.len() * 2;
         places * size_of::<(u32, u64)>()
     }
 }
 
-/// Ids that room is kept for once a buffer that held more has been served.
+/// Number of ids for which memory is retained after a buffer with more was served.
 #[cfg(feature = "std")]
 const KEPT: usize = 64;
 
@@ -136,12 +137,13 @@ mod tests {
         cancel_request(Version::V1_2, ByteOrder::NATIVE, id).to_vec()
     }
 
-    /// A message that stands for a request: the inbox does not look into it.
+    /// Returns a message in place of a request: the inbox does not parse it.
     fn request() -> Vec<u8> {
         message_error(Version::V1_2).to_vec()
     }
 
-    /// Returns the number of messages examined while `requests` are served that arrived with as many cancellations behind.
+    /// Returns the number of messages examined while `requests` requests, followed by as many
+    /// cancellations, are served.
     fn looks_for(requests: usize) -> usize {
         let mut inbox = Inbox::new(&Limits::default());
         let mut octets = request().repeat(requests);
@@ -184,7 +186,7 @@ mod tests {
         assert!(inbox.is_cancelled(3));
     }
 
-    /// An id that is used again is cancelled by what lies behind its request, not by what lay before.
+    /// A reused id is cancelled by messages after its request, not by earlier ones.
     #[test]
     fn a_cancellation_counts_for_what_lies_before_it_only() {
         let mut inbox = Inbox::new(&Limits::default());
@@ -203,7 +205,7 @@ mod tests {
         assert!(!inbox.is_cancelled(7) && inbox.is_cancelled(8));
     }
 
-    /// Cancellations stay known when the octets move to the front of the buffer.
+    /// Cancellations remain known when the octets move to the front of the buffer.
     #[test]
     fn positions_follow_the_octets() {
         let mut inbox = Inbox::new(&Limits::default());

@@ -1,9 +1,10 @@
-//! Choice of the payloads that are read as they come, because lending them would only put their
-//! copy off.
+//! Choice of the payloads that are read as they arrive, because lending would only delay their
+//! copy.
 //!
-//! A payload that is lent must be whole before anybody looks at it. Where the servant takes a copy anyway, copying it while
-//! the sender still writes takes half the time. The inbox cannot know what the servant will do; it remembers what became of
-//! the last payload of an object and operation at the same place of a message.
+//! A lent payload must be complete before it can be accessed. If the servant copies it anyway,
+//! copying it while the sender still writes takes half the time. The inbox cannot know what the
+//! servant will do; it records how the last payload of an object and operation, at the same offset
+//! of a message, was used.
 
 use crate::prelude::*;
 use core::cell::Cell;
@@ -12,32 +13,32 @@ use core::num::NonZero;
 use super::Inbox;
 use crate::{Frame, Header, Message, Target};
 
-/// Number of payloads of which one is lent nevertheless, and shows what becomes of it now.
+/// Period, in payloads, at which one is lent nevertheless, to observe how it is used now.
 const TRIED: u8 = 16;
 
-/// Notes of a connection.
+/// Number of notes of a connection.
 const NOTES: usize = 64;
 
-/// Memory of the requests of a connection.
+/// Notes on the requests of a connection.
 #[derive(Debug, Default)]
 pub(super) struct Copied {
-    /// Notes by the sum of a request. `None`: no payload was copied yet.
+    /// Notes by the hash of a request; `None` while no payload was copied.
     notes: Option<Box<[Note; NOTES]>>,
-    /// Number of octets of the message that were there when it was decided whether it is read.
+    /// Number of octets of the message at the last decision, and whether its payload is read.
     decided: Cell<Option<(usize, bool)>>,
-    /// Whether nothing is read that can be lent.
+    /// Whether every payload is lent where possible.
     never: bool,
 }
 
-/// Note of what became of payloads of an object and operation, at a place.
+/// Note on the use of payloads of an object and operation, at an offset.
 #[derive(Debug, Default)]
 struct Note {
-    /// Sum of object, operation and place: a request that comes to this note with another sum is
-    /// another one.
+    /// Hash of object, operation and offset; a request with a different hash has no note.
     sum: Option<NonZero<u32>>,
-    /// Payloads since the note was made, modulo the number of which one is tried.
+    /// Payloads since the note was made, modulo [`TRIED`].
     seen: Cell<u8>,
-    /// Whether a payload was read in place: whatever was copied, the others are lent, too.
+    /// Whether a payload was ever read in place: all others are then lent, even if some were
+    /// copied.
     taken: bool,
 }
 
@@ -47,7 +48,7 @@ impl Copied {
         self.never = true;
     }
 
-    /// Ends what was decided about a message.
+    /// Clears the decision about a message.
     #[inline(always)]
     pub(super) fn next(&self) {
         self.decided.set(None);
@@ -55,7 +56,7 @@ impl Copied {
 }
 
 impl Inbox {
-    /// Decides whether the payload that comes next in a message is to be read as it comes.
+    /// Decides whether the next payload of a message is to be read as it arrives.
     pub(super) fn reads_on(&self, header: Header, unread: &[u8]) -> bool {
         let copied = &self.copied;
         let Some(notes) = copied.notes.as_deref().filter(|_| !copied.never) else {
@@ -78,7 +79,7 @@ impl Inbox {
         reads
     }
 
-    /// Learns from what became of the payload of a request: before its gap is closed.
+    /// Records how the payload of a request was used; to be called before its gap is closed.
     pub(super) fn learn(&mut self, header: Header) {
         let Some(gap) = self.gap.as_deref() else {
             return;
@@ -105,8 +106,8 @@ impl Inbox {
         }
     }
 
-    /// Returns a sum of a request's object, operation, and place of the payload, which begins behind these octets; `None`: it
-    /// is no request, or has no key.
+    /// Returns a hash of a request's object, operation, and payload offset, where the payload
+    /// begins after these octets; `None` if this is no request, or has no key.
     fn sum(&self, header: Header, bytes: &[u8]) -> Option<NonZero<u32>> {
         let start = Frame {
             header,

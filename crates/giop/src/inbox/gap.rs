@@ -1,4 +1,4 @@
-//! Requests and replies of which a large payload lies in memory that the transport lends.
+//! Requests and replies with a large payload in memory that the transport lends.
 
 use crate::prelude::*;
 use oxorb_cdr::Gap;
@@ -7,13 +7,13 @@ use oxorb_lend::Lease;
 use super::{Announced, Inbox, Taken, header_at, no_message};
 use crate::{Frame, Header, Message, MessageType, Violation};
 
-/// Octets below which copying a payload costs less than lending it.
+/// Smallest payload, in octets, for which a lease costs less than a copy.
 const SMALLEST_LEASE: usize = 16 << 10;
 
 impl Inbox {
-    /// Returns the most octets that may come next by a [lease](Self::lend) instead of being read; `None` when they are to be
-    /// read: it is the middle of no large Request or Reply, or of one that came in fragments, or of a Request whose operation
-    /// had the last ones copied.
+    /// Returns the maximum number of octets that may come next as a [lease](Self::lend); `None` if
+    /// they are to be read: outside a large Request or Reply, in one that arrives in fragments, or
+    /// in a Request whose operation had its last payloads copied.
     #[inline]
     pub fn borrows(&self) -> Option<usize> {
         match self.awaited {
@@ -22,8 +22,8 @@ impl Inbox {
         }
     }
 
-    /// [Borrows](Self::borrows) payloads from now on whatever became of those before: for requests
-    /// that are refused when they were copied.
+    /// Makes the inbox [borrow](Self::borrows) payloads regardless of the use of earlier ones: for
+    /// requests that are rejected if they were copied.
     pub fn always_borrow(&mut self) {
         self.copied.never_reads();
     }
@@ -34,7 +34,8 @@ impl Inbox {
         (!self.reads_on(header, unread)).then_some(left)
     }
 
-    /// Returns the header of the message whose payload may come next by a lease, and its octets that are to come.
+    /// Returns the header of the message whose payload may come next as a lease, and the number of
+    /// octets still to come.
     fn lendable(&self) -> Option<(Header, usize)> {
         let unread = &self.buffer[self.start..];
         let header = header_at(unread, self.other.as_deref())?.ok()?;
@@ -44,11 +45,11 @@ impl Inbox {
         (may && left >= SMALLEST_LEASE).then_some((header, left))
     }
 
-    /// Takes the octets that come next, at most as many as the inbox [borrows](Self::borrows), and returns whether the
-    /// message is whole with them. Allocates the first time.
+    /// Accepts the next octets as a lease, at most as many as the inbox [borrows](Self::borrows),
+    /// and returns whether the message is now complete. Allocates the first time.
     ///
     /// # Panics
-    /// When they are too many.
+    /// When the lease has more octets.
     pub fn lend(&mut self, lease: Lease) -> bool {
         let most = self.lendable();
         assert!(most.is_some_and(|(_, most)| lease.len() <= most), "more was lent than is awaited");
@@ -59,19 +60,19 @@ impl Inbox {
         self.awaited <= at
     }
 
-    /// Octets of a message with a gap that are in the buffer.
+    /// Returns the number of octets of a message with a gap that are in the buffer.
     pub(super) fn held(&self, header: Header) -> usize {
         header.total() - self.gap.as_ref().map_or(0, |gap| gap.octets())
     }
 
-    /// Returns the header of the message with the gap, if all of it is there.
+    /// Returns the header of the message with the gap, if the message is complete.
     pub(super) fn peek_gap(&self) -> Option<Header> {
         let unread = &self.buffer[self.start..];
         let header = header_at(unread, self.other.as_deref())?.ok()?;
         (self.held(header) <= unread.len()).then_some(header)
     }
 
-    /// Does what [`poll`](Self::poll) does, for the message with the gap.
+    /// Implements [`poll`](Self::poll) for the message with the gap.
     #[cold]
     pub(super) fn poll_gap(&mut self) -> Result<Option<Header>, Violation> {
         let Some(header) = self.peek_gap() else {
@@ -85,12 +86,12 @@ impl Inbox {
         Ok(Some(header))
     }
 
-    /// Whether all fields of the message's header stand before the gap. Shows a Request to the aliases of the protocol, if
-    /// it has some, as they are shown any whole one.
+    /// Reports whether all header fields of the message precede the gap. Passes a Request to the
+    /// aliases of the protocol, if it has any, as every whole Request is.
     pub(super) fn is_in_body(&mut self, header: Header) -> bool {
         let at = self.gap.as_ref().map_or(0, |gap| gap.at());
         let bytes = &self.buffer[self.start..self.start + at];
-        // What is wrong with it is said of the whole message.
+        // The whole message reports any violation.
         if let Some(other) = &mut self.other
             && other.arrived(header, bytes).is_err()
         {
@@ -109,7 +110,7 @@ impl Inbox {
         }
     }
 
-    /// Copies the octets that were lent to their place.
+    /// Copies the lent octets into the buffer.
     pub(super) fn fill(&mut self) {
         let Some(gap) = self.gap.as_deref_mut() else {
             return;
@@ -133,23 +134,23 @@ impl Inbox {
         }
     }
 
-    /// Moves the announced message out, copied together.
+    /// Moves the announced message out, joined by copying.
     #[cold]
     pub(super) fn take_lent(&mut self, header: Header) -> Vec<u8> {
         let held = self.held(header);
         let Some(gap) = self.gap.as_deref_mut() else { no_message() };
-        // That says nothing about who serves it: `learn` is not told.
+        // Not an indication of the servant's use, so `learn` is not called.
         let message = gap.into_whole(&self.buffer[self.start..self.start + held]);
         self.close_gap();
         self.consume(held);
         message
     }
 
-    /// Moves the announced message out as [`take`](Self::take) does, but leaves octets that were lent where they are: for
-    /// [`Frame::parse_lent`].
+    /// Moves the announced message out as [`take`](Self::take) does, but leaves lent octets where
+    /// they are: for [`Frame::parse_lent`].
     ///
     /// # Panics
-    /// When the last [`poll`](Self::poll) announced none, or it was taken before.
+    /// When the last [`poll`](Self::poll) announced none, or it was already taken.
     pub fn take_apart(&mut self) -> (Taken, Option<Box<Gap>>) {
         let Announced::Lent(header) = self.announced else {
             return (self.take(), None);
@@ -192,7 +193,7 @@ impl Inbox {
         }
     }
 
-    /// Octets of memory held for copies of what was lent.
+    /// Returns the memory held for copies of lent octets, in octets.
     pub(super) fn memory_of_gap(&self) -> usize {
         self.gap.as_deref().map_or(0, Gap::memory)
     }

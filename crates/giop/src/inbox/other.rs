@@ -8,23 +8,25 @@ use crate::alias_table::AliasTable;
 use crate::{AliasAt, Frame, FrameContext, Header, MessageType, Messaging, Violation, Wire};
 use oxorb_cdr::ByteOrder;
 
-/// Reader of the messages of a connection that does not speak GIOP: their messaging, and what it
-/// remembers of them.
+/// Reader of the messages of a connection that does not use GIOP: its messaging, and the state of
+/// its aliases.
 ///
-/// All inboxes of a connection share it, also those that read one after another in different threads.
+/// All inboxes of a connection share it, including those that successively read in different
+/// threads.
 #[derive(Clone)]
 pub struct Reading {
     messaging: &'static dyn Messaging,
-    /// Octets of a header.
+    /// Length of a header, in octets.
     start: usize,
     usual: Option<Usual>,
-    /// Context of messages that refer to nothing.
+    /// Context of messages without an alias.
     alone: Arc<FrameContext>,
     aliases: Option<Arc<AliasTable>>,
 }
 
 impl Reading {
-    /// Returns how messages of `wire` are read on a new connection. `None` for GIOP, which needs no help.
+    /// Returns the reader for messages of `wire` on a new connection; `None` for GIOP, which needs
+    /// none.
     pub fn of(wire: Wire) -> Option<Self> {
         let messaging = wire.messaging()?;
         Some(Self {
@@ -41,13 +43,14 @@ impl Reading {
         self.messaging
     }
 
-    /// Reads the header at the start of these octets if it is a usual one. `None` says nothing.
+    /// Parses the header at the start of these octets if it is a common one; `None` if it may be
+    /// another.
     #[inline(always)]
     pub(super) fn usual(&self, octets: &[u8]) -> Option<Header> {
         self.usual.as_ref()?.read(octets)
     }
 
-    /// Reads the header at the start of these octets, once enough of them are there.
+    /// Parses the header at the start of these octets, once enough of them have arrived.
     pub(super) fn header(&self, octets: &[u8]) -> Option<Result<Header, Violation>> {
         let start = octets.get(..self.start)?;
         Some(self.messaging.header(start))
@@ -60,16 +63,16 @@ impl fmt::Debug for Reading {
     }
 }
 
-/// Headers that nearly all messages have: those of Requests and Replies in the byte order of this machine.
+/// Form of the most common headers: those of Requests and Replies in native byte order.
 #[derive(Clone, Copy)]
 struct Usual {
-    /// Bits of the first eight octets that are the same in all of them.
+    /// Mask of the bits of the first eight octets that are the same in all of them.
     mask: u64,
     /// Values of these bits.
     same: u64,
-    /// Place of the bit that Replies have and Requests have not.
+    /// Position of the bit that is set in Replies and clear in Requests.
     kind: u8,
-    /// Place of the first bit of the size.
+    /// Position of the lowest bit of the size.
     size: u8,
     /// Smallest size.
     least: u8,
@@ -79,7 +82,7 @@ struct Usual {
 }
 
 impl Usual {
-    /// Returns how usual headers are read. `None`: the messaging is asked for each.
+    /// Returns the form of common headers; `None` if the messaging must parse each header.
     fn of(messaging: &dyn Messaging) -> Option<Self> {
         let framing = messaging.framing().filter(|framing| framing.request.is_multiple_of(2))?;
         let place = |at: u8| 8 * (at & 7);
@@ -111,7 +114,7 @@ impl Usual {
         if word & self.mask != self.same {
             return None;
         }
-        // The places become shifts: nothing is left to check.
+        // The masks turn the positions into plain shifts, without checks.
         let size = (word >> (self.size & 63)) as u32;
         let size = match ByteOrder::NATIVE {
             ByteOrder::Little => size,
@@ -137,15 +140,15 @@ impl Other {
         Self { announced: Arc::clone(&reading.alone), reading }
     }
 
-    /// Returns what is wrong with a message that is larger than a limit allows.
+    /// Returns the violation by a message that exceeds a limit.
     #[cold]
     pub(super) fn oversized(&self, octets: &[u8], limit: Violation) -> Violation {
         let start = octets.get(..self.reading.messaging.start()).unwrap_or_default();
         self.reading.messaging.oversized(start, limit)
     }
 
-    /// Keeps what a whole message of the usual kind refers to, if it is known. `false`: it may have
-    /// [arrived](Self::arrived) with something new.
+    /// Sets the context of a whole message of the common kind, if it is known; `false` if the
+    /// message may have [arrived](Self::arrived) with a new alias.
     #[inline(always)]
     pub(super) fn refers(&mut self, header: Header, bytes: &[u8]) -> bool {
         let Some(aliases) = &self.reading.aliases else {
@@ -159,14 +162,14 @@ impl Other {
         let Some(known) = number.and_then(|number| aliases.get(number)) else {
             return false;
         };
-        // Messages that follow each other often refer to the same: then nothing is counted.
+        // Consecutive messages often have the same context: then no reference count changes.
         if !Arc::ptr_eq(known, &self.announced) {
             replace(&mut self.announced, known);
         }
         true
     }
 
-    /// Shows a whole Request to the aliases, and keeps what it refers to.
+    /// Passes a whole Request to the aliases, and sets its context.
     pub(super) fn arrived(&mut self, header: Header, bytes: &[u8]) -> Result<(), Violation> {
         if header.kind != MessageType::REQUEST {
             return Ok(());
@@ -182,8 +185,8 @@ impl Other {
         Ok(())
     }
 
-    /// Returns what a Request refers to of which only the beginning is there: nothing is learnt of it, and what is not known yet
-    /// it names in full.
+    /// Returns the context of a Request of which only the beginning has arrived: no alias is
+    /// stored, and a Request with an undefined alias contains the names in full.
     pub(super) fn context_of(&self, bytes: &[u8]) -> &Arc<FrameContext> {
         let place = (self.reading.usual.as_ref()).and_then(|usual| usual.alias.as_ref());
         let number = place.and_then(|place| place.read(bytes));
@@ -191,12 +194,12 @@ impl Other {
         known.unwrap_or(&self.reading.alone)
     }
 
-    /// Returns the context of a message that is only looked at.
+    /// Returns the context of a message that is only peeked at.
     pub(super) fn alone(&self) -> &Arc<FrameContext> {
         &self.reading.alone
     }
 
-    /// Makes `to` that of an inbox which holds the announced message.
+    /// Copies the state to `to`, for an inbox that holds the announced message.
     pub(super) fn split_to(&self, to: &mut Option<Box<Self>>) {
         let split = Self { reading: self.reading.clone(), announced: Arc::clone(&self.announced) };
         match to {
@@ -211,12 +214,12 @@ impl Other {
     }
 }
 
-/// Place where usual Requests have an alias, as [`Usual`] has it of headers.
+/// Position of the alias in common Requests, in the manner of [`Usual`].
 #[derive(Clone, Copy)]
 struct AliasPlace {
-    /// Bits of the second eight octets that are set where object key and operation follow in full.
+    /// Bits of the second eight octets that are set if object key and operation follow in full.
     names: u64,
-    /// Place of the first bit of the number.
+    /// Position of the lowest bit of the number.
     number: u8,
 }
 
@@ -226,7 +229,8 @@ impl AliasPlace {
         Self { names: u64::from(at.names) << place(at.names_at), number: place(at.number_at) }
     }
 
-    /// Returns the alias of a Request, unless it names something in full or is too short to have one.
+    /// Returns the alias of a Request, unless the Request contains names in full or is too short to
+    /// have an alias.
     #[inline(always)]
     fn read(&self, request: &[u8]) -> Option<u16> {
         let [_, _, _, _, _, _, _, _, rest @ ..] = request.first_chunk::<16>()?;
@@ -234,7 +238,7 @@ impl AliasPlace {
         if word & self.names != 0 {
             return None;
         }
-        // The place becomes a shift: nothing is left to check.
+        // The mask turns the position into a plain shift, without a check.
         let number = (word >> (self.number & 63)) as u16;
         Some(match ByteOrder::NATIVE {
             ByteOrder::Little => number,
@@ -243,7 +247,7 @@ impl AliasPlace {
     }
 }
 
-/// Counts references.
+/// Replaces the context, which changes reference counts.
 #[inline(never)]
 fn replace(announced: &mut Arc<FrameContext>, known: &Arc<FrameContext>) {
     *announced = Arc::clone(known);

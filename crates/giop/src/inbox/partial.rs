@@ -1,4 +1,4 @@
-//! Fragmented messages of which something is missing.
+//! Incomplete fragmented messages.
 
 use crate::prelude::*;
 use oxorb_cdr::{Dialect, PieceTable, copies};
@@ -7,17 +7,17 @@ use oxorb_object::Version;
 use crate::order::ulong_from;
 use crate::{Frame, Header, Limits, MessageType, Misbehaviour, Side, Violation, setting};
 
-/// The incomplete messages of one connection.
+/// Incomplete messages of one connection.
 #[derive(Default)]
 pub(super) struct Partials {
     waiting: Vec<Partial>,
-    /// Octets of all of them.
+    /// Total number of their octets.
     octets: usize,
 }
 
 impl Partials {
-    /// Takes a first piece or a Fragment in. When that completes a message, puts it into `joined` (whose content is
-    /// lost, whose capacity is used again) and returns its header.
+    /// Accepts a first piece or a Fragment. If that completes a message, stores it in `joined`
+    /// (replacing the contents, reusing the capacity) and returns its header.
     pub(super) fn accept(
         &mut self,
         piece: Frame<'_>,
@@ -143,18 +143,18 @@ impl core::fmt::Debug for Partials {
 }
 
 struct Partial {
-    /// `None` in GIOP 1.1, whose fragments carry no id.
+    /// Request id; `None` in GIOP 1.1, whose fragments carry none.
     id: Option<u32>,
     /// Header of the first piece.
     header: Header,
-    /// The first piece and the data of all Fragments so far.
+    /// Octets of the first piece and data of all Fragments so far.
     octets: Vec<u8>,
-    /// Boundaries between them, in GIOP 1.1, where each Fragment aligns anew.
+    /// Boundaries between the pieces in GIOP 1.1, where each Fragment restarts alignment.
     table: Option<PieceTable>,
 }
 
 impl Partial {
-    /// Makes the header tell the truth about the whole message.
+    /// Updates the header to describe the whole message.
     fn seal(&mut self) -> Header {
         let in_pieces = match &self.table {
             Some(table) => table.seal(&mut self.octets),
@@ -169,7 +169,8 @@ impl Partial {
         header
     }
 
-    /// The request id of a GIOP 1.1 message: behind the service contexts, if that much has arrived.
+    /// Returns the request id of a GIOP 1.1 message, after the service contexts, if enough octets
+    /// have arrived.
     fn id_within(&self) -> Option<u32> {
         let frame = Frame {
             header: Header { more_fragments: false, ..self.header },
@@ -183,7 +184,7 @@ impl Partial {
     }
 }
 
-/// The request id that all pieces of a GIOP 1.2 message start with; `None` in 1.1.
+/// Returns the request id at the start of every piece of a GIOP 1.2 message; `None` in 1.1.
 fn fragment_id(piece: &Frame<'_>) -> Result<Option<u32>, Violation> {
     if piece.header.version < Version::V1_2 {
         return Ok(None);
@@ -199,7 +200,7 @@ fn fragment_id(piece: &Frame<'_>) -> Result<Option<u32>, Violation> {
     Ok(Some(ulong_from(piece.header.order, id)))
 }
 
-/// Octets before the data of a GIOP 1.2 Fragment: header and request id.
+/// Number of octets before the data of a GIOP 1.2 Fragment: header and request id.
 const FRAGMENT_1_2: usize = Header::LEN + 4;
 
 #[cold]

@@ -1,9 +1,11 @@
-//! The place of messages in memory, by which some processors copy at a fifteenth of their speed.
+//! Placement of messages in memory, since some processors copy to certain addresses at a fifteenth
+//! of their speed.
 //!
-//! Where a copy goes to an address that lies 1 to 31 octets behind that of its source, both counted within a page of 4 KiB, AMD
-//! processors since Zen 3 move 3 octets in a nanosecond with `rep movsb`, and 40 otherwise. The kernel copies with this instruction, from
-//! pages that it has filled from their beginning, and glibc's allocator hands out large blocks 16 octets behind the beginning of a
-//! page. So the first message of such a buffer begins a little later.
+//! Where the destination of a copy is 1 to 31 octets after its source, both modulo the page size of
+//! 4 KiB, AMD processors since Zen 3 move 3 octets per nanosecond with `rep movsb`, and 40
+//! otherwise. The kernel copies with this instruction, from pages that it has filled from their
+//! start, and glibc's allocator returns large blocks at 16 octets after the start of a page. The
+//! first message of such a buffer therefore begins a little later.
 
 use core::ops::Deref;
 
@@ -12,12 +14,13 @@ use crate::prelude::*;
 use oxorb_cdr::copies;
 
 impl Inbox {
-    /// Octets that a buffer has beside those that messages may take. The first message begins so many octets later where it
-    /// would be copied slowly from the beginning of a page; its alignment stays as it is.
+    /// Octets of a buffer in addition to those for messages. The first message begins at this
+    /// offset if it would be copied slowly at the start of the buffer; its alignment does not
+    /// change.
     pub const MARGIN: usize = 48;
 
-    /// Moves the first message to where what comes is copied fast, unless somebody looks at it or so many octets more would
-    /// not have room then.
+    /// Moves the first message to where octets are copied fast, unless it is borrowed or `octets`
+    /// more octets would not fit then.
     #[inline]
     pub(super) fn place(&mut self, octets: usize) {
         let front = if is_slow(self.buffer.as_ptr().addr()) { Self::MARGIN } else { 0 };
@@ -41,13 +44,13 @@ impl Inbox {
             _ => drop(self.buffer.splice(..0, core::iter::repeat_n(0, front))),
         }
         (self.front, self.start) = (front, front);
-        // Positions have changed; whoever asks for a CancelRequest has the buffer looked through again.
+        // Positions have changed; the next query for a CancelRequest examines the buffer again.
         self.cancels.clear();
     }
 }
 
-/// Whether what begins a buffer at this address should begin later. Debug builds say so of every other place, so that all tests
-/// see messages that begin later.
+/// Reports whether messages in a buffer at this address should begin later. In debug builds this
+/// applies to every second address, so that all tests cover such messages.
 #[inline]
 fn is_slow(address: usize) -> bool {
     let is_tried = cfg!(debug_assertions)
@@ -56,11 +59,11 @@ fn is_slow(address: usize) -> bool {
     copies::is_slow_distance(address) || is_tried
 }
 
-/// A message that was moved out of an [`Inbox`], in the memory that it was received into.
+/// Message moved out of an [`Inbox`], in the memory into which it was received.
 #[derive(Debug, Default)]
 pub struct Taken {
     buffer: Vec<u8>,
-    /// Octets before the message.
+    /// Number of octets before the message.
     front: usize,
 }
 
@@ -69,7 +72,7 @@ impl Taken {
         Taken { buffer, front }
     }
 
-    /// Returns the memory, and how many octets in it stand before the message.
+    /// Returns the memory, and the number of octets in it before the message.
     pub fn into_buffer(self) -> (Vec<u8>, usize) {
         (self.buffer, self.front)
     }
@@ -97,7 +100,7 @@ mod tests {
     use oxorb_cdr::{ByteOrder, copies};
     use oxorb_object::Version;
 
-    /// A buffer at each place of a page that allocators give.
+    /// Tests a buffer at each page offset that allocators return.
     #[test]
     fn messages_begin_where_copies_are_fast() {
         for capacity in [8 << 10, 64 << 10, 1 << 20, 5 << 20] {
@@ -118,7 +121,7 @@ mod tests {
         }
     }
 
-    /// The room that is offered exists, and is never empty, however little of the buffer is left.
+    /// The offered space exists, and is never empty, however little of the buffer is left.
     #[test]
     fn what_is_offered_has_room() {
         for octets in (8 << 10..).step_by(613).take(40) {
@@ -145,7 +148,7 @@ mod tests {
         }
     }
 
-    /// A request of so many octets.
+    /// Returns a request of `octets` octets.
     fn big(octets: usize) -> Vec<u8> {
         let mut message = b"GIOP\x01\x02\x01\x00".to_vec();
         message.extend_from_slice(&(octets as u32 - 12).to_le_bytes());

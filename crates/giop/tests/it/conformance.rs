@@ -1,4 +1,4 @@
-//! GIOP, checked as any other messaging.
+//! Conformance of GIOP to the suite for all messagings.
 
 use oxorb_giop::Wire;
 use oxorb_object::Version;

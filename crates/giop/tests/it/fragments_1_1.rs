@@ -1,4 +1,5 @@
-//! GIOP 1.1 fragments align anew: what omniORB sends is read as it was meant, wherever the boundaries lie (P2).
+//! GIOP 1.1 fragments restart alignment: messages of omniORB are read correctly, wherever the
+//! boundaries are (P2).
 
 use oxorb_cdr::{
     Any, ByteOrder, Decode, Decoder, Dialect, Dynamic, ErrorKind, Fixed, FixedReader, FixedWriter,
@@ -36,14 +37,14 @@ macro_rules! fixed_struct {
 fixed_struct!(P { tag: u8, x: f64, y: i16, h: i32, v: bool });
 fixed_struct!(A { o: u8, d: [f64; 3], s: i16 });
 
-/// The only message of a captured stream.
+/// Returns the only message of a captured stream.
 fn message(stream: &[u8]) -> Vec<u8> {
     let mut messages = receive(&mut Inbox::new(&Limits::default()), stream, &[1000]).unwrap();
     assert_eq!(messages.len(), 1, "pieces of one message");
     messages.swap_remove(0)
 }
 
-/// Reads the arguments of a captured request, all of them.
+/// Reads all arguments of a captured request.
 fn arguments<T>(
     stream: &[u8],
     operation: &str,
@@ -102,7 +103,7 @@ fn blocks_of_numbers_go_on_without_padding() {
         });
         let expected: Vec<_> = (0..n).map(|i| f64::from(i) + 0.25).collect();
         assert_eq!(read, (pattern(lead), expected.clone(), 77, -1.5));
-        // Without stubs, and past it, as in an any.
+        // Without stubs, and skipped, as in an any.
         let doubles = TypeCode::sequence(TypeCode::DOUBLE);
         let read = arguments(stream, "send_ds", |d| {
             d.sequence::<u8>(None)?;
@@ -204,11 +205,12 @@ fn item() -> impl Strategy<Value = Item> {
     ]
 }
 
-/// A writer by omniORB's rule, which the vectors above show: a number stands whole in one piece, aligned from the piece's own
-/// header; a block is aligned where it starts, and is cut wherever the buffer ends.
+/// Writer by omniORB's rules, which the vectors above show: a number is whole within one piece,
+/// aligned from the piece's header; a block is aligned at its start, and is cut wherever the buffer
+/// ends.
 struct Writer {
     order: ByteOrder,
-    /// Octets of a piece, a multiple of 8.
+    /// Maximum length of a piece in octets, a multiple of 8.
     largest: usize,
     pieces: Vec<Vec<u8>>,
 }
@@ -253,7 +255,7 @@ impl Writer {
         }
     }
 
-    /// The octets of a number, given in big-endian order.
+    /// Returns the octets of a number, given in big-endian order.
     fn ordered<const N: usize>(&self, mut octets: [u8; N]) -> [u8; N] {
         if self.order == ByteOrder::Little {
             octets.reverse();
@@ -322,7 +324,7 @@ impl Writer {
         }
     }
 
-    /// The pieces with their headers.
+    /// Returns the pieces with their headers.
     fn stream(mut self) -> Vec<u8> {
         let last = self.pieces.len() - 1;
         for (index, piece) in self.pieces.iter_mut().enumerate() {
@@ -343,7 +345,7 @@ impl Writer {
     }
 }
 
-/// A reply that carries the items.
+/// Returns a reply that carries the items.
 fn reply(order: ByteOrder, largest: usize, items: &[Item]) -> Vec<u8> {
     let mut writer = Writer { order, largest, pieces: vec![vec![0; Header::LEN]] };
     writer.long(0); // contexts
@@ -401,7 +403,7 @@ proptest! {
         items in prop::collection::vec(item(), 1..12),
         keep in any::<prop::sample::Index>(),
     ) {
-        // The last pieces are lost, and the one before says that it is the last.
+        // The last pieces are lost, and the one before them claims to be the last.
         let stream = reply(order, largest * 8, &items);
         let mut ends = vec![];
         let mut at = 0;

@@ -1,4 +1,5 @@
-//! The fuzz target's entry point, on seeds that reach its inside: kept here so it cannot rot between fuzz runs.
+//! Entry point of the fuzz target, on seeds that reach its depth: tested here so that it works
+//! between fuzz runs.
 
 use oxorb_giop::{Wire, fuzz};
 use oxorb_object::Version;
@@ -50,7 +51,7 @@ fn sessions(wire: Wire) {
             })
             .collect();
         fuzz::session(wire, &events);
-        // Without nonsense, so that every message must arrive.
+        // Without invalid octets, so that every message must arrive.
         let sound: Vec<u8> =
             events.chunks_exact(2).flat_map(|event| [event[0] % 15, event[1]]).collect();
         fuzz::session(wire, &sound);

@@ -1,4 +1,4 @@
-//! Any messages, in any split, through any fragments, come out of the inbox as they were (pain D-6).
+//! All messages, in any split and any fragments, leave the inbox unchanged (pain D-6).
 
 use std::io::IoSlice;
 
@@ -257,7 +257,7 @@ fn a_message_above_the_limit_is_refused_by_its_header() {
     assert_eq!(inbox.poll(), Err(too_large(message.len() as u64)));
     assert_eq!(inbox.poll(), Err(too_large(message.len() as u64)), "it stays refused");
 
-    // Fragments that are small each, but too large together.
+    // Fragments that are small individually, but too large together.
     let pieces = split(&message, &[50, 100, 150]);
     let mut inbox = Inbox::new(&limits);
     assert!(matches!(
@@ -297,7 +297,8 @@ fn incomplete_messages_are_limited_in_number_and_octets() {
     ));
 }
 
-/// Kind of a message and the octets of a request's body, which in GIOP 1.1 may lie in pieces.
+/// Returns the kind of a message and the octets of a request's body, which in GIOP 1.1 may be in
+/// pieces.
 fn in_one(message: &[u8]) -> (MessageType, Vec<u8>) {
     let frame = Frame::parse(message).unwrap();
     let octets = Request::parse(&frame).map(|request| {
@@ -347,7 +348,7 @@ fn fragments_that_do_not_fit_are_refused() {
             Violation::Peer(Misbehaviour::FragmentMismatch { id })
         );
     }
-    // A Fragment without room for its request id.
+    // A Fragment too short for its request id.
     assert_eq!(
         refused(b"GIOP\x01\x02\x00\x07\x00\x00\x00\x02\x00\x00"),
         Violation::Truncated { what: "the request id of a fragmented message", needed: 4, left: 2 }

@@ -1,4 +1,4 @@
-//! Requests and replies of which the inbox borrows a large payload.
+//! Requests and replies whose large payload the inbox borrows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use oxorb_giop::{
 use oxorb_lend::{Lease, Memory};
 use oxorb_object::Version;
 
-/// A payload, and how often it was given back.
+/// Payload that counts how often it was given back.
 struct Page {
     octets: Vec<u8>,
     back: AtomicUsize,
@@ -45,7 +45,7 @@ impl Memory for Page {
 
 const KEY: &[u8] = &[7; 40_000];
 
-/// A request with a payload between other arguments, and where the payload begins.
+/// Returns a request with a payload between other arguments, and the offset of the payload.
 fn request(payload: &[u8], key: &[u8]) -> (Vec<u8>, usize) {
     request_of("put", payload, key)
 }
@@ -75,7 +75,7 @@ fn arguments<'d>(d: &mut Decoder<'d>) -> Result<(u8, Octets<'d>, f64, u8)> {
     Ok((d.octet()?, Octets::decode_from(d)?, d.double()?, d.octet()?))
 }
 
-/// An inbox to which a message came whose octets from `at` on were lent.
+/// Returns an inbox that received a message whose octets from `at` on were lent.
 fn arrived(message: &[u8], at: usize, page: &Arc<Page>, behind: &[u8]) -> Inbox {
     let mut inbox = Inbox::new(&Limits::default());
     assert_eq!(inbox.borrows(), None);
@@ -123,7 +123,8 @@ fn arguments_around_a_gap_are_read_as_if_it_were_none() {
     }
 }
 
-/// Sends a request to an inbox, and returns whether its payload could be lent. `copies`: the servant takes a copy.
+/// Passes a request to an inbox, and returns whether its payload could be lent. `copies`: whether
+/// the servant takes a copy.
 fn lends(inbox: &mut Inbox, operation: &str, copies: bool) -> bool {
     let payload = payload(30_000);
     let (message, at) = request_of(operation, &payload, b"key");
@@ -169,7 +170,7 @@ fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
     assert!((0..40).all(|_| lends(&mut inbox, "copy", false)));
 }
 
-/// However many operations copy, and wherever their payloads lie, one that does not is lent.
+/// Regardless of how many operations copy, and where their payloads are, one that does not is lent.
 #[test]
 fn notes_about_other_operations_cost_nobody_a_lease() {
     let mut inbox = Inbox::new(&Limits::default());
@@ -180,12 +181,12 @@ fn notes_about_other_operations_cost_nobody_a_lease() {
     for at in 500..1000 {
         assert!(lends(&mut inbox, &name(at), false), "{at}");
     }
-    // Two that take turns, and one of them copies.
+    // Two operations alternate, one of which copies.
     assert!((0..200).all(|_| {
         lends(&mut inbox, "copy", true);
         lends(&mut inbox, "put", false)
     }));
-    // One that was tried and read in place is always lent, whatever becomes of it.
+    // One that was tried and read in place is always lent, even if later ones are copied.
     assert!(lends(&mut inbox, "both", true));
     let tried = (0..40).position(|_| lends(&mut inbox, "both", false));
     assert_eq!(tried, Some(15));
@@ -201,7 +202,7 @@ fn who_needs_leases_has_all_that_can_be_lent() {
     assert!((0..40).all(|at| lends(&mut inbox, "copy", at % 2 == 0)));
 }
 
-/// A request that is kept for later was copied by nobody who read it.
+/// Copying a request in order to keep it does not count as a copy by the servant.
 #[test]
 fn a_copy_of_a_message_that_is_kept_leaves_the_lease_where_it_is() {
     let payload = payload(30_000);
@@ -231,7 +232,7 @@ fn who_does_not_know_of_gaps_gets_the_whole_message() {
     inbox.poll().unwrap();
     let frame = inbox.frame();
     let body = Request::parse(&frame).unwrap().body;
-    // Something else is read first, which runs into what lies behind the gap.
+    // Something else is read first, which extends past the gap.
     let mut d = frame.decoder_in_place(Dialect::new(2), body);
     let _ = d.sequence::<u64>(None);
     assert!(!frame.gap.unwrap().was_taken());
@@ -271,7 +272,7 @@ fn a_message_with_a_gap_moves_to_another_inbox_and_others_follow_it() {
     assert_eq!(inbox.poll(), Ok(None));
 }
 
-/// The sender says where the gap is: also where no argument stands.
+/// The sender chooses the gap's position, which need not be that of an argument.
 #[test]
 fn what_is_no_argument_is_copied_before_it_is_looked_at() {
     let (message, _) = request(b"payload", KEY);
@@ -287,7 +288,7 @@ fn what_is_no_argument_is_copied_before_it_is_looked_at() {
         }
         assert_eq!(inbox.poll(), Ok(None));
     }
-    // In the middle of the length before the payload, and in the payload.
+    // Within the length before the payload, and within the payload.
     let payload = payload(50_000);
     let (message, at) = request(&payload, b"key");
     for at in [at - 2, at + 3, at + 8] {

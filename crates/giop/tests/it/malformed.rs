@@ -1,4 +1,4 @@
-//! What peers must not send, and the exact violation each earns.
+//! Messages that peers must not send, with the exact violation by each.
 
 use oxorb_cdr::{self as cdr, ErrorKind};
 use oxorb_giop::{
@@ -76,7 +76,7 @@ fn a_frame_must_be_exactly_one_message() {
     }
 }
 
-/// The violation of a Request whose octets after the header are these.
+/// Returns the violation of a Request with these octets after the header.
 fn request(minor: u8, body: &str) -> Violation {
     let body = octets(body);
     let mut message = b"GIOP\x01".to_vec();
@@ -177,7 +177,7 @@ fn every_truncation_of_every_message_is_noticed() {
         for order in ORDERS {
             for whole in every_kind(version, order, 7, b"") {
                 for length in Header::LEN..whole.len() {
-                    // The header says what is there, so only the fields can complain.
+                    // The header states the actual length, so only the fields can be invalid.
                     let mut message = whole[..length].to_vec();
                     let size = ((length - Header::LEN) as u32).to_be_bytes();
                     let size = if order.flag() && message[6] & 1 == 1 {

@@ -1,4 +1,5 @@
-//! A client and a server that talk through memory: whole conversations, every octet under control.
+//! A client and a server connected through memory: whole conversations with every octet under
+//! control.
 
 use std::io::IoSlice;
 
@@ -15,7 +16,7 @@ use oxorb_testkit::alloc::allocations;
 
 use crate::common::{self, ORDERS, VERSIONS, feed};
 
-/// One end of a connection: what it received, and what it sends, in pieces of at most so many octets.
+/// End of a connection: received octets, and octets to send, in pieces of limited size.
 struct Side {
     inbox: Inbox,
     order: ByteOrder,
@@ -47,7 +48,8 @@ impl Side {
         self.buffer = message.into_buffer();
     }
 
-    /// Takes everything the other side has sent, in reads of at most `read` octets; the message must then be there.
+    /// Receives everything that the other side has sent, in reads of at most `read` octets; the
+    /// message must then be complete.
     fn receive(&mut self, from: &mut Side, read: usize) {
         let mut rest = &from.sent[..];
         while self.inbox.poll().expect("we write GIOP").is_none() {
@@ -60,7 +62,8 @@ impl Side {
     }
 }
 
-/// A server with one object, `key`: `add` adds a long, `echo` returns octets, anything else is BAD_OPERATION.
+/// Serves one object, `key`: `add` adds a long, `echo` returns octets, anything else is
+/// BAD_OPERATION.
 fn serve(server: &mut Side, client: &mut Side, read: usize) {
     server.receive(client, read);
     let inbox = core::mem::replace(&mut server.inbox, Inbox::new(&Limits::default()));
@@ -214,7 +217,7 @@ fn failures_come_back_as_exceptions() {
     }
 }
 
-/// One call of `add`, both sides, through buffers that exist.
+/// Performs one call of `add`, both sides, through existing buffers.
 fn call(client: &mut Inbox, server: &mut Inbox, buffers: &mut [Vec<u8>; 2]) {
     let [ours, theirs] = buffers;
     let dialect = Dialect::new(2);
@@ -265,7 +268,8 @@ fn a_call_allocates_nothing_once_warm() {
 #[test]
 fn a_reference_costs_no_more_memory_than_its_octets_justify() {
     use oxorb_cdr::{Decode, Decoder};
-    // A count that could be true by its octets, but is not: the first profile is longer than everything.
+    // A count that fits the number of octets, but is wrong: the first profile is longer than the
+    // message.
     let mut octets = common::octets("00000001 00000000 00010000 00000000 7fffffff");
     octets.resize(1 << 20, 0);
     let (ior, made) = allocations(|| {

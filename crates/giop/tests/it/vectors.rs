@@ -1,4 +1,4 @@
-//! Messages written out by hand from the specification, read and written.
+//! Messages written by hand from the specification, read and written.
 
 use oxorb_cdr::{ByteOrder, Decode, Dialect, Encode};
 use oxorb_giop::{
@@ -35,7 +35,7 @@ fn request_1_2_little_endian_pads_its_body_to_eight() {
         terms: None,
         alias: None,
     };
-    // Padding octets of the short discriminant are ours to choose; zero.
+    // The padding octets of the short discriminant are free to choose; zero.
     let begun = begin_request(&mut e, Version::V1_2, &header);
     assert_eq!(begun.body(), 48);
     e.long(42);
@@ -75,7 +75,7 @@ fn request_1_2_without_arguments_has_no_padding() {
     let request = Request::parse(&frame).unwrap();
     assert_eq!((request.response, request.body), (Response::None, 44));
 
-    // A peer that pads all the same is understood.
+    // A message of a peer that pads nevertheless is accepted.
     let padded = message(
         "0102 00 00 00000024 | 00000007 01 000000 | 0000 0000 00000003 6b6579 00 | 00000004 61646400 | 00000000 00000000",
     );

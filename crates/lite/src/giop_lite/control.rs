@@ -1,11 +1,11 @@
-//! The messages of GIOPlite without arguments.
+//! Messages of GIOPlite without arguments.
 
 use oxorb_giop::{CancelRequest, MessageType, Violation};
 
 use super::header::{self, FIELDS_AT, LEN};
 use super::native::Native;
 
-/// Octets of a CancelRequest.
+/// Length of a CancelRequest, in octets.
 const CANCEL: usize = FIELDS_AT + 4;
 
 /// Returns the octets of a CancelRequest.
@@ -17,10 +17,10 @@ pub(super) fn cancel_request(id: u32) -> [u8; CANCEL] {
     message
 }
 
-/// Reads a CancelRequest.
+/// Parses a CancelRequest.
 ///
 /// # Errors
-/// [`Violation`] for a message that ends early.
+/// [`Violation`] for a truncated message.
 pub(super) fn parse_cancel(message: &[u8]) -> Result<CancelRequest, Violation> {
     let id = Native(message).ulong("the request id", FIELDS_AT)?;
     Ok(CancelRequest { id })
@@ -31,7 +31,8 @@ pub(super) const fn close_connection() -> [u8; LEN] {
     header::octets(MessageType::CLOSE_CONNECTION, 0)
 }
 
-/// Returns the octets of a MessageError. TAO wrote the type at offset 0, which no receiver could read.
+/// Returns the octets of a MessageError. TAO wrote the type at offset 0, where no receiver could
+/// read it.
 pub(super) const fn message_error() -> [u8; LEN] {
     header::octets(MessageType::MESSAGE_ERROR, 0)
 }

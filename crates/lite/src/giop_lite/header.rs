@@ -1,8 +1,8 @@
-//! The five octets every message starts with.
+//! Message headers of five octets.
 
 use oxorb_giop::{MessageType, Misbehaviour, Unsupported, Violation};
 
-/// Octets of a header.
+/// Length of a header, in octets.
 pub(super) const LEN: usize = 5;
 
 /// Offset of the size.
@@ -14,7 +14,7 @@ pub(super) const FIELDS_AT: usize = 8;
 /// Name of the protocol in errors.
 pub(super) const NAME: &str = "GIOPlite";
 
-/// Reads a header: the message's kind, and the octets that follow the header.
+/// Parses a header, and returns the message's kind, and the number of octets after the header.
 ///
 /// # Errors
 /// [`Violation::Peer`] for the start of another protocol's message and messages that are too short for their kind,
@@ -30,14 +30,15 @@ pub(super) fn parse(start: &[u8; LEN]) -> Result<(MessageType, u32), Violation> 
     Ok((kind, size))
 }
 
-/// Returns the header of a message of this size, which counts the octets after the header.
+/// Returns the header of a message with this size, the number of octets after the header.
 #[inline]
 pub(super) const fn octets(kind: MessageType, size: u32) -> [u8; LEN] {
     let [s0, s1, s2, s3] = size.to_ne_bytes();
     [s0, s1, s2, s3, kind.0]
 }
 
-/// Returns what is wrong with a message that `limit` forbids: a peer of the other byte order announces absurd sizes.
+/// Returns the violation by a message that exceeds `limit`: a peer of the other byte order
+/// announces implausible sizes.
 #[cold]
 pub(super) fn oversized(start: &[u8], limit: Violation) -> Violation {
     let Some(octets) = start.first_chunk() else {
@@ -51,7 +52,8 @@ pub(super) fn oversized(start: &[u8], limit: Violation) -> Violation {
     Violation::Peer(Misbehaviour::OtherByteOrder { protocol: NAME, size, swapped })
 }
 
-/// Returns the fewest octets that follow the header of a message: where there are any, a number comes first, aligned.
+/// Returns the minimum number of octets after the header: if there are any, they start with an
+/// aligned number.
 #[inline]
 const fn least(kind: MessageType) -> u32 {
     match kind {
@@ -60,13 +62,14 @@ const fn least(kind: MessageType) -> u32 {
     }
 }
 
-/// Whether a message of GIOP starts so: its magic would be an absurd size, its major version a kind.
+/// Reports whether the octets start a GIOP message: its magic would be an implausible size, its
+/// major version a kind.
 #[inline]
 fn is_giop(start: &[u8; LEN]) -> bool {
     start.starts_with(b"GIOP")
 }
 
-/// Names what is wrong with a header.
+/// Returns the violation by an invalid header.
 #[cold]
 fn unreadable(start: &[u8; LEN], kind: MessageType) -> Violation {
     let [s0, s1, s2, s3, _] = *start;

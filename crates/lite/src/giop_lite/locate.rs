@@ -21,7 +21,7 @@ pub(super) fn begin_request(e: &mut Encoder<'_>, id: u32, target: TargetAddress<
     Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
-/// Starts a LocateReply. A permanent forward goes as one for now, as in a Reply.
+/// Starts a LocateReply. A permanent forward is sent as a temporary one, as in a Reply.
 pub(super) fn begin_reply(e: &mut Encoder<'_>, id: u32, status: LocateStatus) -> Begun {
     let status = match status {
         LocateStatus::OBJECT_FORWARD_PERM => LocateStatus::OBJECT_FORWARD,
@@ -31,10 +31,10 @@ pub(super) fn begin_reply(e: &mut Encoder<'_>, id: u32, status: LocateStatus) ->
     Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
-/// Reads a LocateRequest.
+/// Parses a LocateRequest.
 ///
 /// # Errors
-/// [`Violation`] for fields that end early.
+/// [`Violation`] for truncated fields.
 pub(super) fn parse_request(message: &[u8]) -> Result<LocateRequest<'_>, Violation> {
     let fields = Native(message);
     let id = fields.ulong("the request id", FIELDS_AT)?;
@@ -43,10 +43,10 @@ pub(super) fn parse_request(message: &[u8]) -> Result<LocateRequest<'_>, Violati
     Ok(LocateRequest { id, target: Target::Key(key) })
 }
 
-/// Reads a LocateReply.
+/// Parses a LocateReply.
 ///
 /// # Errors
-/// [`Violation`] for fields that end early. Unknown statuses are kept for the caller to refuse.
+/// [`Violation`] for truncated fields. Unknown statuses are preserved, for the caller to reject.
 pub(super) fn parse_reply(message: &[u8]) -> Result<LocateReply, Violation> {
     let fields = Native(message);
     let id = fields.ulong("the request id", FIELDS_AT)?;

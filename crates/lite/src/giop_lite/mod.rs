@@ -1,12 +1,12 @@
-//! GIOPlite, octet for octet as TAO once had it.
+//! GIOPlite, octet for octet as TAO implemented it.
 //!
 //! | offset | size | header |
 //! |---|---|---|
 //! | 0 | 4 | octets after the header, in the byte order that both machines share |
 //! | 4 | 1 | message type, as in GIOP |
 //!
-//! Alignment counts from the first octet of the header, so the first number of every message lies at offset 8. Data
-//! follow the rules of GIOP 1.2, in ISO 8859-1 and UTF-16.
+//! Alignment counts from the first octet of the header, so the first number of every message is at
+//! offset 8. Data follow the rules of GIOP 1.2, in ISO 8859-1 and UTF-16.
 
 mod control;
 mod header;
@@ -28,7 +28,7 @@ use crate::octets::expect;
 use header::{FIELDS_AT, LEN, SIZE_AT, oversized, parse};
 use native::Native;
 
-/// GIOPlite, which remembers nothing.
+/// GIOPlite, a stateless messaging.
 #[derive(Debug)]
 pub(crate) struct GiopLite;
 

@@ -12,7 +12,7 @@ const STATUS_AT: usize = FIELDS_AT + 4;
 /// Offset of the body.
 pub(super) const BODY_AT: usize = STATUS_AT + 4;
 
-/// The octets of a Reply up to its body.
+/// Octets of a Reply up to its body.
 pub(super) const FORM: ReplyForm = {
     let [a, b, c, d, e] = header::octets(MessageType::REPLY, 0);
     ReplyForm {
@@ -28,7 +28,8 @@ pub(super) const FORM: ReplyForm = {
     }
 };
 
-/// Starts a Reply. Service contexts are left out, and a permanent forward goes as one for now: GIOPlite has neither.
+/// Starts a Reply. Omits service contexts, and sends a permanent forward as a temporary one:
+/// GIOPlite has neither.
 #[inline]
 pub(super) fn begin(e: &mut Encoder<'_>, id: u32, status: ReplyStatus) -> Begun {
     let status = match status {
@@ -43,10 +44,10 @@ pub(super) fn begin(e: &mut Encoder<'_>, id: u32, status: ReplyStatus) -> Begun 
     Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
-/// Reads a Reply.
+/// Parses a Reply.
 ///
 /// # Errors
-/// [`Violation`] for fields that end early. Unknown statuses are kept for the caller to refuse.
+/// [`Violation`] for truncated fields. Unknown statuses are preserved, for the caller to reject.
 #[inline]
 pub(super) fn parse(message: &[u8]) -> Result<Reply<'_>, Violation> {
     let fields = Native(message);

@@ -16,7 +16,7 @@ const KEY_LENGTH_AT: usize = FLAGS_AT + 4;
 /// Offset of the object key.
 const KEY_AT: usize = KEY_LENGTH_AT + 4;
 
-/// Starts a Request. Service contexts are left out: GIOPlite has no place for them.
+/// Starts a Request. Omits service contexts, which GIOPlite cannot carry.
 #[inline]
 pub(super) fn begin(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
     let key = request.key.key();
@@ -33,10 +33,10 @@ pub(super) fn begin(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
     Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
-/// Reads a Request.
+/// Parses a Request.
 ///
 /// # Errors
-/// [`Violation`] for fields that end early, and an operation name that is none.
+/// [`Violation`] for truncated fields, and an invalid operation name.
 #[inline]
 pub(super) fn parse(message: &[u8]) -> Result<Request<'_>, Violation> {
     match parse_common(message) {
@@ -45,14 +45,15 @@ pub(super) fn parse(message: &[u8]) -> Result<Request<'_>, Violation> {
     }
 }
 
-/// Reads a Request whose operation has an ASCII name, in fewer steps than it takes to find out what is wrong with another.
+/// Parses a Request whose operation has an ASCII name, in fewer steps than identifying the error in
+/// another takes.
 #[inline(always)]
 fn parse_common(message: &[u8]) -> Option<Request<'_>> {
     let (start, rest) = message.split_first_chunk::<KEY_AT>()?;
     let [.., i0, i1, i2, i3, flags, _, _, _, l0, l1, l2, l3] = *start;
     let length = u32::from_ne_bytes([l0, l1, l2, l3]) as usize;
     let key = rest.get(..length)?;
-    // The key begins aligned; no slice is so long that this overflows.
+    // The key starts aligned; no slice is long enough for an overflow.
     let rest = rest.get(length.wrapping_add(3) & !3..)?;
     let (length, rest) = rest.split_first_chunk()?;
     let length = u32::from_ne_bytes(*length) as usize;
@@ -73,7 +74,7 @@ fn parse_common(message: &[u8]) -> Option<Request<'_>> {
     })
 }
 
-/// Reads any Request, or names what is wrong with it.
+/// Parses any Request, or returns the violation by it.
 #[cold]
 fn parse_any(message: &[u8]) -> Result<Request<'_>, Violation> {
     let fields = Native(message);
@@ -112,8 +113,8 @@ const fn flags(response: Response) -> u8 {
     }
 }
 
-/// Reads response flags: 1 asks for the answer to a two-way call, 3 is SYNC_WITH_TARGET. Values that nobody sends ask for
-/// an answer, as TAO read them.
+/// Parses response flags: 1 requests the reply to a two-way call, 3 is SYNC_WITH_TARGET. Unused
+/// values request a reply, as in TAO.
 #[inline]
 const fn response(flags: u8) -> Response {
     match flags {

@@ -1,4 +1,4 @@
-//! The messages of GIOPlite/RT without arguments.
+//! Messages of GIOPlite/RT without arguments.
 
 use oxorb_cdr::ByteOrder;
 use oxorb_giop::{CancelRequest, MessageType, Violation};
@@ -17,10 +17,10 @@ pub(crate) fn cancel_request(order: ByteOrder, id: u32) -> [u8; REST_AT] {
     message
 }
 
-/// Reads a CancelRequest.
+/// Parses a CancelRequest.
 ///
 /// # Errors
-/// [`Violation`] for a message that ends early.
+/// [`Violation`] for a truncated message.
 pub(crate) fn parse_cancel(message: &[u8], order: ByteOrder) -> Result<CancelRequest, Violation> {
     let id = ulong(message, order, "the request id", ID_AT)?;
     Ok(CancelRequest { id })

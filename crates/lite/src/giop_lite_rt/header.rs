@@ -1,11 +1,11 @@
-//! The eight octets every message starts with.
+//! Message headers of eight octets.
 
 use oxorb_cdr::ByteOrder;
 use oxorb_giop::{MessageType, Misbehaviour, Unsupported, Violation};
 
 use crate::octets::ulong_from;
 
-/// Octets of a header.
+/// Length of a header, in octets.
 pub(crate) const LEN: usize = 8;
 
 /// Offset of the size.
@@ -17,10 +17,11 @@ pub(crate) const ID_AT: usize = LEN;
 /// Name of the protocol in errors.
 pub(crate) const NAME: &str = "GIOPlite/RT 1";
 
-/// The version, in the upper half of the second octet.
+/// Version, in the upper half of the second octet.
 pub(super) const VERSION: u8 = 0x10;
 
-/// Reads a header: byte order and kind of the message, and the octets that follow the header.
+/// Parses a header, and returns byte order and kind of the message, and the number of octets after
+/// the header.
 ///
 /// # Errors
 /// [`Violation::Peer`] for the start of another protocol's message and messages that are too short for their kind,
@@ -38,8 +39,8 @@ pub(crate) fn parse(start: &[u8; LEN]) -> Result<(ByteOrder, MessageType, u32), 
     Ok((order, kind, size))
 }
 
-/// Returns the header of a message of this size, which counts the octets after the header. `fields` are the two octets
-/// whose meaning depends on the kind.
+/// Returns the header of a message with this size, the number of octets after the header. `fields`
+/// are the two octets whose meaning depends on the kind.
 #[inline]
 pub(crate) const fn octets(
     order: ByteOrder,
@@ -53,7 +54,7 @@ pub(crate) const fn octets(
     [mark, VERSION | kind.0, f0, f1, s0, s1, s2, s3]
 }
 
-/// Returns a header as the first of sixteen octets, the others 0.
+/// Returns a header padded with zeros to sixteen octets.
 pub(super) const fn padded(header: [u8; LEN]) -> [u8; 16] {
     let [a, b, c, d, e, f, g, h] = header;
     [a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0]
@@ -86,13 +87,13 @@ pub(crate) fn ushort_from(order: ByteOrder, octets: [u8; 2]) -> u16 {
     }
 }
 
-/// The mark of a message in little-endian byte order.
+/// Mark of a message in little-endian byte order.
 const LITTLE: u8 = 1;
 
-/// Fewest octets that follow the header where any do: a request id.
+/// Minimum number of octets after the header, if there are any: a request id.
 pub(super) const LEAST: u32 = 4;
 
-/// Returns the fewest octets that follow the header of a message.
+/// Returns the minimum number of octets after the header of a message.
 #[inline]
 const fn least(kind: MessageType) -> u32 {
     match kind {
@@ -101,7 +102,7 @@ const fn least(kind: MessageType) -> u32 {
     }
 }
 
-/// Names what is wrong with a header.
+/// Returns the violation by an invalid header.
 #[cold]
 fn unreadable(start: &[u8; LEN], of_this_version: bool, kind: MessageType) -> Violation {
     let [s0, s1, s2, s3, ..] = *start;

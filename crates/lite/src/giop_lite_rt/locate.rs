@@ -27,10 +27,10 @@ pub(crate) fn begin_reply(e: &mut Encoder<'_>, id: u32, status: LocateStatus) ->
     Begun::unaligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
-/// Reads a LocateRequest.
+/// Parses a LocateRequest.
 ///
 /// # Errors
-/// [`Violation`] for fields that end early.
+/// [`Violation`] for truncated fields.
 pub(crate) fn parse_request(
     message: &[u8],
     order: ByteOrder,
@@ -41,10 +41,10 @@ pub(crate) fn parse_request(
     Ok(LocateRequest { id, target: Target::Key(key) })
 }
 
-/// Reads a LocateReply.
+/// Parses a LocateReply.
 ///
 /// # Errors
-/// [`Violation`] for fields that end early.
+/// [`Violation`] for truncated fields.
 pub(crate) fn parse_reply(message: &[u8], order: ByteOrder) -> Result<LocateReply, Violation> {
     let status = octets(message, "the locate status", STATUS_AT, 1)?;
     Ok(LocateReply {

@@ -1,15 +1,15 @@
-//! GIOPlite/RT: `docs/design/giop-lite-rt.md` has the octets and the reasons.
+//! GIOPlite/RT: `docs/design/giop-lite-rt.md` specifies the octets, with the rationale.
 //!
 //! | offset | size | all messages | Request | Reply, LocateReply |
 //! |---|---|---|---|---|
 //! | 0 | 1 | byte order: 0 big, 1 little | | |
 //! | 1 | 1 | 0x10 (the version), and the type as in GIOP | | |
-//! | 2 | 2 | 0 | priority, a short; -1: none | status, then what follows (1: service contexts) |
+//! | 2 | 2 | 0 | priority, a short; -1: none | status, then content flags (1: service contexts) |
 //! | 4 | 4 | octets after these eight | | |
-//! | 8 | 4 | request id, but in CloseConnection and MessageError | | |
-//! | 12 | 2 | | number of object key and operation; 0xffff: none | body, or service contexts |
+//! | 8 | 4 | request id, except in CloseConnection and MessageError | | |
+//! | 12 | 2 | | alias of object key and operation; 0xffff: none | body, or service contexts |
 //! | 14 | 1 | | response flags: 0, 1, 3 as in GIOP 1.2 | |
-//! | 15 | 1 | | what follows: 1 names, 2 deadline, 4 service contexts | |
+//! | 15 | 1 | | content flags: 1 names, 2 deadline, 4 service contexts | |
 
 mod control;
 mod header;
@@ -29,13 +29,13 @@ use oxorb_object::{ServiceContext, Version};
 use crate::octets::{expect, ulong_from};
 
 use header::{LEN, SIZE_AT, parse};
-/// Aliases that a connection has: 0 to 1,023.
+/// Number of aliases of a connection: 0 to 1,023.
 pub(crate) const NUMBERS: u16 = 1024;
 
-/// Most octets that object key and operation of an alias have together.
+/// Maximum length of the object key and operation of an alias together, in octets.
 pub(crate) const PAIR_OCTETS: usize = 256;
 
-/// GIOPlite/RT, whose connections remember what their numbers stand for.
+/// GIOPlite/RT, with aliases that each connection stores.
 #[derive(Debug)]
 pub(crate) struct GiopLiteRt;
 
@@ -93,7 +93,7 @@ impl Messaging for GiopLiteRt {
             header: LEN as u8,
             size_at: SIZE_AT as u8,
             id_at: header::ID_AT as u8,
-            // Byte order and kind; status and what follows are 0.
+            // Byte order and kind; status and content flags are 0.
             reply: [
                 ByteOrder::NATIVE.flag() as u8,
                 header::VERSION | MessageType::REPLY.0,

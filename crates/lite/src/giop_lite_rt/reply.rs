@@ -7,16 +7,16 @@ use oxorb_object::{ServiceContext, ServiceContexts, write_contexts};
 use super::header::{self, ID_AT, NAME, ulong_octets};
 use crate::octets::{octets, ulong_from};
 
-/// Offset of what follows the request id.
+/// Offset of the data after the request id.
 pub(crate) const REST_AT: usize = ID_AT + 4;
 
 /// Offset of the status.
 const STATUS_AT: usize = 2;
 
-/// Service contexts follow.
+/// Content flag: service contexts follow.
 const CONTEXTS: u8 = 1;
 
-/// The octets of a Reply up to its body.
+/// Octets of a Reply up to its body.
 pub(super) const FORM: ReplyForm = ReplyForm {
     octets: header::padded(header::octets(ByteOrder::NATIVE, MessageType::REPLY, [0; 2], 0)),
     short: REST_AT == ReplyForm::SHORT,
@@ -64,10 +64,10 @@ pub(crate) fn start(e: &mut Encoder<'_>, kind: MessageType, fields: [u8; 2], id:
     e.copy_octets(&start);
 }
 
-/// Reads a Reply.
+/// Parses a Reply.
 ///
 /// # Errors
-/// [`Violation`] for fields that end early, and a set of fields that follow which this version does not have.
+/// [`Violation`] for truncated fields, and content flags that this version does not define.
 #[inline]
 pub(crate) fn parse(message: &[u8], order: ByteOrder) -> Result<Reply<'_>, Violation> {
     let Some(start) = message.first_chunk::<REST_AT>() else {
@@ -76,7 +76,7 @@ pub(crate) fn parse(message: &[u8], order: ByteOrder) -> Result<Reply<'_>, Viola
     let [_, _, status, follows, _, _, _, _, i0, i1, i2, i3] = *start;
     let (id, status) = (ulong_from(order, [i0, i1, i2, i3]), ReplyStatus(u32::from(status)));
     match follows {
-        // In place: a reply is large, and made in as few instructions as it takes to move it.
+        // Inlined: a reply is large, and constructing it takes as few instructions as moving it.
         0 => Ok(Reply { id, status, contexts: ServiceContexts::none(order), body: REST_AT }),
         CONTEXTS => with_contexts(message, order, id, status),
         other => Err(Violation::Peer(Misbehaviour::Undefined {

@@ -11,35 +11,35 @@ use super::header::{self, ID_AT, NAME, ulong_octets, ushort_from, ushort_octets}
 use super::terms;
 use crate::octets::{octets, ulong, ulong_from};
 
-/// Octets of what every Request has, header included.
+/// Length of the part common to all Requests, header included, in octets.
 pub(crate) const FIXED: usize = 16;
 
-/// The number of requests whose object key and operation have none.
+/// Marker of requests without an alias.
 pub(crate) const NO_NUMBER: u16 = u16::MAX;
 
-/// The priority of requests that have none.
+/// Marker of requests without a priority.
 const NO_PRIORITY: i16 = -1;
 
-/// Offset of the number.
+/// Offset of the alias.
 pub(super) const NUMBER_AT: usize = ID_AT + 4;
 
-/// Offset of the octet that tells what follows.
+/// Offset of the content flags.
 pub(super) const FOLLOWS_AT: usize = FIXED - 1;
 
-/// Object key and operation follow in full.
+/// Content flag: object key and operation follow in full.
 pub(super) const NAMES: u8 = 1;
-/// A deadline follows: nanoseconds from the moment the request was written.
+/// Content flag: a deadline follows, in nanoseconds from the moment the request was written.
 const DEADLINE: u8 = 2;
-/// Service contexts follow.
+/// Content flag: service contexts follow.
 const CONTEXTS: u8 = 4;
 
-/// Octets of a deadline.
+/// Size of a deadline, in octets.
 const DEADLINE_OCTETS: usize = 8;
 
-/// Nanoseconds of a unit of `TimeT`.
+/// Unit of `TimeT`, in nanoseconds.
 pub(super) const UNIT: u64 = 100;
 
-/// Requests with an alias, without a priority, and with nothing that follows.
+/// Form of requests with an alias, without a priority, and without further content.
 pub(super) const BARE: BareRequest = {
     let fields = NO_PRIORITY.to_ne_bytes();
     let same = header::octets(ByteOrder::NATIVE, MessageType::REQUEST, fields, 0);
@@ -67,7 +67,7 @@ pub(crate) fn begin(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
     }
 }
 
-/// Writes what every request has.
+/// Writes the part common to all requests.
 #[inline]
 fn start(
     e: &mut Encoder<'_>,
@@ -88,7 +88,7 @@ fn start(
     e.copy_octets(&start);
 }
 
-/// Writes a request that has more than every request has.
+/// Writes a request with additional content.
 #[inline(never)]
 fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
     let (number, known) = match request.alias {
@@ -131,10 +131,10 @@ fn begin_long(e: &mut Encoder<'_>, request: &RequestHeader<'_>) -> Begun {
     Begun::aligned(e).plain(header::LEN as u8, header::SIZE_AT as u8)
 }
 
-/// Reads a Request; `meaning` is what its number stands for.
+/// Parses a Request; `meaning` is what its alias stands for.
 ///
 /// # Errors
-/// [`Violation`] for fields that end early, an operation name that is none, and a number that stands for nothing.
+/// [`Violation`] for truncated fields, an invalid operation name, and an undefined alias.
 #[inline]
 pub(crate) fn parse<'a>(
     message: &'a [u8],
@@ -173,13 +173,13 @@ pub(crate) fn parse<'a>(
     parse_long(message, order, meaning, request, number, follows)
 }
 
-/// Whether a Request has a priority, in the fields of its header, or a deadline.
+/// Reports whether a Request has a priority, in the fields of its header, or a deadline.
 #[inline(always)]
 fn has_terms(order: ByteOrder, priority: [u8; 2], follows: u8) -> bool {
     ushort_from(order, priority).cast_signed() >= 0 || follows & DEADLINE != 0
 }
 
-/// Reads priority and deadline of a Request that was parsed.
+/// Returns priority and deadline of a Request that was already parsed.
 #[inline]
 pub(crate) fn terms(message: &[u8], order: ByteOrder) -> Option<Terms> {
     let [_, _, p0, p1, .., follows] = *message.first_chunk::<FIXED>()?;
@@ -202,7 +202,7 @@ fn deadline(message: &[u8], order: ByteOrder) -> Result<u64, Violation> {
     Ok(fields.ulonglong()? / UNIT)
 }
 
-/// Reads what most requests do not have.
+/// Parses content that most requests do not have.
 #[inline(never)]
 fn parse_long<'a>(
     message: &'a [u8],
@@ -243,10 +243,10 @@ fn parse_long<'a>(
     Ok(request)
 }
 
-/// Reads what a request says of numbers, and nothing else.
+/// Parses the alias and the names of a request, and nothing else.
 ///
 /// # Errors
-/// [`Violation`] for names that cannot be read.
+/// [`Violation`] for invalid names.
 #[inline]
 pub(crate) fn numbered(message: &[u8], order: ByteOrder) -> Result<Numbered<'_>, Violation> {
     let Some(start) = message.first_chunk::<FIXED>() else {
@@ -268,7 +268,7 @@ pub(crate) fn numbered(message: &[u8], order: ByteOrder) -> Result<Numbered<'_>,
     Ok(Numbered { number: (number != NO_NUMBER).then_some(number), names })
 }
 
-/// Reads object key and operation at `at`, and where they end.
+/// Parses object key and operation at offset `at`, and returns them with the offset of their end.
 fn names_at(
     message: &[u8],
     order: ByteOrder,

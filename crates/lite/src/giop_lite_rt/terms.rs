@@ -1,10 +1,10 @@
-//! Priority and deadline, which GIOP carries as service contexts.
+//! Priority and deadline, which GIOP carries in service contexts.
 
 use oxorb_giop::{RequestHeader, Terms};
 use oxorb_object::contexts::Priority;
 use oxorb_object::{PolicyValues, ServiceContext, context_id, policy_type, time_value};
 
-/// Service contexts that the header carries instead, by their places in the list.
+/// Service contexts that the header carries instead, by their indices in the list.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Carried {
     priority: Option<usize>,
@@ -17,13 +17,13 @@ impl Carried {
         usize::from(self.priority.is_some()) + usize::from(self.deadline.is_some())
     }
 
-    /// Whether the context at a place is one of them.
+    /// Reports whether the context at an index is one of them.
     pub(super) fn is(&self, at: usize) -> bool {
         Some(at) == self.priority || Some(at) == self.deadline
     }
 }
 
-/// Returns priority and deadline of a request, and the contexts that say nothing else.
+/// Returns priority and deadline of a request, and the contexts that contain nothing else.
 pub(super) fn of(request: &RequestHeader<'_>) -> (Terms, Carried) {
     let mut terms = request.terms.unwrap_or_default();
     let mut carried = Carried::default();
@@ -48,12 +48,12 @@ fn priority(context: &ServiceContext<'_>) -> Option<i16> {
     (priority >= 0).then_some(priority)
 }
 
-/// Returns the time until the reply is of no use, of policies that say that and nothing else.
+/// Returns the time limit of the reply from policies that contain exactly this limit.
 fn round_trip(context: &ServiceContext<'_>) -> Option<u64> {
     let mut policies = PolicyValues::parse(context.data).ok()?;
     let (kind, value) = policies.next()?.ok()?;
     let alone = kind == policy_type::RELATIVE_ROUNDTRIP_TIMEOUT && policies.next().is_none();
     let units = time_value(value).ok().filter(|_| alone)?;
-    // Nanoseconds travel, and they are to come back as the same units.
+    // Nanoseconds are sent, and must convert back to the same units.
     units.checked_mul(super::request::UNIT).map(|_| units)
 }

@@ -1,4 +1,4 @@
-//! The messagings of this crate, checked as any other.
+//! Conformance of this crate's messagings to the suite for all messagings.
 
 use oxorb_giop::Wire;
 

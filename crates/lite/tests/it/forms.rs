@@ -1,4 +1,4 @@
-//! What is read and written in place is what the messaging itself would read and write.
+//! Fast paths read and write the same messages as the messaging itself.
 
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{Alias, Begun, Inbox, Messaging, ReplyStatus, Request, Wire};

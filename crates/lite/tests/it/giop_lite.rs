@@ -1,4 +1,4 @@
-//! GIOPlite against octets written out by hand from TAO's old sources.
+//! GIOPlite compared with octets written by hand from TAO's old sources.
 
 use oxorb_cdr::{ByteOrder, Decode, Encoder};
 use oxorb_giop::{
@@ -12,7 +12,8 @@ use crate::common::{feed, inbox, inbox_with, message, octets, request, violation
 
 const NATIVE: ByteOrder = ByteOrder::NATIVE;
 
-/// The header and the numbers of a message; what differs on machines of the other byte order is swapped.
+/// Returns the header and the numbers of a message; parts that depend on the byte order are swapped
+/// where necessary.
 fn native(parts: &[(&str, bool)]) -> Vec<u8> {
     let mut message = Vec::new();
     for (text, number) in parts {
@@ -172,7 +173,7 @@ fn cancel_close_and_error_have_their_type_at_offset_four() {
         native(&[("07000000", true), ("02", false), ("000000", false), ("09000000", true)]);
     assert_eq!(*GIOP_LITE.cancel(NATIVE, 9).unwrap(), *cancel);
     assert_eq!(*GIOP_LITE.close(NATIVE).unwrap(), [0, 0, 0, 0, 5]);
-    // TAO wrote the type first, and the size where the type belongs.
+    // TAO wrote the type first, and the size in place of the type.
     assert_eq!(*GIOP_LITE.error().unwrap(), [0, 0, 0, 0, 6]);
     let mut inbox = inbox(GIOP_LITE);
     for short in [GIOP_LITE.cancel(NATIVE, 9), GIOP_LITE.close(NATIVE), GIOP_LITE.error()] {

@@ -1,4 +1,4 @@
-//! GIOPlite/RT against octets written out by hand from `docs/design/giop-lite-rt.md`.
+//! GIOPlite/RT compared with octets written by hand from `docs/design/giop-lite-rt.md`.
 
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{
@@ -127,7 +127,7 @@ fn contexts_of_priority_and_deadline_become_header_fields() {
     let priority = inbox.frame().terms().and_then(|terms| terms.priority);
     assert_eq!(priority, Some(300));
 
-    // Policies that say more travel as they are.
+    // Policies with further content are sent unchanged.
     let mut policies = PolicyValueWriter::new();
     policies.time(policy_type::RELATIVE_ROUNDTRIP_TIMEOUT, 20);
     policies.utc(policy_type::REPLY_END_TIME, 5);
@@ -288,7 +288,7 @@ fn numbers_are_bounded_and_keep_their_meaning() {
             value: 5,
         })
     );
-    // Without a number nothing is kept, and nothing is bounded but by the message.
+    // Without an alias nothing is stored, and only the message size is limited.
     let mut inbox = inbox(GIOP_LITE_RT);
     let unnumbered = written(&request(1, &long, "f", &[], None, None), LITTLE, None);
     let before = inbox.memory();

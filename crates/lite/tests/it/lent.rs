@@ -1,4 +1,4 @@
-//! Messages of both protocols of which the inbox borrows a large payload.
+//! Messages of both protocols whose large payload the inbox borrows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use oxorb_lite::{GIOP_LITE, GIOP_LITE_RT};
 
 use crate::common::{inbox, message, request};
 
-/// A payload, and how often it was given back.
+/// Payload that counts how often it was given back.
 struct Page(Vec<u8>, AtomicUsize);
 
 impl Memory for Page {
@@ -27,12 +27,13 @@ impl Memory for Page {
 
 const BOTH: [&dyn Messaging; 2] = [GIOP_LITE, GIOP_LITE_RT];
 
-/// The message that `known` says of its alias, if the protocol has some, and where its payload begins.
+/// Returns a message with or without a known alias, if the protocol has aliases, and the offset of
+/// its payload.
 fn put(protocol: &'static dyn Messaging, known: bool, payload: &[u8]) -> (Vec<u8>, usize) {
     call(protocol, ("put", 3, known), payload)
 }
 
-/// A request of an operation with an alias, which is known or not.
+/// Returns a request of an operation with an alias, known or not.
 fn call(
     protocol: &'static dyn Messaging,
     (operation, number, known): (&str, u16, bool),
@@ -93,7 +94,7 @@ fn values<'d>(d: &mut Decoder<'d>) -> Result<(u8, Octets<'d>, f64)> {
     Ok((d.octet()?, Octets::decode_from(d)?, d.double()?))
 }
 
-/// Feeds a message of which so many octets from `at` on are lent.
+/// Feeds a message of which `octets` octets from `at` on are lent.
 fn lend(inbox: &mut Inbox, message: &[u8], at: usize, octets: usize) -> Arc<Page> {
     let page = Arc::new(Page(message[at..at + octets].to_vec(), AtomicUsize::new(0)));
     inbox.room().0.extend_from_slice(&message[..at]);
@@ -111,7 +112,7 @@ fn values_around_a_gap_are_read_as_if_it_were_none() {
         let mut inbox = inbox(protocol);
         for octets in 20_000..20_009 {
             let payload: Vec<u8> = (0..octets).map(|octet| (octet % 249) as u8).collect();
-            // The first one defines the alias, if there are some.
+            // The first message defines the alias, if the protocol has aliases.
             let first = put(protocol, octets > 20_000, &payload);
             for (message, at) in [first, got(protocol, &payload)] {
                 let page = lend(&mut inbox, &message, at, octets);
@@ -131,7 +132,8 @@ fn values_around_a_gap_are_read_as_if_it_were_none() {
     }
 }
 
-/// Sends a request to an inbox, and returns whether its payload could be lent. `copies`: the servant takes a copy.
+/// Passes a request to an inbox, and returns whether its payload could be lent. `copies`: whether
+/// the servant takes a copy.
 fn lends(inbox: &mut Inbox, protocol: &'static dyn Messaging, known: bool, copies: bool) -> bool {
     let payload = vec![6; 30_000];
     let name = if copies { ("copy", 4) } else { ("put", 3) };
@@ -165,7 +167,7 @@ fn lends(inbox: &mut Inbox, protocol: &'static dyn Messaging, known: bool, copie
     lends
 }
 
-/// Also where names are known by their numbers, and two operations take turns.
+/// Applies also to requests with aliases, and to alternating operations.
 #[test]
 fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
     for protocol in BOTH {
@@ -184,7 +186,7 @@ fn an_operation_that_copies_is_read_as_it_comes_and_tried_again() {
     }
 }
 
-/// The sender says where the gap is, also in the header, and right behind it.
+/// The sender chooses the gap's position, even in the header or right after it.
 #[test]
 fn wherever_the_gap_is_the_message_is_the_one_that_was_sent() {
     let payload = [9; 40_000];
@@ -200,7 +202,7 @@ fn wherever_the_gap_is_the_message_is_the_one_that_was_sent() {
                 }
                 let page = lend(&mut inbox, &message, at, 17_000);
                 if at % 2 == 0 {
-                    // Whoever looks ahead sees no other message.
+                    // Peeking shows the same message.
                     body(&inbox.peek_frame().expect("it is whole"));
                 }
                 assert!(inbox.poll().unwrap().is_some(), "{at}");

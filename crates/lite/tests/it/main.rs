@@ -1,4 +1,4 @@
-//! GIOPlite and GIOPlite/RT, a module for each subject.
+//! Tests of GIOPlite and GIOPlite/RT, a module for each subject.
 
 mod any_octets;
 mod common;

@@ -1,4 +1,4 @@
-//! Two ends of a connection that do anything in any order.
+//! Two ends of a connection with arbitrary events in arbitrary order.
 
 use oxorb_lite::fuzz;
 use proptest::prelude::*;
@@ -22,7 +22,8 @@ proptest! {
     }
 }
 
-/// The entry points of the fuzz targets of this crate, on their seeds and every change of one octet of each.
+/// Runs the entry points of the fuzz targets of this crate on their seeds, and on every change of
+/// one octet of each.
 #[test]
 fn fuzz_entry_points_take_their_seeds() {
     for (folder, run) in [("lite", fuzz::receive as fn(&[u8])), ("sessions", fuzz::session)] {

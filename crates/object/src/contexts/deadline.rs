@@ -1,12 +1,13 @@
-//! Times of a request (INVOCATION_POLICIES of CORBA Messaging): when it may be served, and until when it is of use.
+//! Time limits of a request (INVOCATION_POLICIES of CORBA Messaging): when it may be served, and
+//! how long it is useful.
 
 use crate::{
     Malformed, PolicyValueWriter, PolicyValues, ServiceContext, ServiceContexts, context_id,
     policy_type, time_value, utc_value,
 };
 
-/// Limits of time that a request carries. Absolute times are those of `TimeBase::UtcT`, relative
-/// ones count from when the request is read; all are in units of 100 ns.
+/// Time limits that a request carries. Absolute times are those of `TimeBase::UtcT`, relative ones
+/// count from when the request is read; all are in units of 100 ns.
 ///
 /// ```
 /// use oxorb_object::PolicyValueWriter;
@@ -20,26 +21,27 @@ use crate::{
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Deadline {
-    /// Absolute time before which it is not to be served (RequestStartTime).
+    /// Absolute time before which the request must not be served (RequestStartTime).
     pub request_start: Option<u64>,
-    /// Absolute time after which it is not to be served (RequestEndTime).
+    /// Absolute time after which the request must not be served (RequestEndTime).
     pub request_end: Option<u64>,
-    /// Absolute time before which its reply is not to be delivered (ReplyStartTime).
+    /// Absolute time before which the reply must not be delivered (ReplyStartTime).
     pub reply_start: Option<u64>,
-    /// Absolute time after which its reply is of no use (ReplyEndTime).
+    /// Absolute time after which the reply is useless (ReplyEndTime).
     pub reply_end: Option<u64>,
-    /// Time until it is to be served (RelativeRequestTimeout).
+    /// Time within which the request must be served (RelativeRequestTimeout).
     pub request: Option<u64>,
-    /// Time until its reply is of no use (RelativeRoundtripTimeout).
+    /// Time after which the reply is useless (RelativeRoundtripTimeout).
     pub round_trip: Option<u64>,
 }
 
 impl Deadline {
-    /// Reads the policies of the service context [`context_id::INVOCATION_POLICIES`]; of several values of a kind the
-    /// sooner end counts, and the last start. Others are passed over. Allocates nothing.
+    /// Parses the policies of the service context [`context_id::INVOCATION_POLICIES`]; if there are
+    /// several values of a kind, the earliest end applies, and the last start. Ignores other
+    /// policies. Allocates nothing.
     ///
     /// # Errors
-    /// Octets that are no sequence of policies, or no times in them.
+    /// Octets that are no sequence of policies, or policies without valid times.
     pub fn parse(data: &[u8]) -> Result<Deadline, Malformed> {
         let sooner = |known: &mut Option<u64>, time: u64| {
             *known = Some(known.map_or(time, |known| known.min(time)));
@@ -64,7 +66,8 @@ impl Deadline {
         Ok(read)
     }
 
-    /// Returns what the contexts of a request say; `None` where that is nothing. Allocates nothing.
+    /// Returns the limits in the contexts of a request; `None` if there are none. Allocates
+    /// nothing.
     ///
     /// # Errors
     /// Those of [`parse`](Self::parse).

@@ -4,7 +4,7 @@ use oxorb_cdr::{Decoder, Dialect};
 
 use crate::{Malformed, ServiceContext, ServiceContexts, context_id};
 
-/// Priority of the caller of an operation, as it travels: below 0 it is none of RT-CORBA's.
+/// Priority of the caller of an operation, as sent; negative values are outside RT-CORBA's range.
 ///
 /// ```
 /// use oxorb_object::contexts::Priority;
@@ -15,16 +15,17 @@ use crate::{Malformed, ServiceContext, ServiceContexts, context_id};
 pub struct Priority(pub i16);
 
 impl Priority {
-    /// Number of octets of the context.
+    /// Size of the context, in octets.
     pub const OCTETS: usize = 4;
 
-    /// Returns the octets of the service context, in our byte order of encapsulations. Allocates nothing.
+    /// Returns the octets of the service context, in the byte order used for encapsulations.
+    /// Allocates nothing.
     pub const fn encode(self) -> [u8; Self::OCTETS] {
         let [high, low] = self.0.to_be_bytes();
         [0, 0, high, low]
     }
 
-    /// Reads the octets of that context. Allocates nothing.
+    /// Parses the octets of the service context. Allocates nothing.
     ///
     /// # Errors
     /// Octets that are no encapsulation of a `short`.
@@ -33,7 +34,7 @@ impl Priority {
         Ok(Priority(Decoder::encapsulated(data, Dialect::GIOP_1_2)?.short()?))
     }
 
-    /// Returns the context of a request that says its priority; `None` where none does.
+    /// Returns the context with the priority of a request; `None` if there is none.
     #[inline(never)]
     pub fn find<'c>(contexts: &ServiceContexts<'c>) -> Option<ServiceContext<'c>> {
         if contexts.is_empty() {

@@ -1,15 +1,16 @@
-//! RIOP: what a request is worth and how it comes back, in a service context of its own (A3; "ORB endsystems", 3.2.1).
+//! RIOP: the urgency and period of a request, in a separate service context ("ORB endsystems",
+//! 3.2.1).
 //!
 //! An encapsulation, 28 octets:
 //!
-//! | offset | octets | what |
+//! | offset | octets | content |
 //! |---|---|---|
 //! | 0 | 1 | byte order of the rest |
-//! | 1 | 1 | version of this layout: 1. A later one adds at the end |
-//! | 2 | 2 | `short` priority, as RTCORBA::Priority; below 0: not said |
+//! | 1 | 1 | version of this layout: 1. Later versions append fields |
+//! | 2 | 2 | `short` priority, as RTCORBA::Priority; negative: unspecified |
 //! | 4 | 4 | `long` importance; higher is more important |
 //! | 8 | 8 | `TimeT` period of the call, in 100 ns; 0: not periodic |
-//! | 16 | 8 | `TimeT` until the answer is due, counted from when the request was sent, in 100 ns; 0: not said |
+//! | 16 | 8 | `TimeT` until the reply is due, from when the request was sent, in 100 ns; 0: unspecified |
 //! | 24 | 4 | communication class: 0 ISOCHRONOUS, 1 BURST, 2 MESSAGE, 3 MESSAGE_STREAM |
 
 use core::cmp::Reverse;
@@ -19,7 +20,7 @@ use oxorb_cdr::{Decoder, Dialect};
 
 use crate::{Malformed, ServiceContext, ServiceContexts, context_id};
 
-/// Quality of service that the caller of an operation asks for.
+/// Quality of service that the caller of an operation requests.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,38 +39,41 @@ use crate::{Malformed, ServiceContext, ServiceContexts, context_id};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Qos {
-    /// The priority of the request, 0 to 32,767; `None`: not said.
+    /// Priority of the request, 0 to 32,767; `None` if unspecified.
     pub priority: Option<i16>,
-    /// Importance among requests of the same priority; higher is more.
+    /// Importance among requests of the same priority; higher is more important.
     pub importance: i32,
-    /// Period of the request; `None`: not periodic. Units of 100 ns travel.
+    /// Period of the request; `None` if not periodic. Sent in units of 100 ns.
     pub period: Option<Duration>,
-    /// Time from sending the request until its answer is due; `None`: not said. Units of 100 ns
-    /// travel.
+    /// Time from sending the request until its reply is due; `None` if unspecified. Sent in units
+    /// of 100 ns.
     pub deadline: Option<Duration>,
-    /// Sort of traffic that the request belongs to.
+    /// Communication class of the request.
     pub class: CommunicationClass,
 }
 
-/// The four sorts of traffic that RIOP knows. Each has connections of its own, but for `Message`, which shares those of
-/// calls that say nothing.
+/// Communication classes of RIOP. Each has separate connections, except `Message`, which shares
+/// those of calls without quality of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum CommunicationClass {
-    /// Continuous, with a period and little jitter: samples, frames (ISOCHRONOUS). A request whose deadline is not said is
-    /// due after its period, and goes before equally urgent ones of other classes.
+    /// Continuous, periodic traffic with little jitter: samples, frames (ISOCHRONOUS). A request
+    /// without a deadline is due after its period, and precedes equally urgent ones of other
+    /// classes.
     Isochronous,
-    /// Much at once, now and then: images, logs (BURST). A request goes behind equally urgent ones of other classes.
+    /// Occasional bulk traffic: images, logs (BURST). A request follows equally urgent ones of
+    /// other classes.
     Burst,
-    /// Single requests without a rhythm (MESSAGE).
+    /// Single, aperiodic requests (MESSAGE).
     #[default]
     Message,
-    /// A sequence of requests that belong together (MESSAGE_STREAM): served in the order in which they were sent.
+    /// Sequence of related requests (MESSAGE_STREAM), served in the order in which they were sent.
     MessageStream,
 }
 
 impl CommunicationClass {
-    /// Returns the differentiated services code point of the class (RFC 4594): expedited forwarding for `Isochronous`,
-    /// high-throughput data for `Burst`, low-latency data for `MessageStream`. `None`: standard service.
+    /// Returns the differentiated services code point of the class (RFC 4594): expedited forwarding
+    /// for `Isochronous`, high-throughput data for `Burst`, low-latency data for `MessageStream`;
+    /// `None` for standard service.
     pub const fn dscp(self) -> Option<u8> {
         match self {
             CommunicationClass::Isochronous => Some(46),
@@ -79,7 +83,7 @@ impl CommunicationClass {
         }
     }
 
-    /// Returns the place of the class among equally urgent requests; the greatest is served first.
+    /// Returns the rank of the class among equally urgent requests; the highest is served first.
     const fn rank(self) -> u8 {
         match self {
             CommunicationClass::Isochronous => 2,
@@ -89,19 +93,19 @@ impl CommunicationClass {
     }
 }
 
-/// The order in which requests that wait should be served: the greater one first. By priority, then importance, then the
-/// nearer deadline, then communication class; what was not said comes last. By [rate](Qos::rate) the shorter period goes
-/// before importance.
+/// Order in which waiting requests should be served: the greater one first. Compares priority, then
+/// importance, then the nearer deadline, then communication class; unspecified values come last. By
+/// [rate](Qos::rate), the shorter period precedes importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Urgency(Option<i16>, Reverse<Duration>, i32, Reverse<Duration>, u8);
 
 const VERSION: u8 = 1;
 
-/// A `TimeT` counts so many nanoseconds.
+/// Unit of a `TimeT`, in nanoseconds.
 const UNIT: u64 = 100;
 
 impl Qos {
-    /// Octets of the context.
+    /// Size of the context, in octets.
     pub const OCTETS: usize = 28;
 
     /// Returns the octets of the service context [`context_id::RIOP`]. Allocates nothing.
@@ -116,7 +120,7 @@ impl Qos {
         octets
     }
 
-    /// Reads the octets of that context. Allocates nothing.
+    /// Parses the octets of the service context. Allocates nothing.
     ///
     /// # Errors
     /// Octets that are no encapsulation, or too few.
@@ -143,7 +147,8 @@ impl Qos {
         ServiceContext { id: context_id::RIOP, data: octets }
     }
 
-    /// Returns what the contexts of a request say; `None` where that is nothing, or nothing readable.
+    /// Returns the quality of service in the contexts of a request; `None` if there is none, or
+    /// none that is readable.
     #[inline]
     pub fn of(contexts: &ServiceContexts<'_>) -> Option<Qos> {
         if contexts.is_empty() {
@@ -152,19 +157,21 @@ impl Qos {
         Qos::parse(contexts.find(context_id::RIOP)?.data).ok()
     }
 
-    /// Returns how long after it was sent the answer is due: the deadline, or else the period of isochronous traffic.
+    /// Returns the time from sending until the reply is due: the deadline, or else the period of
+    /// isochronous traffic.
     pub fn due(&self) -> Option<Duration> {
         let periodic = self.class == CommunicationClass::Isochronous;
         self.deadline.or(self.period.filter(|_| periodic))
     }
 
-    /// Returns the place of the request among others that wait.
+    /// Returns the urgency of the request among others that wait.
     pub fn urgency(&self) -> Urgency {
         self.place(Duration::ZERO)
     }
 
-    /// Returns its place where the shorter period goes first among requests of one priority (rate-monotonic), and urgency
-    /// decides among those of the same period; requests without a period come last.
+    /// Returns the urgency where the shorter period precedes among requests of one priority
+    /// (rate-monotonic), and the usual order applies to requests of the same period; requests
+    /// without a period come last.
     pub fn rate(&self) -> Urgency {
         self.place(self.period.unwrap_or(Duration::MAX))
     }

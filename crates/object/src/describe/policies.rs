@@ -1,4 +1,4 @@
-//! Policies in references, explained.
+//! Explanation of policies in references.
 
 use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect};
@@ -17,7 +17,7 @@ pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
         .collect()
 }
 
-/// A value that cannot be read is shown as octets: the other policies are worth showing.
+/// A value that cannot be read is shown as octets, since the other policies remain useful.
 fn field(kind: u32, value: &[u8]) -> Field {
     let said = match says(kind, value) {
         Ok(Some(said)) => said,
@@ -30,7 +30,7 @@ fn field(kind: u32, value: &[u8]) -> Field {
     }
 }
 
-/// The name of a policy type.
+/// Returns the name of a policy type.
 fn name(kind: u32) -> Option<&'static str> {
     Some(match kind {
         23 => "RebindPolicy",
@@ -61,10 +61,10 @@ fn name(kind: u32) -> Option<&'static str> {
     })
 }
 
-/// RTCORBA::ServerProtocolPolicy: which protocols a server offers, and how.
+/// RTCORBA::ServerProtocolPolicy: the protocols that a server offers, with their properties.
 const SERVER_PROTOCOL: u32 = 42;
 
-/// Describes a value; `None` for policies known by name only.
+/// Describes a value; returns `None` for policies known by name only.
 fn says(kind: u32, value: &[u8]) -> Result<Option<String>, Malformed> {
     let inside = || Decoder::encapsulated(value, Dialect::GIOP_1_2);
     Ok(Some(match kind {
@@ -110,7 +110,8 @@ fn says(kind: u32, value: &[u8]) -> Result<Option<String>, Malformed> {
     }))
 }
 
-/// Describes an `RTCORBA::ProtocolList` as TAO writes it: tag, no properties of the ORB's, those of the transport.
+/// Describes an `RTCORBA::ProtocolList` as TAO writes it: tag, no ORB properties, transport
+/// properties.
 fn protocols(d: &mut Decoder<'_>) -> Result<String, Malformed> {
     let count = d.length(None, 4)?;
     let mut all = Vec::new();

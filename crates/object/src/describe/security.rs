@@ -1,4 +1,4 @@
-//! Security mechanisms in references (CSIv2), explained.
+//! Explanation of security mechanisms in references (CSIv2).
 
 use crate::prelude::*;
 use oxorb_cdr::{Decoder, Dialect, Printable};
@@ -7,7 +7,8 @@ use super::{Field, association_options, to_hex};
 use crate::components::tag;
 use crate::{Malformed, ior::text};
 
-/// Explains a TAG_CSI_SEC_MECH_LIST component: a `CSIIOP::CompoundSecMechList`, most wanted mechanism first.
+/// Explains a TAG_CSI_SEC_MECH_LIST component: a `CSIIOP::CompoundSecMechList`, preferred mechanism
+/// first.
 pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     let mut d = Decoder::encapsulated(data, Dialect::GIOP_1_2)?;
     let stateful = d.boolean()?;
@@ -20,7 +21,7 @@ pub(super) fn fields(data: &[u8]) -> Result<Vec<Field>, Malformed> {
     Ok(fields)
 }
 
-/// The fewest octets of a mechanism.
+/// Minimum size of a mechanism, in octets.
 const MIN_MECHANISM: usize = 38;
 
 fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Result<(), Malformed> {
@@ -74,7 +75,7 @@ fn mechanism(d: &mut Decoder<'_>, number: usize, fields: &mut Vec<Field>) -> Res
     Ok(())
 }
 
-/// Transport of a mechanism's messages.
+/// Describes the transport of a mechanism's messages.
 fn layer(kind: u32, data: &[u8]) -> Result<String, Malformed> {
     if kind != TLS {
         return Ok(match kind {
@@ -98,7 +99,7 @@ const NULL: u32 = 34;
 /// TAG_TLS_SEC_TRANS.
 const TLS: u32 = 36;
 
-/// The object identifier of GSSUP, 2.23.130.1.1.1, in DER.
+/// Object identifier of GSSUP, 2.23.130.1.1.1, in DER.
 const GSSUP: &[u8] = &[0x06, 0x06, 0x67, 0x81, 0x02, 0x01, 0x01, 0x01];
 
 fn octets<'d>(d: &mut Decoder<'d>) -> Result<&'d [u8], Malformed> {
@@ -106,7 +107,8 @@ fn octets<'d>(d: &mut Decoder<'d>) -> Result<&'d [u8], Malformed> {
     Ok(d.octets(length)?)
 }
 
-/// A GSS exported name (RFC 2743, 3.2): 04 01, length and octets of an object identifier, length and octets of the name.
+/// Returns the name in a GSS exported name (RFC 2743, 3.2): 04 01, length and octets of an object
+/// identifier, length and octets of the name.
 fn exported_name(octets: &[u8]) -> String {
     let name = || {
         let (start, rest) = octets.split_first_chunk::<4>()?;

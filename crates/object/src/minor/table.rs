@@ -1,5 +1,5 @@
-// The rows of the minor code table; `include!`d by minor.rs, so that the table is nothing but the table.
-// Form: exception, its module, then vendor, number, name: what it means, what to do.
+// The rows of the minor code table; `include!`d by minor.rs, so that this file contains only the
+// table. Format: exception, its module, then vendor, number, name: cause, remedy.
 minors! {
     Unknown unknown {
         OMG 1 UNLISTED_USER_EXCEPTION: "a user exception that the operation does not declare", "add it to the operation's raises clause, or catch it in the servant";

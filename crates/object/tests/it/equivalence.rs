@@ -1,4 +1,5 @@
-//! Two references name the same object if host, port and key say so, whatever octets they come in (P9).
+//! References denote the same object if host, port and key are equal, regardless of their encoding
+//! (P9).
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
@@ -7,7 +8,7 @@ use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::components::{orb_type, tag};
 use oxorb_object::{IiopProfile, Ior, TaggedComponent, TaggedProfile, Version, profile_tag};
 
-/// A profile as an ORB writes it that uses its own byte order everywhere.
+/// Returns a profile as written by an ORB that uses its own byte order everywhere.
 fn profile_in(order: ByteOrder, iiop: &IiopProfile) -> TaggedProfile {
     let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
     e.octet(u8::from(order == ByteOrder::Little));
@@ -116,7 +117,8 @@ fn as_many_profiles_in_the_same_order() {
     assert!(Ior::nil().is_equivalent(&Ior::nil()));
 }
 
-/// As omniORB 4.2.5 adds it to every reference that it receives over a bidirectional connection.
+/// Returns the profile that omniORB 4.2.5 adds to every reference that it receives over a
+/// bidirectional connection.
 fn received_by_omniorb() -> TaggedProfile {
     let mut data = vec![1, 0, 0, 0, 1, 0, 0, 0];
     data.extend(*b"\x01TTA\x21\0\0\0\x01\0\0\0\x19\0\0\0giop:tcp:127.0.0.1:35932\0");

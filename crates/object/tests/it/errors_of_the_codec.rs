@@ -1,4 +1,4 @@
-//! What a peer hears when octets or values are wrong.
+//! Exceptions that a peer receives for invalid octets or values.
 
 use oxorb_cdr::{CharSet, CodeSet, ErrorKind, Found, OutsideCodeSet};
 use oxorb_object::{CompletionStatus, SystemException, minor};

@@ -1,4 +1,5 @@
-//! Descriptions of `oxorb ior show` for policies, security mechanisms and protocols that are not IIOP (P6, P10, P12, P13, N13).
+//! Descriptions of `oxorb ior show` for policies, security mechanisms and protocols other than IIOP (P6, P10, P12, P13,
+//! N13).
 
 use oxorb_cdr::{ByteOrder, Dialect, Encoder};
 use oxorb_object::components::tag;
@@ -9,7 +10,7 @@ use oxorb_object::{
 };
 use oxorb_testkit::octets;
 
-/// An encapsulation in either byte order.
+/// Returns an encapsulation in either byte order.
 fn encapsulated(order: ByteOrder, write: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
     let mut e = Encoder::new(Vec::new(), order, Dialect::GIOP_1_2);
     e.octet(u8::from(order == ByteOrder::Little));
@@ -136,7 +137,7 @@ fn security_mechanisms_are_explained() {
         e.ulong(1);
         write(e, &octets(GSSUP));
         e.ulong(3);
-        // Nothing at all.
+        // A mechanism without any layer.
         e.ushort(0);
         e.ulong(34);
         write(e, &[]);

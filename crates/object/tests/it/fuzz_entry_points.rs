@@ -1,4 +1,5 @@
-//! The fuzz targets' entry points, on seeds that reach their insides: kept here so they cannot rot between fuzz runs.
+//! Entry points of the fuzz targets, on seeds that reach their depth: tested here so that they work
+//! between fuzz runs.
 
 use oxorb_object::fuzz;
 

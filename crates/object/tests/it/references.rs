@@ -26,12 +26,12 @@ fn an_iiop_profile_by_hand() {
     assert_eq!(profile.to_profile(), TaggedProfile { tag: 0, data: data.clone() });
     assert_eq!(IiopProfile::parse(&TaggedProfile { tag: 0, data: data.clone() }), Ok(profile));
 
-    // Octets after the components belong to a later version: ignored.
+    // Octets after the components belong to a later version and are ignored.
     let mut longer = data.clone();
     longer.extend([1, 2, 3]);
     assert!(IiopProfile::parse(&TaggedProfile { tag: 0, data: longer }).is_ok());
 
-    // Every truncation is noticed.
+    // Every truncation is detected.
     for length in 0..data.len() {
         let cut = TaggedProfile { tag: 0, data: data[..length].to_vec() };
         assert!(IiopProfile::parse(&cut).is_err(), "{length}");
@@ -114,7 +114,8 @@ fn broken_stringified_references_say_where() {
 }
 
 proptest! {
-    /// A2.7: whatever profiles a reference has, known or not, well-formed or not, they pass through octet for octet.
+    /// A2.7: all profiles of a reference, known or unknown, well-formed or not, are passed through
+    /// octet by octet.
     #[test]
     fn references_pass_through_octet_for_octet(
         type_id in "[ -~]{0,20}",
@@ -141,7 +142,7 @@ proptest! {
         prop_assert_eq!(describe::reference(&ior).profiles.len(), ior.profiles.len());
     }
 
-    /// Components we do not know survive in a profile that is parsed and written again.
+    /// Unknown components are preserved in a profile that is parsed and written again.
     #[test]
     fn unknown_components_survive(
         components in prop::collection::vec((any::<u32>(), prop::collection::vec(any::<u8>(), 0..30)), 0..5),
@@ -296,7 +297,7 @@ fn code_sets_are_negotiated_as_the_specification_says() {
         negotiate(Some(&server)).map(|context| (context.char_data, context.wchar_data))
     };
     let none = || sets(0, &[]);
-    // Equal native sets; the server's native; ours; a common conversion set; the fallbacks.
+    // Equal native sets; the server's native set; ours; a common conversion set; the fallbacks.
     assert_eq!(chosen(sets(UTF_8, &[]), sets(UTF_16, &[])), Ok((UTF_8, UTF_16)));
     assert_eq!(chosen(sets(ISO_8859_1, &[UTF_8]), sets(UCS_2, &[UTF_16])), Ok((ISO_8859_1, UCS_2)));
     assert_eq!(
@@ -308,11 +309,11 @@ fn code_sets_are_negotiated_as_the_specification_says() {
         Ok((ISO_8859_1, UCS_2))
     );
     assert_eq!(chosen(sets(0x0001_0002, &[]), sets(0x0001_0106, &[])), Ok((UTF_8, UTF_16)));
-    // No wide characters, or nothing at all.
+    // No wide characters, or no code sets at all.
     assert_eq!(chosen(sets(ISO_8859_1, &[]), none()), Ok((ISO_8859_1, 0)));
     assert_eq!(chosen(none(), none()), Ok((ISO_8859_1, 0)));
     assert_eq!(negotiate(None), Ok(CodeSetContext::DEFAULT));
-    // A set nobody knows.
+    // An unknown set.
     let incompatible = SystemException::codeset_incompatible(minor::OMG | 1, CompletionStatus::No);
     assert_eq!(chosen(sets(0x7777_7777, &[]), none()), Err(incompatible));
     assert_eq!(chosen(sets(UTF_8, &[]), sets(0x7777_7777, &[])), Ok((UTF_8, 0)));

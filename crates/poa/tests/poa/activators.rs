@@ -1,4 +1,4 @@
-//! Servant activators: who is made when, and given back when.
+//! Servant activators: when servants are created, and when they are returned.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,11 +14,11 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// What happened, in order.
+/// Event in the order of occurrence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Event {
     Incarnated(String),
-    /// With `cleanup_in_progress` and `remaining_activations`.
+    /// Object id, `cleanup_in_progress` and `remaining_activations`.
     Etherealized(String, bool, bool),
 }
 
@@ -30,13 +30,14 @@ fn etherealized(id: &str, cleanup: bool, remaining: bool) -> Event {
     Event::Etherealized(id.to_owned(), cleanup, remaining)
 }
 
-/// Notes everything; gives a fresh servant each time, or always the same one.
+/// Activator that records every call, and returns either a new servant each time or always the same
+/// one.
 #[derive(Default)]
 struct Keeper {
     events: Mutex<Vec<Event>>,
     last: Mutex<Option<Arc<Echo>>>,
     always: Option<Arc<Echo>>,
-    /// Calls that run now: never more than one.
+    /// Number of running calls: at most one.
     inside: AtomicUsize,
     overlapped: AtomicBool,
 }
@@ -137,7 +138,7 @@ fn an_object_is_made_once_and_given_back_when_it_ends() {
     setting.expect(&[incarnated("one")]);
     setting.poa.deactivate_id("one").unwrap();
     assert!(matches!(setting.poa.deactivate_id("one"), Err(PoaError::ObjectNotActive)));
-    // The next request waits for the end of the last life.
+    // The next request waits until the previous servant is etherealized.
     assert_eq!(same(&object, 4), Ok(4));
     setting.expect(&[incarnated("one"), etherealized("one", false, false), incarnated("one")]);
     setting.orb.shutdown(true).unwrap();
@@ -174,7 +175,7 @@ fn a_servant_is_given_back_after_its_last_request_and_not_before() {
         let running = scope.spawn(|| wait(&object));
         servant.gate.wait_for(1);
         setting.poa.deactivate_id("one").unwrap();
-        // A request of the new life waits for the end of the old one.
+        // A request of the next incarnation waits for the end of the previous one.
         let next = scope.spawn(|| same(&object, 2));
         thread::sleep(std::time::Duration::from_millis(20));
         setting.expect(&[incarnated("one")]);
@@ -194,11 +195,11 @@ fn a_servant_may_end_its_own_object() {
     let suicidal = Echo::that(move || {
         let poa = own.lock().unwrap().clone().unwrap();
         poa.deactivate_id("one").unwrap();
-        // Still the one that is called.
+        // Still identifies the called object.
         let current = poa.current();
         assert_eq!(current.object_id().unwrap().as_bytes(), b"one");
         assert_eq!(current.servant().unwrap().repository_id(), ECHO);
-        // It cannot be called before this request has ended.
+        // The object cannot be called again before this request has ended.
         let raised = same(&reference(&poa, "one"), 1).unwrap_err();
         assert_eq!(raised.minor, minor::bad_inv_order::WOULD_DEADLOCK);
         assert!(matches!(
@@ -276,7 +277,7 @@ fn objects_with_ids_of_the_system_live_again_under_the_same_id() {
         for n in 0..3 {
             assert_eq!(same(&object, n), Ok(n));
             setting.poa.deactivate_id(&id).unwrap();
-            // Somebody takes its place.
+            // Another object reuses its slot.
             let other = setting.poa.activate_servant(Echo::new()).unwrap();
             assert_ne!(other, object);
         }

@@ -1,4 +1,4 @@
-//! Adapter activators: POAs that requests ask for.
+//! Adapter activators: POAs created on request.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// Makes every POA but some, with itself as activator and one object in each.
+/// Activator that creates every POA except some, with itself as activator and one object in each.
 #[derive(Clone, Default)]
 struct Maker(Arc<Made>);
 
@@ -32,7 +32,7 @@ impl AdapterActivator for Maker {
             "raises" => return Err(SystemException::no_memory(3, CompletionStatus::No)),
             "panics" => panic!("as it was asked to"),
             "itself" => {
-                // Asks for what it is to make: that is not there.
+                // Requesting the POA that this call creates fails.
                 assert!(matches!(
                     parent.find_or_activate_poa(name),
                     Err(PoaError::System(_) | PoaError::AdapterNonExistent(_))
@@ -48,7 +48,7 @@ impl AdapterActivator for Maker {
             .create()
             .expect("nobody else makes it");
         if self.0.slowly {
-            // Long enough for others to find a POA without its object.
+            // Long enough for other threads to find a POA without its object.
             thread::sleep(Duration::from_millis(20));
         }
         poa.activate_servant_with_id(&"one".into(), Echo::new()).expect("a new POA");
@@ -57,7 +57,7 @@ impl AdapterActivator for Maker {
     }
 }
 
-/// The reference of an object in POAs that are not there (any more).
+/// Returns the reference of an object in POAs that do not exist (any more).
 fn absent(root: &Poa, names: &[&str]) -> Ref {
     let mut poa = root.clone();
     for name in names {
@@ -80,7 +80,7 @@ fn a_request_has_all_poas_of_its_path_made() {
     assert_eq!(same(&object, 2), Ok(2));
     assert_eq!(*maker.0.names.lock().unwrap(), ["RootPOA/a", "RootPOA/a/b", "RootPOA/a/b/c"]);
     assert_eq!(maker.0.calls.load(Ordering::SeqCst), 3);
-    // And again after the end of a middle one.
+    // The same after the end of an intermediate POA.
     let middle = root.find_poa("a").unwrap().find_poa("b").unwrap();
     middle.destroy(true, true).unwrap();
     assert_eq!(same(&object, 3), Ok(3));

@@ -1,4 +1,5 @@
-//! Every combination of the seven standard policies: which are legal, and what each operation does there.
+//! All combinations of the seven standard policies: which are legal, and the result of each
+//! operation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,9 +62,9 @@ fn all() -> Vec<Policies> {
     all
 }
 
-/// The specification's table of combinations (CORBA 3.3 part 1, 15.3.8 and 15.3.9.2) as what it forbids: uniqueness,
-/// assignment, implicit activation, retention, request processing; `None`: any. Then the index of the first policy
-/// that takes part, of a list in the order of the policy types.
+/// The specification's table of combinations (CORBA 3.3 part 1, 15.3.8 and 15.3.9.2), as forbidden
+/// ones: uniqueness, assignment, implicit activation, retention, request processing; `None`: any.
+/// Then the index of the first policy involved, in a list in the order of the policy types.
 type Forbidden = (
     Option<IdUniqueness>,
     Option<IdAssignment>,
@@ -87,7 +88,7 @@ const FORBIDDEN: [Forbidden; 4] = [
     (None, None, Some(ImplicitActivation::Yes), Some(ServantRetention::NonRetain), None, 4),
 ];
 
-/// The index that InvalidPolicy must carry; `None`: legal.
+/// Returns the index that InvalidPolicy must carry; `None`: legal.
 fn forbidden(policies: &Policies) -> Option<u16> {
     fn is<T: PartialEq>(wanted: Option<T>, given: T) -> bool {
         wanted.is_none_or(|wanted| wanted == given)
@@ -139,7 +140,7 @@ fn a_list_names_the_first_policy_that_takes_part() {
             0,
         ),
         (&[Life(Lifespan::Persistent), Retention(ServantRetention::NonRetain)], 1),
-        // The same kind twice.
+        // A duplicate kind.
         (&[Life(Lifespan::Persistent), Life(Lifespan::Transient)], 1),
     ];
     for (list, index) in cases {
@@ -150,7 +151,7 @@ fn a_list_names_the_first_policy_that_takes_part() {
     }
 }
 
-/// Gives the one servant, whatever is asked for.
+/// Servant manager that returns the same servant for every request.
 struct Giver(Arc<Echo>);
 
 impl ServantActivator for Giver {
@@ -183,7 +184,7 @@ impl ServantLocator for Giver {
     }
 }
 
-/// Runs `test` while another thread is the main thread.
+/// Runs `test` while another thread serves as the main thread.
 fn with_main_thread(orb: &Orb, test: impl FnOnce()) {
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -219,7 +220,7 @@ fn every_legal_combination_does_what_its_policies_say() {
     orb.shutdown(true).unwrap();
 }
 
-/// Calls, and says what came.
+/// Calls the object, and returns the result.
 fn called(object: &Ref) -> Result<(), (SystemExceptionKind, u32)> {
     match same(object, 7) {
         Ok(7) => Ok(()),
@@ -231,7 +232,7 @@ fn called(object: &Ref) -> Result<(), (SystemExceptionKind, u32)> {
     }
 }
 
-/// All operations of the POA, against what each policy says of it.
+/// Checks all operations of the POA against its policies.
 fn check(poa: &Poa) {
     let policies = poa.policies();
     let retain = policies.servant_retention == ServantRetention::Retain;
@@ -352,12 +353,12 @@ fn check(poa: &Poa) {
         assert_eq!(again.minor, minor::bad_inv_order::SERVANT_MANAGER_SET, "{at}");
         assert_eq!(called(&absent), Ok(()), "{at}");
         assert_eq!(servant.calls(), 1);
-        // Kept or not.
+        // Retained or not.
         assert_eq!(poa.id_to_servant(&absent_id).is_ok(), retain, "{at}");
     }
 }
 
-/// An active object: found by all ways, then ended.
+/// Checks that an active object is found in all ways, and then deactivates it.
 fn check_active(poa: &Poa, object: &Ref, servant: &Arc<Echo>) {
     let policies = poa.policies();
     let unique = policies.id_uniqueness == IdUniqueness::Unique;

@@ -13,7 +13,7 @@ use oxorb_poa::{
     ServantRetention,
 };
 
-/// However loaded the machine.
+/// Long enough even on a loaded machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// An ORB and its root POA.
@@ -30,7 +30,7 @@ pub(crate) fn start_with(configure: impl FnOnce(&mut Options)) -> (Orb, Poa) {
     (orb, root)
 }
 
-/// Persistent, with ids of ours.
+/// Returns policies for persistent objects with user ids.
 pub(crate) fn persistent() -> Policies {
     Policies {
         lifespan: Lifespan::Persistent,
@@ -39,12 +39,12 @@ pub(crate) fn persistent() -> Policies {
     }
 }
 
-/// Persistent objects that a servant activator makes.
+/// Returns policies for persistent objects incarnated by a servant activator.
 pub(crate) fn activated() -> Policies {
     Policies { request_processing: RequestProcessing::ServantManager, ..persistent() }
 }
 
-/// Persistent objects that a servant locator gives servants for.
+/// Returns policies for persistent objects with servants from a servant locator.
 pub(crate) fn located() -> Policies {
     Policies {
         servant_retention: ServantRetention::NonRetain,
@@ -64,7 +64,7 @@ static PANIC: Op = Op::twoway("panic");
 pub(crate) struct Echo {
     pub(crate) calls: AtomicUsize,
     pub(crate) gate: Gate,
-    /// Runs in every `same`.
+    /// Called in every `same`.
     pub(crate) within: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn reference(poa: &Poa, id: impl Into<ObjectId>) -> Ref {
     poa.create_reference_of(id, ECHO).unwrap()
 }
 
-/// Holds those who want to pass until it is opened.
+/// Gate that blocks threads until it is opened.
 #[derive(Default)]
 pub(crate) struct Gate {
     state: Mutex<(usize, bool)>,
@@ -143,7 +143,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Says that it is here and waits.
+    /// Reports its arrival, and waits.
     pub(crate) fn pass(&self) {
         let mut state = self.state.lock().unwrap();
         state.0 += 1;
@@ -156,7 +156,7 @@ impl Gate {
         }
     }
 
-    /// Waits until so many have come.
+    /// Waits until `many` threads have arrived.
     pub(crate) fn wait_for(&self, many: usize) {
         let mut state = self.state.lock().unwrap();
         let until = Instant::now() + LONG;
@@ -173,7 +173,7 @@ impl Gate {
     }
 }
 
-/// Waits for something that other threads bring about.
+/// Waits for a condition that other threads bring about.
 #[track_caller]
 pub(crate) fn eventually(what: &str, mut come: impl FnMut() -> bool) {
     let until = Instant::now() + LONG;

@@ -1,4 +1,4 @@
-//! Ends, with requests in flight and from within them.
+//! Destruction of POAs, with requests in flight and from within requests.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -61,7 +61,7 @@ fn a_request_that_does_not_end_is_waited_for_only_so_long() {
         assert_eq!(held.system().unwrap().kind, SystemExceptionKind::Timeout);
         let late = poa.destroy(true, true).unwrap_err();
         assert_eq!(late.system().unwrap().kind, SystemExceptionKind::Timeout);
-        // Its name is not free before it is no more.
+        // Its name is not free until it has ended completely.
         let early = root.create_poa("stuck", persistent()).unwrap_err();
         assert_eq!(early.system().unwrap().minor, minor::bad_inv_order::POA_BEING_DESTROYED);
         servant.gate.open();
@@ -89,7 +89,7 @@ fn a_request_cannot_wait_for_itself() {
             let system = refused.unwrap_err().system().unwrap();
             assert_eq!(system.minor, minor::bad_inv_order::WOULD_DEADLOCK);
         }
-        // Without waiting it may end its own POA, and still knows who it is.
+        // Without waiting, a request may destroy its own POA, and still knows its identity.
         poa.destroy(true, false).unwrap();
         let current = poa.current();
         assert_eq!(current.poa().unwrap(), poa);

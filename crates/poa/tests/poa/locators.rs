@@ -13,7 +13,7 @@ use oxorb_testkit::watchdog;
 
 use crate::common::*;
 
-/// Gives a cookie and wants it back.
+/// Locator that returns a cookie, and expects it back.
 #[derive(Default)]
 struct Cookies {
     given: AtomicUsize,
@@ -73,7 +73,7 @@ fn each_request_has_a_servant_and_its_cookie_comes_back() {
     let (one, two) = (reference(&poa, "one"), reference(&poa, "two"));
     assert_eq!(same(&one, 1), Ok(1));
     assert_eq!(same(&two, 2), Ok(2));
-    // A panic has its end, too.
+    // `postinvoke` is called after a panic, too.
     let raised = panics(&one).unwrap_err();
     assert_eq!(raised.kind, SystemExceptionKind::Unknown);
     assert_eq!(raised.completed, CompletionStatus::Maybe);
@@ -102,7 +102,7 @@ fn it_may_forward_and_refuse_before_and_raise_afterwards() {
             ..Cookies::default()
         })))
         .unwrap();
-    // Instead of the answer, which is never seen.
+    // The exception replaces the reply, which is never seen.
     assert_eq!(
         same(&reference(&strict, "one"), 3),
         Err(SystemException::persist_store(9, CompletionStatus::Yes))
@@ -142,7 +142,7 @@ fn a_default_servant_serves_whatever_is_not_active() {
             assert_eq!(same(&reference(&poa, "two"), 1), Ok(1));
             assert_eq!(own.calls(), 1);
         }
-        // Another one from now on.
+        // A new default servant from now on.
         let other = Echo::new();
         poa.set_servant(other.clone()).unwrap();
         assert_eq!(same(&reference(&poa, "one"), 1), Ok(1));

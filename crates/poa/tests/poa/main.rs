@@ -1,4 +1,4 @@
-//! The object adapter by itself: local calls go the way of remote ones.
+//! Tests of the object adapter alone: local calls take the path of remote ones.
 
 mod activators;
 mod adapters;

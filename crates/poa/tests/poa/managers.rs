@@ -1,4 +1,4 @@
-//! POA managers: states, waiting, who shares them.
+//! POA managers: states, waiting, sharing.
 
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -129,7 +129,7 @@ fn a_held_request_finds_out_that_its_poa_is_gone() {
     orb.shutdown(true).unwrap();
 }
 
-/// What an observer was told.
+/// Events that an observer received.
 #[derive(Default)]
 struct Told(Mutex<Vec<String>>);
 
@@ -178,7 +178,7 @@ fn observers_are_told_of_births_states_and_deaths() {
     orb.shutdown(true).unwrap();
 }
 
-/// All objects of a POA look like this.
+/// Type id of all references that the factory makes.
 const FACADE: &str = "IDL:test/Facade:1.0";
 
 struct Facade;
@@ -198,7 +198,7 @@ impl ObjectReferenceFactory for Facade {
     }
 }
 
-/// Has one POA's references made by a [`Facade`].
+/// Observer that makes a [`Facade`] the factory of one POA.
 struct Replaces;
 
 impl AdapterObserver for Replaces {
@@ -222,16 +222,16 @@ fn a_factory_makes_the_references_of_its_poa() {
     assert_eq!(object.ior().type_id, FACADE);
     assert_eq!(same(&object, 1), Ok(1), "it leads to the object");
     assert_eq!(poa.id_to_reference("one").unwrap().ior().type_id, FACADE);
-    // Past it.
+    // The template bypasses the factory.
     let own = poa.template().make_object("IDL:test/Own:1.0", "one").unwrap();
     assert_eq!(own.ior().type_id, "IDL:test/Own:1.0");
     let other = plain.activate_servant_with_id(&id, Echo::new()).unwrap();
     assert_ne!(other.ior().type_id, FACADE);
-    // What it refuses is not activated.
+    // An object whose reference the factory rejects is not activated.
     let none = ObjectId::from("none");
     assert!(poa.activate_servant_with_id(&none, Echo::new()).is_err());
     assert!(poa.id_to_servant("none").is_err());
-    // Too late.
+    // Setting a factory is too late after creation.
     let late = plain.set_current_factory(Facade).unwrap_err();
     assert_eq!(late.kind, SystemExceptionKind::BadInvOrder);
     orb.shutdown(true).unwrap();

@@ -1,4 +1,4 @@
-//! Which policies of RT-CORBA go together (CHECKLIST F6; facts 3.1).
+//! Valid combinations of RT-CORBA policies (CHECKLIST F6; facts 3.1).
 
 use oxorb_core::policy::ProtocolList;
 use oxorb_core::{Threadpool, ThreadpoolId, ThreadpoolLane};
@@ -34,7 +34,7 @@ fn protocols(tags: &[u32]) -> Policy {
     Policy::ServerProtocol(ProtocolList::new(&list).unwrap())
 }
 
-/// What is wrong with a list: index and a part of the rule.
+/// Returns the error for a list: index and a part of the rule.
 fn verdict(root: &Poa, name: &str, list: &[Policy]) -> Option<(u16, &'static str)> {
     match root.new_poa(name).policy_list(list).create() {
         Ok(_) => None,
@@ -57,7 +57,7 @@ fn combinations_are_as_the_table_says() {
     let other = Policy::IdUniqueness(IdUniqueness::Multiple);
     let tcp = profile_tag::INTERNET_IOP;
     let table: &[Row<'_>] = &[
-        // Each alone.
+        // Single policies.
         (&[declared(0)], None),
         (&[propagated(32_767)], None),
         (&[plain], None),
@@ -91,7 +91,7 @@ fn combinations_are_as_the_table_says() {
         (&[propagated(5), bands(&[(0, 15), (30, 40)]), lanes], Some((1, "no lane"))),
         (&[lanes, declared(5), bands(&[(10, 19)])], Some((1, "lies in no band"))),
         (&[plain, propagated(5), bands(&[(0, 5)])], None),
-        // Twice.
+        // Duplicates.
         (&[propagated(5), other, declared(5)], Some((2, "once"))),
     ];
     for (row, (list, expected)) in table.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Every way to find objects finds the same ones.
+//! All lookup strategies find the same objects.
 
 use oxorb_core::{Interface as _, ObjectRef};
 use oxorb_object::minor;
@@ -13,7 +13,7 @@ fn id(n: usize) -> ObjectId {
     ObjectId::from(format!("object-{n}"))
 }
 
-/// POAs with ids of ours, of each strategy and lifespan.
+/// Returns POAs with user ids, one for each strategy and lifespan.
 fn poas(root: &Poa) -> Vec<Poa> {
     let mut poas = Vec::new();
     for lookup in [Lookup::Active, Lookup::Hash, Lookup::Linear, Lookup::Perfect] {
@@ -80,7 +80,7 @@ fn ids_of_the_system_are_found_by_place_or_by_hash() {
         poa.deactivate(&first).unwrap();
         let next = poa.activate_servant(Echo::new()).unwrap();
         assert_eq!(same(&next, 1), Ok(1));
-        // Not the one that took its place.
+        // Not the object that reuses its slot.
         assert!(same(&objects[0], 1).is_err());
     }
     orb.shutdown(true).unwrap();

@@ -101,7 +101,7 @@ fn main_thread_requests_run_on_the_thread_that_runs_the_orb() {
                     for n in 0..20 {
                         assert_eq!(same(object, n), Ok(n));
                     }
-                    // A panic there is one request's.
+                    // A panic there affects only one request.
                     let raised = panics(object).unwrap_err();
                     assert_eq!(raised.kind, SystemExceptionKind::Unknown);
                     assert_eq!(same(object, 1), Ok(1));
@@ -129,7 +129,7 @@ fn without_a_main_thread_they_are_transient_after_a_while() {
     let object = poa.activate_servant(servant.clone()).unwrap();
     let late = same(&object, 1).unwrap_err();
     assert_eq!(late.minor, minor::transient::DISCARDING);
-    // It waits there, given up: no room for another one.
+    // The abandoned request still waits there, so the queue is full.
     assert!(orb.work_pending());
     assert_eq!(same(&object, 1).unwrap_err().minor, minor::transient::DISCARDING);
     orb.perform_work();
@@ -137,7 +137,7 @@ fn without_a_main_thread_they_are_transient_after_a_while() {
     let served = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
-            // On a busy machine one or another may be given up.
+            // On a busy machine some requests may time out.
             eventually("the main thread's turn", || same(&object, 1) == Ok(1));
             served.store(true, Ordering::SeqCst);
         });

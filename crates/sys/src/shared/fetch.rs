@@ -1,10 +1,11 @@
-//! Asking the processor for memory before it is needed.
+//! Prefetching memory before it is needed.
 //!
-//! A line that another processor wrote last takes as long to come as some hundred instructions. On x86 an instruction
-//! fetches it meanwhile; elsewhere nothing is done.
+//! Fetching a cache line that another processor wrote last takes as long as some hundred
+//! instructions. On x86 an instruction prefetches it in the background; elsewhere these functions
+//! do nothing.
 
-/// Fetches the octet `at` of shared words into the processor's cache, to be read soon. Changes
-/// nothing else.
+/// Prefetches the octet `at` of shared words into the processor's cache, to be read soon. No other
+/// effect.
 #[inline]
 pub fn prefetch<W>(words: &[W], at: usize) {
     if at < size_of_val(words) {
@@ -12,8 +13,8 @@ pub fn prefetch<W>(words: &[W], at: usize) {
     }
 }
 
-/// Fetches the octet `at` of shared words into the processor's cache, to be written soon. Changes
-/// nothing else.
+/// Prefetches the octet `at` of shared words into the processor's cache, to be written soon. No
+/// other effect.
 #[inline]
 pub fn prefetch_to_write<W>(words: &[W], at: usize) {
     if at < size_of_val(words) {
@@ -25,7 +26,7 @@ pub fn prefetch_to_write<W>(words: &[W], at: usize) {
 #[inline]
 fn fetch<const TO_WRITE: bool>(octet: *const u8) {
     use std::arch::x86_64::{_MM_HINT_ET0, _MM_HINT_T0, _mm_prefetch};
-    // SAFETY: the instruction accesses nothing that a program could see, whatever the address is.
+    // SAFETY: the instruction has no architecturally visible effect, whatever the address.
     unsafe {
         match TO_WRITE {
             true => _mm_prefetch::<_MM_HINT_ET0>(octet.cast()),

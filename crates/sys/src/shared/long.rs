@@ -1,49 +1,55 @@
-//! Copies of many octets into shared words and out of them, at the speed of `memcpy`.
+//! Large copies into shared words and out of them, at the speed of `memcpy`.
 //!
-//! A loop of atomic loads and stores moves eight octets at a time, since no compiler may put them
-//! together; `memcpy` itself promises the compiler that nobody else writes. On x86 one instruction
-//! moves any number, and assembly is opaque: for the compiler it is some relaxed loads and stores of
-//! octets, as in the loop. Elsewhere, and for an interpreter, there is the loop alone.
+//! A loop of atomic loads and stores moves eight octets at a time, since no compiler may merge
+//! them; `memcpy` itself promises the compiler that there is no other writer. On x86 one
+//! instruction moves any number of octets, and assembly is opaque: to the compiler it amounts to
+//! relaxed loads and stores of octets, as in the loop. Elsewhere, and under an interpreter, only
+//! the loop exists.
 //!
-//! AMD processors since Zen 3 execute the instruction at a fifteenth of its speed where the destination lies 1 to 31 octets behind
-//! the source, both counted within a page; for such places there is a loop of instructions that move 16 octets.
+//! AMD processors since Zen 3 execute the instruction at a fifteenth of its speed where the
+//! destination is 1 to 31 octets after the source, both modulo the page size; such copies use a
+//! loop of instructions that move 16 octets.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::AtomicU64;
 
-/// Octets from which on the instruction is faster than the loop; below it takes longer to begin.
+/// Smallest copy, in octets, for which the instruction is faster than the loop despite its start-up
+/// time.
 pub(super) const LONG: usize = 1024;
 
-/// Copies octets into words, from the octet `skip` of the first word on, or reports that it did not: they are few,
-/// or this processor has nothing for it. The words are as many as they touch.
+/// Copies octets into words, starting at octet `skip` of the first word. Returns `false`, copying
+/// nothing, if the octets are few or this processor has no suitable instruction. `words` are
+/// exactly those touched.
 #[inline]
 pub(super) fn copy_in(words: &[AtomicU64], skip: usize, octets: &[u8]) -> bool {
     if !applies(words, skip, octets.len()) {
         return false;
     }
-    // SAFETY: `applies` says that so many octets from `skip` on lie within the words, which are the
-    // only kind of value that is ever seen there; they are interior-mutable, so writing them through a
-    // shared reference is allowed. The octets are borrowed, and lie elsewhere.
+    // SAFETY: `applies` ensures that `octets` octets from `skip` on are within the words, which is
+    // the only way this memory is ever accessed; they are interior-mutable, so writing them through
+    // a shared reference is allowed. The source is borrowed, and does not overlap.
     unsafe {
         copy(octets.as_ptr(), words.as_ptr().cast::<u8>().add(skip).cast_mut(), octets.len());
     }
     true
 }
 
-/// Fills `room` from words likewise. All of it is initialised if this reports that it copied.
+/// Fills `room` from words, the reverse of [`copy_in`]. Initialises all of `room` if it returns
+/// `true`.
 #[inline]
 pub(super) fn copy_out(words: &[AtomicU64], skip: usize, room: &mut [MaybeUninit<u8>]) -> bool {
     if !applies(words, skip, room.len()) {
         return false;
     }
-    // SAFETY: as above, the other way round: `room` is borrowed exclusively, and has as many octets.
+    // SAFETY: as above, in the reverse direction: `room` is borrowed exclusively, and has the same
+    // length.
     unsafe {
         copy(words.as_ptr().cast::<u8>().add(skip), room.as_mut_ptr().cast(), room.len());
     }
     true
 }
 
-/// Overwrites `octets` from words likewise.
+/// Overwrites `octets` from words, the reverse of [`copy_in`].
 #[inline]
 pub(super) fn copy_to(words: &[AtomicU64], skip: usize, octets: &mut [u8]) -> bool {
     if !applies(words, skip, octets.len()) {
@@ -56,7 +62,8 @@ pub(super) fn copy_to(words: &[AtomicU64], skip: usize, octets: &mut [u8]) -> bo
     true
 }
 
-/// Whether so many octets, which lie within the words, are better copied by the instruction.
+/// Reports whether the instruction is preferable for this number of octets, which must be within
+/// the words.
 #[inline]
 fn applies(words: &[AtomicU64], skip: usize, octets: usize) -> bool {
     octets >= LONG && is_fast() && skip + octets <= size_of_val(words)
@@ -73,20 +80,20 @@ fn is_fast() -> bool {
     false
 }
 
-/// Copies octets, each of which is read once.
+/// Copies octets, reading each of them once.
 ///
 /// # Safety
-/// All of them can be read, and written where they go, from here until this returns; both do not
+/// The source must be readable and the destination writable until this returns, and they must not
 /// overlap. Another process may change either meanwhile.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline]
 unsafe fn copy(from: *const u8, to: *mut u8, octets: usize) {
     if SLOW.contains(&(to.addr().wrapping_sub(from.addr()) % PAGE)) {
-        // SAFETY: the caller's.
+        // SAFETY: ensured by the caller.
         return unsafe { copy_in_blocks(from, to, octets) };
     }
-    // SAFETY: the caller's. The direction flag is clear at any time, as the ABI demands; registers that
-    // it changes are declared, and memory may have changed.
+    // SAFETY: ensured by the caller. The ABI requires the direction flag to be clear; the modified
+    // registers are declared, and memory is assumed to change.
     unsafe {
         std::arch::asm!(
             "rep movsb",
@@ -98,15 +105,15 @@ unsafe fn copy(from: *const u8, to: *mut u8, octets: usize) {
     }
 }
 
-/// Copies as [`copy`] does, 64 octets at a time and the rest by the instruction.
+/// Copies as [`copy`] does, in blocks of 64 octets and the rest by the instruction.
 ///
 /// # Safety
-/// As of [`copy`].
+/// As for [`copy`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[cold]
 unsafe fn copy_in_blocks(from: *const u8, to: *mut u8, octets: usize) {
-    // SAFETY: the caller's; each block lies within the octets, since as many are left. SSE2 is part of every x86-64. What is
-    // said of registers and of memory in `copy` holds here, too; flags change.
+    // SAFETY: ensured by the caller; each block is within the octets that are left. SSE2 is part of
+    // every x86-64. The remarks on registers and memory in `copy` apply here, too; flags change.
     unsafe {
         std::arch::asm!(
             "test {blocks}, {blocks}",
@@ -139,15 +146,15 @@ unsafe fn copy_in_blocks(from: *const u8, to: *mut u8, octets: usize) {
     }
 }
 
-/// Octets of a block.
+/// Size of a block, in octets.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const BLOCK: usize = 64;
 
-/// Page of the processor.
+/// Page size of the processor, in octets.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const PAGE: usize = 4096;
 
-/// Distances within a page at which the instruction is slow on some processors.
+/// Distances modulo the page size at which the instruction is slow on some processors.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 const SLOW: std::ops::Range<usize> = 1..32;
 

@@ -1,30 +1,31 @@
-//! Pages of shared memory: taken before they are touched, kept in RAM, made large, and given back.
+//! Pages of shared memory: populated in advance, locked in RAM, merged into huge pages, and
+//! released.
 
 use std::io;
 use std::ptr::{self, NonNull};
 
 use super::{HEADER, Shared};
 
-/// Octets of a huge page.
+/// Size of a huge page, in octets.
 ///
-/// Processors whose pages have another size than 4 KiB have huge pages of another size, too: there
-/// [`Shared::make_huge`] fails, and says so.
+/// Processors with a base page size other than 4 KiB have a different huge-page size, too; there
+/// [`Shared::make_huge`] fails.
 pub const HUGE_PAGE: usize = 2 << 20;
 
 /// `MADV_COLLAPSE`, since Linux 6.1.
 const COLLAPSE: libc::c_int = 25;
 
 impl Shared {
-    /// Takes every page of the memory from the system, and maps it here: no later access faults.
+    /// Allocates and maps every page of the memory: no later access faults.
     ///
     /// # Errors
-    /// When the system has no memory left, or is older than Linux 5.14.
+    /// When the system is out of memory, or is older than Linux 5.14.
     pub fn populate(&self) -> io::Result<()> {
         self.advise(0, self.octets, libc::MADV_POPULATE_WRITE)
     }
 
-    /// Takes every page of the memory from the system, and keeps it in RAM (`mlock`) until this
-    /// value is dropped.
+    /// Allocates every page of the memory, and keeps it in RAM (`mlock`) until this value is
+    /// dropped.
     ///
     /// # Errors
     /// [`io::ErrorKind::PermissionDenied`] or [`io::ErrorKind::OutOfMemory`] without `CAP_IPC_LOCK`
@@ -37,15 +38,15 @@ impl Shared {
         }
     }
 
-    /// Takes every page of the memory from the system, and puts those of each [`HUGE_PAGE`] octets
-    /// together into one (`MADV_COLLAPSE`). What is left behind the last one stays in ordinary pages.
+    /// Allocates every page of the memory, and merges those of each [`HUGE_PAGE`] octets into one
+    /// huge page (`MADV_COLLAPSE`). The remainder after the last one stays in ordinary pages.
     ///
-    /// These are huge pages of ordinary memory, not of the pool of `vm.nr_hugepages`: a page that is
-    /// lost again is replaced by ordinary ones, and nothing ever runs out when it is touched.
+    /// These are huge pages of ordinary memory, not of the pool of `vm.nr_hugepages`: a huge page
+    /// that is split again is replaced by ordinary ones, and touching memory never exhausts a pool.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] when the memory has fewer octets than a huge page. Otherwise
-    /// when the system has no free memory in one piece, denies such pages
+    /// [`io::ErrorKind::InvalidInput`] when the memory is smaller than a huge page. Otherwise when
+    /// the system has no contiguous free memory, denies such pages
     /// (`/sys/kernel/mm/transparent_hugepage/shmem_enabled` is `deny`), or is older than Linux 6.1.
     pub fn make_huge(&self) -> io::Result<()> {
         let whole = self.octets / HUGE_PAGE * HUGE_PAGE;
@@ -56,14 +57,14 @@ impl Shared {
         self.advise(0, whole, COLLAPSE)
     }
 
-    /// Gives the pages of a range of the data back to the system. All its octets are 0 then, in every
-    /// process. Both numbers are multiples of [`HEADER`].
+    /// Releases the pages of a range of the data to the system. All its octets then read as 0, in
+    /// every process. Both numbers must be multiples of [`HEADER`].
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidInput`] when the pages are [locked](Self::lock) here.
     ///
     /// # Panics
-    /// Unless the range lies within the data.
+    /// Unless the range is within the data.
     pub fn give_back(&self, from: usize, octets: usize) -> io::Result<()> {
         let end = from.checked_add(octets).expect("within memory");
         assert!(end <= self.octets - HEADER, "within the data");
@@ -73,8 +74,8 @@ impl Shared {
 
     fn advise(&self, from: usize, octets: usize, advice: libc::c_int) -> io::Result<()> {
         debug_assert!(from + octets <= self.octets);
-        // SAFETY: a range of this value's own mapping, which stays one of the same memory. Octets that
-        // the advice sets to 0 are seen through atomics alone, as all that another process changes.
+        // SAFETY: a range of this value's own mapping, which stays mapped. Octets that the advice
+        // sets to 0 are accessed through atomics alone, as any that another process changes.
         let done = unsafe { libc::madvise(self.base.as_ptr().add(from).cast(), octets, advice) };
         match done {
             0 => Ok(()),
@@ -83,10 +84,10 @@ impl Shared {
     }
 }
 
-/// Reserves addresses for `octets` octets that begin where a huge page may, without memory.
+/// Reserves addresses for `octets` octets, without memory, starting at a huge-page boundary.
 ///
 /// # Errors
-/// When the system has no addresses left.
+/// When the system is out of addresses.
 pub(super) fn reserve(octets: usize) -> io::Result<NonNull<u8>> {
     let all = octets.checked_add(HUGE_PAGE).ok_or(io::ErrorKind::OutOfMemory)?;
     // SAFETY: a new mapping, at an address that the system chooses: no other memory is touched.
@@ -105,8 +106,8 @@ pub(super) fn reserve(octets: usize) -> io::Result<NonNull<u8>> {
     }
     let base: *mut u8 = base.cast();
     let before = base.align_offset(HUGE_PAGE);
-    // SAFETY: the parts before and behind what is reserved lie within the mapping just made, which
-    // nobody else knows: `before` is less than a huge page.
+    // SAFETY: the parts before and after the reserved range are within the mapping just made, to
+    // which no other reference exists: `before` is less than a huge page.
     unsafe {
         let first = base.add(before);
         if before > 0 {
@@ -125,7 +126,7 @@ mod tests {
     use super::super::{copy_in, copy_out};
     use super::*;
 
-    /// Returns a number of kilobytes that the system tells of the mapping of a name.
+    /// Returns a number of kilobytes that the system reports for the mapping with a name.
     fn told(name: &str, what: &str) -> u64 {
         let maps = fs::read_to_string("/proc/self/smaps").unwrap();
         let (mut ours, mut sum) = (false, 0);
@@ -180,7 +181,7 @@ mod tests {
         let there = Shared::open(&descriptor, HUGE_PAGE).unwrap();
         copy_in(memory.data(), 1 << 20, b"GIOP");
         match memory.make_huge() {
-            // The header takes the last page out of the first huge one.
+            // The header uses the last page of the first huge one.
             Ok(()) => assert_eq!(told(name, "ShmemPmdMapped"), HUGE_PAGE as u64 / 1024),
             Err(error) => assert!(is_refused(), "{error}"),
         }
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
 
-    /// Whether this system has no such pages, or no memory in one piece.
+    /// Reports whether this system lacks such pages, or contiguous memory.
     fn is_refused() -> bool {
         let setting = "/sys/kernel/mm/transparent_hugepage/shmem_enabled";
         let offered = fs::read_to_string(setting).is_ok_and(|text| !text.contains("[deny]"));

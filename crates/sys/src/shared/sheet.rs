@@ -1,8 +1,9 @@
 //! Memory that one process writes and another one reads.
 //!
-//! Once its own mapping is made, the writer seals the memory (`F_SEAL_FUTURE_WRITE`, Linux 5.1): the system lets nobody
-//! map it for writing any more, whoever has the descriptor. So a [`Part`] of it may be borrowed as octets, as memory
-//! of this process may; readers see octets that change as they please, through a [`View`].
+//! After mapping the memory itself, the writer seals it (`F_SEAL_FUTURE_WRITE`, Linux 5.1): from
+//! then on the system lets no process map it for writing, whoever has the descriptor. A [`Part`] of
+//! it may therefore be borrowed as octets, like private memory; readers access octets that may
+//! change at any time, through a [`View`].
 
 use std::io;
 use std::ops::{Deref, DerefMut};
@@ -16,19 +17,19 @@ use rustix::fs::SealFlags;
 
 use super::{SEALS, WORD, copy_out, copy_to, memory_file, prefetch, refuse_unsealed};
 
-/// Parts of a [`Sheet`] that may be out at a time.
+/// Maximum number of parts of a [`Sheet`] that may be out at a time.
 pub const PARTS: usize = 16;
 
-/// Memory that this process alone writes.
+/// Memory writable by this process only.
 #[derive(Debug)]
 pub struct Sheet {
     mapping: Mapping,
-    /// Range of each part that is out: its first octet, in the upper half, and the one behind it;
-    /// 0: none is out.
+    /// Range of each part that is out: its start in the upper half, its end in the lower half; 0 if
+    /// the part is not out.
     out: [AtomicU64; PARTS],
 }
 
-/// Octets of a [`Sheet`] that nobody else in this process reaches until it is dropped.
+/// Octets of a [`Sheet`] to which this value has exclusive access until it is dropped.
 #[derive(Debug)]
 pub struct Part {
     sheet: Arc<Sheet>,
@@ -37,12 +38,12 @@ pub struct Part {
     octets: usize,
 }
 
-/// A [`Sheet`] as its readers see it.
+/// Read-only view of a [`Sheet`].
 #[derive(Debug)]
 pub struct View(Mapping);
 
 impl Sheet {
-    /// Makes memory of so many octets, all of them 0, and the descriptor for readers.
+    /// Creates memory of `octets` octets, all of them 0, and the descriptor for readers.
     ///
     /// # Errors
     /// [`io::ErrorKind::Unsupported`] before Linux 5.1; otherwise as [`Shared::create`](super::Shared::create).
@@ -56,8 +57,8 @@ impl Sheet {
         Ok((Arc::new(Self { mapping, out }), file))
     }
 
-    /// Returns octets from `first` on. `None`: they do not lie in the memory, some of them are out, or the part with
-    /// this number is.
+    /// Returns the octets that start at `first`. Returns `None` if they are not within the memory,
+    /// some of them are out, or part `number` is.
     ///
     /// # Panics
     /// Unless the number is below [`PARTS`].
@@ -75,7 +76,7 @@ impl Sheet {
             first: first as usize,
             octets: octets as usize,
         };
-        // Of two threads that take the same octets, at least one sees the other.
+        // At least one of two threads that take the same octets observes the other.
         let meets = |(other, out): (usize, &AtomicU64)| {
             let out = out.load(Ordering::SeqCst);
             other != number && (out >> 32) < u64::from(end) && u64::from(first) < out & 0xffff_ffff
@@ -86,13 +87,13 @@ impl Sheet {
         }
     }
 
-    /// Returns the place of octets in the memory, if they lie there.
+    /// Returns the offset of `octets` in the memory, if they are within it.
     pub fn place_of(&self, octets: &[u8]) -> Option<usize> {
         let place = octets.as_ptr().addr().checked_sub(self.mapping.base.addr().get())?;
         (place < self.mapping.octets).then_some(place)
     }
 
-    /// Takes every page from the system, and keeps it in RAM if it shall be `locked`.
+    /// Allocates every page, and keeps it in RAM if `locked`.
     ///
     /// # Errors
     /// Those of [`Shared::populate`](super::Shared::populate) and [`Shared::lock`](super::Shared::lock).
@@ -106,9 +107,9 @@ impl Deref for Part {
 
     #[inline]
     fn deref(&self) -> &[u8] {
-        // SAFETY: octets of a mapping that lives as long as the sheet, which `part` has found within it. The system lets no
-        // other process write there, and in this one the octets are reached through this value alone: no other part has any of
-        // them.
+        // SAFETY: octets of a mapping that lives as long as the sheet; `part` has checked that they
+        // are within it. The system lets no other process write there, and this process accesses
+        // the octets through this value alone: no other part contains any of them.
         unsafe { slice::from_raw_parts(self.start(), self.octets) }
     }
 }
@@ -135,7 +136,7 @@ impl Drop for Part {
 }
 
 impl View {
-    /// Maps memory of so many octets that another process made, and cannot take away.
+    /// Maps memory of `octets` octets that another process created, and cannot take away.
     ///
     /// # Errors
     /// As [`Shared::open`](super::Shared::open).
@@ -147,7 +148,7 @@ impl View {
     /// Appends octets to a buffer, as [`copy_out`] does.
     ///
     /// # Panics
-    /// Unless all of them lie in the memory.
+    /// Unless all of them are within the memory.
     pub fn copy_out(&self, at: usize, buffer: &mut Vec<u8>, octets: usize) {
         copy_out(self.words(), at, buffer, octets);
     }
@@ -155,17 +156,17 @@ impl View {
     /// Copies octets out, as [`copy_to`] does.
     ///
     /// # Panics
-    /// Unless all of them lie in the memory.
+    /// Unless all of them are within the memory.
     pub fn copy_to(&self, at: usize, octets: &mut [u8]) {
         copy_to(self.words(), at, octets);
     }
 
-    /// Fetches an octet into the processor's cache, as [`prefetch`] does.
+    /// Prefetches an octet into the processor's cache, as [`prefetch`] does.
     pub fn prefetch(&self, at: usize) {
         prefetch(self.words(), at);
     }
 
-    /// Takes every page from the system, and keeps it in RAM if it shall be `locked`.
+    /// Allocates every page, and keeps it in RAM if `locked`.
     ///
     /// # Errors
     /// As [`Sheet::make_resident`].
@@ -173,22 +174,23 @@ impl View {
         self.0.make_resident(libc::MADV_POPULATE_READ, locked)
     }
 
-    /// Returns the words of the memory, which are for reading alone: nobody outside of this module gets them.
+    /// Returns the words of the memory, for reading only; private to this module.
     fn words(&self) -> &[AtomicU64] {
-        // SAFETY: memory that is there until this value is dropped, aligned to a page. Another process may change it at any
-        // time, as it may atomics. No method stores there.
+        // SAFETY: memory that exists until this value is dropped, aligned to a page. Another
+        // process may change it at any time, which atomics permit. No method stores there.
         unsafe { slice::from_raw_parts(self.0.base.as_ptr().cast(), self.0.octets / WORD) }
     }
 }
 
-/// A mapping of a whole file of memory.
+/// Mapping of a whole memory file.
 #[derive(Debug)]
 struct Mapping {
     base: NonNull<u8>,
     octets: usize,
 }
 
-// SAFETY: the memory is this value's own until it is dropped; who may reach its octets the types around it say.
+// SAFETY: this value owns the memory until it is dropped; the types that wrap it define who may
+// access its octets.
 unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
@@ -209,7 +211,7 @@ impl Mapping {
 
     fn make_resident(&self, advice: libc::c_int, locked: bool) -> io::Result<()> {
         let base = self.base.as_ptr().cast();
-        // SAFETY: this value's own mapping; neither call changes an octet of it.
+        // SAFETY: a mapping that this value owns; neither call changes an octet of it.
         let done = unsafe {
             match libc::madvise(base, self.octets, advice) {
                 0 if locked => libc::mlock(base, self.octets),
@@ -225,7 +227,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: what `new` mapped, to which no reference outlives this value.
+        // SAFETY: the mapping that `new` made, to which no reference outlives this value.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.octets) };
     }
 }
@@ -252,7 +254,7 @@ mod tests {
         assert_eq!(two, [7, 9]);
         assert_eq!(sheet.place_of(&part), Some(4000));
         assert_eq!(sheet.place_of(&octets), None);
-        // Through the descriptor that the reader has, and through one that it opens anew.
+        // Through the descriptor that the reader has, and through one that it reopens.
         let writable = libc::PROT_READ | libc::PROT_WRITE;
         let refused = |descriptor: &dyn AsFd| {
             let mapped = Mapping::new(descriptor.as_fd(), 8192, writable);
@@ -283,7 +285,7 @@ mod tests {
         assert!(sheet.part(1, 0, 200).is_some());
     }
 
-    /// The reader refuses what the writer could take away.
+    /// The reader rejects memory that the writer could take away.
     #[test]
     fn memory_that_is_no_sheet_is_refused() {
         let descriptor = super::super::unsealed(4096).unwrap();

@@ -1,7 +1,7 @@
 //! Named threads with declared attributes: processors, scheduling, stack.
 //!
-//! A thread gets its attributes from a [`Builder`] before its first line of work runs. A [`Registry`] lists threads with
-//! the attributes that they were to have and those that the kernel reports.
+//! A thread gets its attributes from a [`Builder`] before its work starts. A [`Registry`] lists
+//! threads with their configured attributes and those that the kernel reports.
 
 mod places;
 mod registry;
@@ -18,9 +18,9 @@ pub use places::{Place, Places};
 pub use registry::{Attributes, Listed, Purpose, Registry};
 pub use schedule::Scheduling;
 
-/// Attributes of a thread, set before it starts to work.
+/// Builder of a thread, with attributes set before its work starts.
 ///
-/// Whatever is not declared here a thread inherits from the one that starts it.
+/// Attributes not set here are inherited from the thread that starts it.
 ///
 /// ```
 /// let cpu = oxorb_sys::thread::allowed_cpus()?[0];
@@ -43,7 +43,8 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// A thread with a name. Tools show its first 15 octets; it must not contain a NUL.
+    /// Creates a builder of a thread with a name. Tools show its first 15 octets; it must not
+    /// contain a NUL.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -57,57 +58,59 @@ impl Builder {
         }
     }
 
-    /// Runs on this processor only.
+    /// Binds the thread to this processor.
     pub fn cpu(mut self, cpu: usize) -> Self {
         self.cpu = Some(cpu);
         self
     }
 
-    /// Runs on these processors, unless [`cpu`](Self::cpu) names one. Where the process may use none of them any more, the
-    /// thread keeps those of the thread that starts it.
+    /// Binds the thread to these processors, unless [`cpu`](Self::cpu) names one. If the process
+    /// may not use any of them, the thread keeps the processors of the thread that starts it.
     pub fn cpus(mut self, cpus: &[usize]) -> Self {
         self.cpus = cpus.to_vec();
         self
     }
 
-    /// Runs in this class at this priority, whatever the thread that starts it has. Without the privilege for that the
-    /// thread runs in SCHED_OTHER.
+    /// Sets class and priority, regardless of those of the thread that starts it. Without the
+    /// necessary privilege the thread runs in SCHED_OTHER.
     pub fn schedule(mut self, schedule: Schedule) -> Self {
         self.schedule = Some(schedule);
         self
     }
 
-    /// Is listed in `registry` while it runs.
+    /// Lists the thread in `registry` while it runs.
     pub fn listed(mut self, registry: &Arc<Registry>, purpose: Purpose) -> Self {
         self.listed = Some((Arc::clone(registry), purpose));
         self
     }
 
-    /// Waits at these places, which the registry shows. Threads that serve the same connections share them.
+    /// Sets the places at which the thread waits, as the registry shows them. Threads that serve
+    /// the same connections share them.
     pub fn places(mut self, places: &Arc<Places>) -> Self {
         self.places = Arc::clone(places);
         self
     }
 
-    /// Reserves processor time for the thread (SCHED_DEADLINE). Where this process may not reserve
-    /// any, the thread starts without: [`schedule::is_reserved`] tells it.
+    /// Reserves processor time for the thread (SCHED_DEADLINE). If this process may not reserve
+    /// any, the thread starts without a reservation, as [`schedule::is_reserved`] reports.
     pub fn reserve(mut self, reservation: Reservation) -> Self {
         self.reservation = Some(reservation);
         self
     }
 
-    /// Sets the size of the stack in octets, rounded up as the system needs it.
+    /// Sets the size of the stack in octets; the system may round it up.
     pub fn stack_size(mut self, octets: usize) -> Self {
         self.stack = Some(octets);
         self
     }
 
-    /// Starts the thread, and waits until it has its processors and its reservation. It takes its class and priority
-    /// right after: a thread that starts a less urgent one does not wait until that is scheduled.
+    /// Starts the thread, and waits until it has its processors and its reservation. The thread
+    /// sets its class and priority after that: a thread that starts a less urgent one does not wait
+    /// until that one is scheduled.
     ///
     /// # Errors
-    /// When the thread cannot be had, or cannot have an attribute; `work` has not begun then. A refused reservation is
-    /// a [`ReservationError`] inside.
+    /// When the thread cannot be started, or cannot have an attribute; `work` has not begun then. A
+    /// refused reservation is a [`ReservationError`] inside.
     pub fn spawn<T, F>(self, work: F) -> io::Result<Thread<T>>
     where
         F: FnOnce() -> T + Send + 'static,
@@ -123,7 +126,7 @@ impl Builder {
             let ready = prepared.is_ok();
             let _listed = ready.then(|| self.enlist());
             Arc::clone(&self.places).take();
-            // The receiver waits for exactly this.
+            // The receiver waits for exactly this message.
             let _ = tell.send(prepared);
             ready.then(|| {
                 self.apply_schedule();
@@ -134,7 +137,7 @@ impl Builder {
         Ok(Thread(thread))
     }
 
-    /// Gives the calling thread its processors and its reservation.
+    /// Sets the processors and the reservation of the calling thread.
     fn place(&self) -> io::Result<()> {
         match self.cpu {
             Some(cpu) => pin_current_thread(cpu)?,
@@ -147,7 +150,7 @@ impl Builder {
         }
     }
 
-    /// Gives the calling thread its class and priority, unless it has a reservation.
+    /// Sets the class and priority of the calling thread, unless it has a reservation.
     fn apply_schedule(&self) {
         let Some(wanted) = self.schedule else {
             return;
@@ -156,7 +159,7 @@ impl Builder {
             return;
         }
         if schedule::current().ok() != Some(wanted) && schedule::set_current(wanted).is_err() {
-            // Less is always allowed.
+            // Lowering is always allowed.
             let _ = schedule::set_current(Schedule::default());
         }
     }
@@ -180,7 +183,7 @@ impl Builder {
     }
 }
 
-/// A thread that was started. Dropping this does not end it.
+/// Running or finished thread. Dropping this value does not end the thread.
 #[derive(Debug)]
 pub struct Thread<T>(JoinHandle<Option<T>>);
 
@@ -188,19 +191,19 @@ impl<T> Thread<T> {
     /// Waits for the thread to end.
     ///
     /// # Errors
-    /// What the thread panicked with.
+    /// The payload of the thread's panic.
     pub fn join(self) -> std::thread::Result<T> {
         let result = self.0.join()?;
         Ok(result.expect("a thread that could not be prepared is never given out"))
     }
 
-    /// Whether the thread has ended, so that [`join`](Self::join) does not block.
+    /// Reports whether the thread has ended, so that [`join`](Self::join) does not block.
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
     }
 }
 
-/// Returns the kernel's number of the calling thread. One system call.
+/// Returns the kernel's id of the calling thread. One system call.
 ///
 /// ```
 /// use oxorb_sys::{schedule, thread};
@@ -214,7 +217,7 @@ pub fn current_id() -> i32 {
 /// Binds the calling thread to one processor.
 ///
 /// # Errors
-/// [`io::ErrorKind::InvalidInput`] if there is no such processor, or this process may not use it.
+/// [`io::ErrorKind::InvalidInput`] if the processor does not exist, or this process may not use it.
 pub fn pin_current_thread(cpu: usize) -> io::Result<()> {
     if cpu >= CpuSet::MAX_CPU {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -229,7 +232,7 @@ fn run_on(cpus: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// The processors on which the calling thread may run, in ascending order.
+/// Returns the processors on which the calling thread may run, in ascending order.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
     cpus_of(None)
 }

@@ -11,12 +11,12 @@ thread_local! {
     static OWN: RefCell<Arc<Places>> = RefCell::default();
 }
 
-/// Places at which a thread waits, or several that serve the same connections: how many there are of each name. Off
-/// the steady path: names come and go with connections.
+/// Places at which a thread, or several that serve the same connections, waits: the number of
+/// places for each name. Off the steady path: names are added and removed with connections.
 #[derive(Debug, Default)]
 pub struct Places(Mutex<BTreeMap<String, usize>>);
 
-/// A place of [`Places`], until it is dropped.
+/// Entry in [`Places`], removed when dropped.
 #[derive(Debug)]
 pub struct Place {
     places: Arc<Places>,
@@ -24,7 +24,7 @@ pub struct Place {
 }
 
 impl Places {
-    /// Returns those of the calling thread.
+    /// Returns the places of the calling thread.
     pub fn own() -> Arc<Places> {
         OWN.with(|own| own.borrow().clone())
     }
@@ -40,14 +40,14 @@ impl Places {
         Place { places: Arc::clone(self), name }
     }
 
-    /// Returns the names in alphabetical order, and how many places have each.
+    /// Returns the names in alphabetical order, with the number of places for each.
     pub fn list(&self) -> Vec<(String, usize)> {
         let places = self.lock();
         let each = places.iter().map(|(name, count)| (name.clone(), *count));
         each.collect()
     }
 
-    // Nothing panics while it is held.
+    // No code panics while it is held.
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, usize>> {
         self.0.lock()
     }

@@ -1,4 +1,4 @@
-//! A list of threads: what they are for, how they were to be scheduled, and how they are.
+//! List of threads, with their purpose, configured schedule and actual schedule.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,37 +17,37 @@ use crate::sync::{Mutex, MutexGuard};
 pub enum Purpose {
     /// Accepts connections at one endpoint.
     Acceptor,
-    /// Serves one connection, or reads one that carries requests both ways.
+    /// Serves one connection, or reads one that carries requests in both directions.
     Connection,
-    /// Serves the connections of the ORB where these have no threads of their own.
+    /// Serves the connections of the ORB that have no dedicated threads.
     Worker,
     /// Serves a lane of a threadpool.
     Lane,
-    /// Takes over a connection whose thread waits in a servant.
+    /// Takes over a connection while its thread is busy in a servant.
     Takeover,
     /// Runs the requests of one dispatching module.
     Dispatching,
-    /// Reads the answers of asynchronous calls, or of calls that share a connection.
+    /// Reads the replies of asynchronous calls, or of calls that share a connection.
     Reader,
     /// Runs reply handlers.
     Callbacks,
-    /// Sends answers to reply handlers that are objects.
+    /// Sends replies to reply handlers that are objects.
     ReplyHandlers,
-    /// Wakes tasks when their time has come.
+    /// Wakes tasks at their set times.
     Alarms,
     /// Sends buffered oneway requests.
     Oneways,
     /// Writes the database of a service.
     Storage,
-    /// Looks for changes of what a service serves, or for failures.
+    /// Polls a service for changes and failures.
     Watcher,
-    /// Looks up the address of a host by its name.
+    /// Resolves host names.
     LookUp,
-    /// Closes client connections that idle.
+    /// Closes idle client connections.
     IdleConnections,
-    /// Cleans up servants after their objects were deactivated.
+    /// Etherealizes servants after their objects were deactivated.
     Etherealizer,
-    /// Waits for signals, or ends the ORB after one.
+    /// Waits for signals, or shuts the ORB down after one.
     Shutdown,
 }
 
@@ -56,7 +56,7 @@ pub enum Purpose {
 pub struct Attributes {
     /// Class and priority, or reserved processor time.
     pub scheduling: Scheduling,
-    /// The processors it may run on, in ascending order.
+    /// Processors on which the thread may run, in ascending order.
     pub cpus: Vec<usize>,
 }
 
@@ -64,23 +64,24 @@ pub struct Attributes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Listed {
-    /// The kernel's number of the thread.
+    /// The kernel's id of the thread.
     pub id: i32,
     /// The name under which tools show it.
     pub name: String,
     /// Purpose of the thread.
     pub purpose: Purpose,
-    /// The attributes that were declared for it.
+    /// Configured attributes.
     pub configured: Attributes,
-    /// The attributes that the kernel reports: others than `configured` where the process lacks a privilege, and while the
-    /// thread serves a request at that one's priority.
+    /// Attributes that the kernel reports. They differ from `configured` where the process lacks a
+    /// privilege, and while the thread serves a request at the request's priority.
     pub actual: Attributes,
-    /// Places at which it waits, with their transports, and how many there are of each name: the connections that it serves or
-    /// reads, or the endpoint at which it accepts them. Threads of a lane have those of the lane.
+    /// Places at which the thread waits, with their transports and the number for each name: the
+    /// connections that it serves or reads, or the endpoint at which it accepts them. Threads of a
+    /// lane share those of the lane.
     pub waits_at: Vec<(String, usize)>,
 }
 
-/// Threads that run. Each is listed from before its first line of work until after its last.
+/// Registry of running threads. Each is listed from before its work starts until after it ends.
 #[derive(Debug, Default)]
 pub struct Registry(Mutex<BTreeMap<i32, Entry>>);
 
@@ -92,14 +93,15 @@ struct Entry {
     places: Arc<Places>,
 }
 
-/// The calling thread's place in a registry.
+/// Entry of the calling thread in a registry.
 pub(super) struct Entered {
     registry: Arc<Registry>,
     id: i32,
 }
 
 impl Registry {
-    /// Returns the threads that run, by purpose and name. Two system calls for each; allocates.
+    /// Returns the running threads, sorted by purpose and name. Two system calls for each;
+    /// allocates.
     ///
     /// ```
     /// use std::sync::{Arc, mpsc};
@@ -166,8 +168,8 @@ impl Drop for Entered {
 }
 
 impl fmt::Display for Listed {
-    /// Writes one line: name, purpose, scheduling and processors; what was configured where the kernel reports something else;
-    /// the places at which it waits.
+    /// Writes one line: name, purpose, scheduling and processors; the configured attributes where
+    /// they differ; the places at which the thread waits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Listed { name, purpose, configured, actual, waits_at, .. } = self;
         write!(f, "{name}: {purpose:?}, {} on {:?}", actual.scheduling, actual.cpus)?;

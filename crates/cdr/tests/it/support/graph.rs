@@ -1,4 +1,4 @@
-//! What the IDL compiler makes of `vectors/values/values.idl`, by hand.
+//! Handwritten equivalent of the generated code for `vectors/values/values.idl`.
 
 use core::any::{Any, TypeId};
 
@@ -7,7 +7,8 @@ use oxorb_cdr::{
     ValueInfo, ValueState, Valuetype,
 };
 
-/// A valuetype: its name in IDL, its types that may stand where it is declared, its bases, its members.
+/// Declares a valuetype: its name in IDL, the types valid where it is declared, its bases, its
+/// members.
 macro_rules! valuetype {
     ($name:ident, $info:expr, [$($known:ty),*], [$($base:ty),*] $(in $parent:ident)? $(, $field:ident)*) => {
         impl Valuetype for $name {

@@ -1,4 +1,4 @@
-//! Any CDR value as data, so that properties can be stated over messages of all of them.
+//! CDR values as data, to state properties of messages with values of all types.
 #![allow(dead_code, reason = "without the standard library, not every test is there")]
 
 pub(crate) mod graph;
@@ -10,7 +10,7 @@ use oxorb_cdr::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// A struct of fixed layout with everything such a struct may have.
+/// Struct of fixed layout with every kind of member allowed in it.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Track {
     pub(crate) on: bool,
@@ -57,7 +57,7 @@ impl Fixed for Track {
 
 oxorb_cdr::fixed!(Track);
 
-/// The same members written one by one: what [`Track`] must equal octet for octet.
+/// Writes the same members one by one, to which [`Track`] must be equal octet by octet.
 pub(crate) fn member_by_member<'a>(track: &'a Track, e: &mut Encoder<'a>) -> Result<()> {
     e.boolean(track.on);
     e.ulonglong(track.id);
@@ -69,7 +69,7 @@ pub(crate) fn member_by_member<'a>(track: &'a Track, e: &mut Encoder<'a>) -> Res
     Ok(())
 }
 
-/// A struct of no fixed layout, which holds itself.
+/// Struct without fixed layout, which contains itself.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Tree {
     pub(crate) name: String,
@@ -97,10 +97,10 @@ impl<'de> Decode<'de> for Tree {
     }
 }
 
-/// Declares [`Value`]: the types that one Rust type stands for.
+/// Declares [`Value`], with a variant for each Rust type.
 macro_rules! values {
     ($($name:ident: $type:ty, $strategy:expr;)*) => {
-        /// One value of any type.
+        /// Value of one of the types.
         #[derive(Clone, Debug)]
         pub(crate) enum Value {
             $($name($type),)*
@@ -152,7 +152,7 @@ macro_rules! values {
     };
 }
 
-/// A NaN is the same as itself here: its bits must survive.
+/// A NaN equals itself here: its bits must be preserved.
 fn same<T: PartialEq + std::fmt::Debug>(wrote: &T, read: T) {
     assert_eq!(format!("{wrote:?}"), format!("{read:?}"));
 }
@@ -251,7 +251,7 @@ pub(crate) fn dialect() -> impl Strategy<Value = Dialect> {
     })
 }
 
-/// Whether the dialect can carry a value: what encoding must answer.
+/// Reports whether the dialect can encode a value, as the encoder must find.
 pub(crate) fn carried(value: &Value, dialect: Dialect) -> bool {
     let narrow_char = |c: char| match dialect.chars {
         CharSet::Iso8859_1 => c <= 'ÿ',
@@ -281,12 +281,12 @@ pub(crate) fn carried(value: &Value, dialect: Dialect) -> bool {
     }
 }
 
-/// How a message is written.
+/// Settings with which a message is written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting {
     pub(crate) order: ByteOrder,
     pub(crate) dialect: Dialect,
-    /// Octets before the first value.
+    /// Number of octets before the first value.
     pub(crate) lead: usize,
 }
 
@@ -299,7 +299,8 @@ pub(crate) fn setting() -> impl Strategy<Value = Setting> {
 }
 
 impl Setting {
-    /// An encoder that has written the lead, over a buffer whose old contents must not show.
+    /// Returns an encoder that has written the leading octets, over a buffer whose old contents
+    /// must not appear.
     pub(crate) fn encoder<'a>(self) -> Encoder<'a> {
         let mut encoder = Encoder::new(vec![0xEE; 100], self.order, self.dialect);
         encoder.copy_octets(&[0xAA; 9][..self.lead]);
@@ -317,7 +318,7 @@ impl Setting {
     }
 }
 
-/// Values that the dialect can carry, and how to write them.
+/// Returns values that the dialect can encode, with their settings.
 pub(crate) fn message() -> impl Strategy<Value = (Setting, Vec<Value>)> {
     (setting(), vec(value(), 1..8)).prop_map(|(setting, mut values)| {
         values.retain(|value| carried(value, setting.dialect));

@@ -1,4 +1,4 @@
-//! Types and values of them, made from octets, so that properties can be stated over all of them.
+//! Types with values, generated from octets, to state properties of all of them.
 #![allow(dead_code, reason = "tests of other crates use their part")]
 
 use oxorb_cdr::{
@@ -12,24 +12,24 @@ use proptest::prelude::*;
 pub(crate) const EVERYTHING: Dialect =
     Dialect { giop_minor: 2, chars: CharSet::Utf8, wchars: WcharSet::Utf16 };
 
-/// How deeply types are nested.
+/// Maximum nesting depth of types.
 const TOP: usize = 4;
 
-/// Decides what to make next; without octets left, always the simplest.
+/// Source of choices; once the octets are used up, always the simplest choice.
 pub(crate) struct Choices {
     octets: std::vec::IntoIter<u8>,
-    /// Struct and union names are numbered, so that no two types have the same id.
+    /// Number of struct and union names so far, so that no two types have the same id.
     names: usize,
-    /// Sequences and values that the value being made is in.
+    /// Number of sequences and values around the current value.
     depth: usize,
-    /// Values made since the any began, or around what is made now.
+    /// Values created since the start of the any, or that enclose the current one.
     made: Vec<(ValueKey, TypeCode)>,
 }
 
-/// How deeply sequences and values are nested.
+/// Maximum nesting depth of sequences and values.
 const DEEPEST: usize = 20;
 
-/// Octets to make a type and a value of.
+/// Returns octets from which a type and a value are generated.
 pub(crate) fn choices() -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..200)
 }
@@ -66,12 +66,12 @@ impl Choices {
         (0..self.below(6)).map(|_| all[self.below(all.len())]).collect()
     }
 
-    /// A type that can have values.
+    /// Returns a type that can have values.
     pub(crate) fn top_type(&mut self) -> TypeCode {
         self.ty(TOP)
     }
 
-    /// A type that can have values, nested at most so deeply.
+    /// Returns a type that can have values, nested at most `depth` deep.
     fn ty(&mut self, depth: usize) -> TypeCode {
         const LEAVES: usize = 29;
         let choice = self.below(if depth == 0 { LEAVES } else { 45 });
@@ -175,7 +175,7 @@ impl Choices {
         (id, name, members.collect())
     }
 
-    /// A valuetype that leads to itself, perhaps with a base.
+    /// Returns a valuetype that refers to itself, possibly with a base.
     fn valuetype(&mut self, depth: usize) -> TypeCode {
         let modifier = [ValueModifier::None, ValueModifier::Truncatable][self.below(2)];
         let base = match self.below(2) {
@@ -219,7 +219,7 @@ impl Choices {
         TypeCode::union(&id, &name, discriminator, members)
     }
 
-    /// A value of the type, which GIOP 1.2 with [`EVERYTHING`] can carry.
+    /// Returns a value of the type that GIOP 1.2 with [`EVERYTHING`] can encode.
     pub(crate) fn value(&mut self, ty: TypeRef<'_>) -> Dynamic {
         match ty.shape() {
             Shape::Simple(kind) => self.simple(kind),
@@ -295,7 +295,7 @@ impl Choices {
         }
     }
 
-    /// Null, a new value, or one that was made before.
+    /// Returns null, a new value, or an earlier one.
     fn value_of(&mut self, ty: TypeRef<'_>) -> Dynamic {
         let is_base = ty.id() == TypeCode::VALUE_BASE.id();
         let fits = |(_, made): &&(ValueKey, TypeCode)| is_base || made.id() == ty.id();
@@ -364,7 +364,7 @@ impl Choices {
     }
 }
 
-/// What `f` writes after so many octets of something else.
+/// Returns the output of `f` after `lead` other octets.
 pub(crate) fn written(order: ByteOrder, lead: usize, f: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
     let mut encoder = Encoder::new(vec![0xEE; 64], order, EVERYTHING);
     encoder.copy_octets(&[0xAA; 9][..lead]);

@@ -1,4 +1,4 @@
-//! What the specification says of each operation.
+//! Specified behaviour of each operation.
 
 use oxorb::{Any, LongDouble};
 use oxorb_cdr::{Label, ValueModifier, Visibility};
@@ -270,7 +270,7 @@ fn unions() {
     is_invalid(without.member_name());
     is_invalid(without.member_kind());
     assert!(!without.seek(1));
-    // Through the discriminant itself.
+    // By assignment to the discriminant itself.
     without.rewind();
     without.insert(2i16).unwrap();
     assert_eq!(without.member_name().unwrap(), "b");
@@ -467,7 +467,7 @@ fn a_ring_of_values_is_the_same_ring_in_a_copy() {
     let again = DynAny::from_any(&any).unwrap();
     assert!(again.equal(&whole));
     assert_eq!(again.value().at("next.next.id"), Some(&Dynamic::Long(0)));
-    // For a value that stands nowhere, the whole is refused.
+    // For an indirection without target, the whole value is rejected.
     let stray = oxorb_dynamic::DynamicValue::default_for(&node()).unwrap();
     let stray = Dynamic::Indirection(stray.key);
     whole.component(2).unwrap().insert(stray).unwrap();

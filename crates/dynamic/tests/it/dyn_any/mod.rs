@@ -1,4 +1,4 @@
-//! `DynAny` as the specification has it, and over types and values of all kinds.
+//! `DynAny` as specified, and with types and values of all kinds.
 
 #[path = "../../../../cdr/tests/it/types/mod.rs"]
 mod types;

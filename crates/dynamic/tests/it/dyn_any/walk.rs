@@ -1,4 +1,4 @@
-//! Any value can be walked to its last part, and built from its parts.
+//! Any value can be walked down to its parts, and built from its parts.
 
 use oxorb_dynamic::{
     DynAny, Dynamic, DynamicValue, RawReference, TcKind, TypeCode, Wchar, Wstring,
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::dyn_any::types::{Choices, choices};
 
-/// Builds the same value from nothing, part by part, with the operations that a program has.
+/// Builds the same value from a default one, part by part, with the public operations.
 fn rebuild(from: &mut DynAny<'_>, to: &mut DynAny<'_>) {
     let ty = from.type_code().resolved();
     match ty.kind() {
@@ -52,7 +52,7 @@ fn rebuild(from: &mut DynAny<'_>, to: &mut DynAny<'_>) {
         }
         kind => match from.value().into_owned() {
             Dynamic::Value(value) => {
-                // Of the same identity, as others may stand for it.
+                // With the same identity, as others may refer to it.
                 let mut fresh = DynamicValue::default_for(&value.ty).unwrap();
                 fresh.key = value.key;
                 to.insert(Dynamic::from(fresh)).unwrap();
@@ -135,7 +135,7 @@ proptest! {
         prop_assert!(assigned.equal(&given));
     }
 
-    /// What is not of the type is refused, and leaves the value as it was.
+    /// A value of another type is rejected, and leaves the current value unchanged.
     #[test]
     fn nothing_of_another_type_gets_in(octets in choices(), others in choices()) {
         let mut choices = Choices::new(octets);
@@ -147,7 +147,7 @@ proptest! {
         let value = choices.value(other.as_ref());
         let Ok(value) = DynAny::new(other.clone(), value) else { return Ok(()) };
         let assigned = into.assign(&value);
-        // Types of one id are equivalent, whatever their members, which may still not fit.
+        // Types with the same id are equivalent, even if their members do not match.
         prop_assert!(assigned.is_err() || ty.equivalent(&other));
         prop_assert!(assigned.is_ok() || ty != other);
         if assigned.is_err() {
@@ -157,7 +157,7 @@ proptest! {
     }
 }
 
-/// The one simple type that has values, but no `DynAny`.
+/// Reports whether a type contains the only simple type that has values, but no `DynAny`.
 fn has_principal(ty: &TypeCode) -> bool {
     ty.resolved().kind() == TcKind::Principal
 }

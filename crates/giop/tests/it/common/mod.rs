@@ -1,4 +1,4 @@
-//! What the tests of this crate share: messages of every kind, and a way through an inbox.
+//! Shared helpers of these tests: messages of every kind, and a path through an inbox.
 
 use oxorb_cdr::{ByteOrder, Decoder, Dialect, Encoder};
 use oxorb_giop::{
@@ -55,7 +55,7 @@ pub(crate) fn located(version: Version, order: ByteOrder, id: u32, body: &[u8]) 
     e.finish().to_vec()
 }
 
-/// One message of every kind.
+/// Returns one message of every kind.
 pub(crate) fn every_kind(version: Version, order: ByteOrder, id: u32, body: &[u8]) -> Vec<Vec<u8>> {
     vec![
         request(version, order, id, body),
@@ -68,7 +68,7 @@ pub(crate) fn every_kind(version: Version, order: ByteOrder, id: u32, body: &[u8
     ]
 }
 
-/// Appends up to the room the inbox offers; returns how many octets it took.
+/// Appends as many octets as the inbox offers; returns their number.
 pub(crate) fn feed(inbox: &mut Inbox, octets: &[u8]) -> usize {
     let (buffer, most) = inbox.room();
     assert!(most > 0, "an inbox always has room for one octet");
@@ -78,7 +78,7 @@ pub(crate) fn feed(inbox: &mut Inbox, octets: &[u8]) -> usize {
     n
 }
 
-/// All messages announced for `stream`, read in pieces of the given sizes, over and over.
+/// Returns all messages announced for `stream`, read in pieces of the given sizes, repeatedly.
 pub(crate) fn receive(
     inbox: &mut Inbox,
     stream: &[u8],
@@ -92,7 +92,7 @@ pub(crate) fn receive(
             let frame = inbox.frame();
             assert_eq!(frame.header, header);
             assert_eq!(Frame::parse(frame.bytes), Ok(frame), "a frame is a whole message");
-            // Every other message is taken, the rest are looked at.
+            // Every second message is taken, the others are borrowed.
             if messages.len().is_multiple_of(2) {
                 messages.push(frame.bytes.to_vec());
             } else {
@@ -108,8 +108,8 @@ pub(crate) fn receive(
     }
 }
 
-/// Splits a GIOP 1.2 (or 1.1) message by hand at offsets of the message; GIOP 1.2 needs multiples of 8 from real peers,
-/// but a receiver joins anything.
+/// Splits a GIOP 1.2 (or 1.1) message at the given offsets; real peers must use multiples of 8 in
+/// GIOP 1.2, but a receiver joins any pieces.
 pub(crate) fn split(message: &[u8], cuts: &[usize]) -> Vec<Vec<u8>> {
     let whole = Frame::parse(message).expect("a message").header;
     let id: [u8; 4] = message[12..16].try_into().expect("a request id");

@@ -1,4 +1,4 @@
-//! What the tests of both protocols share.
+//! Shared helpers of the tests of both protocols.
 
 use oxorb_cdr::{ByteOrder, Encoder};
 use oxorb_giop::{
@@ -23,7 +23,7 @@ pub(crate) fn message(
     e.finish().to_vec()
 }
 
-/// Returns the header fields of a request that wants an answer.
+/// Returns the header fields of a request that expects a reply.
 pub(crate) fn request<'h>(
     id: u32,
     key: &'h [u8],
@@ -63,7 +63,7 @@ pub(crate) fn feed(inbox: &mut Inbox, mut octets: &[u8]) {
     }
 }
 
-/// Returns what is wrong with these octets.
+/// Returns the violation by these octets.
 pub(crate) fn violation(messaging: &'static dyn Messaging, octets: &[u8]) -> Violation {
     let mut inbox = inbox(messaging);
     feed(&mut inbox, octets);
